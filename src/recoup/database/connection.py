@@ -1,0 +1,211 @@
+"""Connections: one pool, one way into a transaction, and clear words when a server cannot be used.
+
+Every change happens inside :meth:`Database.transaction`, under one authority. The authority is the transaction's
+database role, so it cannot be claimed by writing its name; forgetting it means having no rights. What the database
+refuses comes out as a :class:`~recoup.refusals.Refusal`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import Connection, errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import LawRefused, Refusal, ServerRefused, from_database
+from recoup.settings import Settings
+
+if TYPE_CHECKING:
+    from psycopg_pool import ConnectionPool
+
+OLDEST_SERVER = 150000
+
+Row = tuple[Any, ...]
+Transaction = Connection[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, as the logs name them: a kind (system, ai, human) and an id."""
+
+    kind: str
+    id: str
+
+
+class Database:
+    """One database: hands out transactions from a pool. Safe to share between threads."""
+
+    def __init__(self, conninfo: str, settings: Settings) -> None:
+        self.conninfo = conninfo
+        self.settings = settings
+        self._pool: ConnectionPool[Transaction] | None = None
+
+    @contextlib.contextmanager
+    def transaction(
+        self, authority: Authority, *, actor: Actor | None = None, reason: str | None = None
+    ) -> Iterator[Transaction]:
+        """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
+        actor = actor or Actor("system", self.settings.actor)
+        with self._connection() as connection, _as_refusals(self.conninfo):
+            with contextlib.ExitStack() as stack:
+                with connection.pipeline():  # BEGIN and the role travel together
+                    stack.enter_context(connection.transaction())
+                    connection.execute(
+                        "select set_config('role', %s, true), set_config('recoup.actor_kind', %s, true),"
+                        " set_config('recoup.actor_id', %s, true), set_config('recoup.reason', %s, true)",
+                        (authority.role, actor.kind, actor.id, reason or ""),
+                    )
+                yield connection
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[Transaction]:
+        if self._pool is None:
+            self._pool = self._opened_pool()
+        with self._pool.connection() as connection:
+            yield connection
+
+    def _opened_pool(self) -> ConnectionPool[Transaction]:
+        from psycopg_pool import ConnectionPool
+
+        # The first connection is made here and not by the pool, whose own complaint would be a bare timeout.
+        connect(self.conninfo, self.settings).close()
+        return ConnectionPool(
+            self.conninfo,
+            kwargs={"autocommit": True, "connect_timeout": self.settings.connect_timeout_s},
+            configure=lambda connection: bound_waits(connection, self.settings),
+            min_size=1,
+            max_size=self.settings.pool_max,
+            timeout=self.settings.connect_timeout_s,
+            open=True,
+            name="recoup",
+        )
+
+    def close(self) -> None:
+        """Give the connections back. The object can be used again."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def connect(conninfo: str, settings: Settings) -> Transaction:
+    """One connection in autocommit, with bounded waits, to a server that is new enough; or a refusal."""
+    try:
+        options = conninfo_to_dict(conninfo)
+        connection = psycopg.connect(
+            make_conninfo(**{"connect_timeout": settings.connect_timeout_s, "application_name": "recoup", **options}),
+            autocommit=True,
+        )
+    except psycopg.Error as error:
+        raise _unreachable(conninfo, error) from error
+    version = connection.info.server_version
+    if version < OLDEST_SERVER:
+        connection.close()
+        raise ServerRefused(
+            "server_too_old",
+            f"The server at {where(conninfo)} is PostgreSQL {version // 10000}; Recoup needs 15 or later.",
+            "Point RECOUP_DSN at a newer server, or unset it to use the embedded one.",
+            server_version=version, oldest=OLDEST_SERVER,
+        )  # fmt: skip
+    bound_waits(connection, settings)
+    return connection
+
+
+def bound_waits(connection: Transaction, settings: Settings) -> None:
+    """Put a bound on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
+    connection.execute(
+        "select set_config('statement_timeout', %s, false), set_config('lock_timeout', %s, false),"
+        " set_config('idle_in_transaction_session_timeout', %s, false)",
+        (
+            str(settings.statement_timeout_ms),
+            str(settings.lock_timeout_ms),
+            str(settings.idle_in_transaction_timeout_ms),
+        ),
+    )
+
+
+def where(conninfo: str) -> str:
+    """A connection string in words, without its password."""
+    try:
+        parts = conninfo_to_dict(conninfo)
+    except psycopg.Error:
+        return "an unreadable connection string"
+    host = parts.get("host") or "the local socket"
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"{parts.get('user') or 'the current user'}@{host}{port}/{parts.get('dbname') or ''}"
+
+
+def _unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
+    said = " ".join(str(error).split())
+    at = where(conninfo)
+    if isinstance(error, psycopg.ProgrammingError) and "conninfo" not in said and error.sqlstate is None:
+        return ServerRefused(
+            "dsn_unreadable",
+            f"RECOUP_DSN is not a connection string: {said}",
+            "Write it as postgresql://user:password@host:port/database.",
+        )
+    # A failed connection carries no SQLSTATE in libpq; its words are the server's own.
+    for words, code, next_step in (
+        ("password authentication failed", "login_refused", "Check user and password in the connection string."),
+        ("no password supplied", "login_refused", "Put the password into the connection string, or a .pgpass file."),
+        ("role", "login_refused", "Check the user in the connection string."),
+        ("database", "database_missing", "Create the database, or name another one in the connection string."),
+    ):
+        if words in said and ("does not exist" in said or words not in ("role", "database")):
+            return ServerRefused(code, f"The server refused the login as {at}: {said}", next_step, at=at)
+    return ServerRefused(
+        "server_unreachable",
+        f"No PostgreSQL server answers as {at}: {said}",
+        "Start the server, or correct RECOUP_DSN; unset it to use the embedded server.",
+        at=at,
+    )
+
+
+@contextlib.contextmanager
+def _as_refusals(conninfo: str) -> Iterator[None]:
+    """What the database refuses leaves as a refusal; anything else leaves as it is."""
+    try:
+        yield
+    except Refusal:
+        raise
+    except errors.InsufficientPrivilege as error:
+        raise _lacks_right(conninfo, error) from error
+    except (errors.InvalidParameterValue, errors.UndefinedObject) as error:
+        if 'role "recoup_' not in str(error):
+            raise
+        raise ServerRefused(
+            "not_migrated",
+            f"The roles of Recoup do not exist on the server at {where(conninfo)}.",
+            "Run: recoup migrate",
+        ) from error
+    except psycopg.Error as error:
+        refusal = from_database(error)
+        if refusal is None:
+            raise
+        raise refusal from error
+
+
+def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege) -> Refusal:
+    said = error.diag.message_primary or str(error)
+    if "set role" in said:
+        return ServerRefused(
+            "login_lacks_authority",
+            f"The login {where(conninfo)} may not act for Recoup: {said}.",
+            "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
+        )
+    return LawRefused(
+        "authority_lacks_right",
+        f"This authority has no right to do that: {said}.",
+        "docs/lifecycles.md lists which authority may make which move.",
+        sqlstate=error.sqlstate,
+    )

@@ -1,0 +1,251 @@
+"""Migrations: ordered ``.sql`` files, the routines beside their domains, the lifecycles. One transaction, or nothing.
+
+Ordered files (``migrations/0001_….sql``) make tables and are never edited once applied: their checksum is kept, and a
+changed file is refused. Routines are functions and triggers; each file holds their present truth and is applied again
+when it changed. Last, the declared lifecycles are written where the guard reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from psycopg import errors
+
+from recoup import __version__
+from recoup.database.connection import Transaction
+from recoup.database.roles import as_owner, ensure_roles
+from recoup.lifecycles.declaration import Birth, Exit, Lifecycle, Move
+from recoup.refusals import MigrationRefused
+
+# In this order: later ones use earlier ones.
+ROUTINES = (
+    "database/new_id.sql",
+    "lifecycles/guard.sql",
+    "clock.sql",
+    "ledger/log.sql",
+    "gate/rules.sql",
+    "gate/recorder.sql",
+    "gate/consequences.sql",
+)
+_LOCK = 7_265_666  # advisory: one migration at a time in one database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migrated:
+    """What a migration did. All empty: there was nothing to do."""
+
+    applied: tuple[str, ...]
+    routines: tuple[str, ...]
+    lifecycles: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFile:
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def known_migrations(folder: Traversable | None = None) -> tuple[SqlFile, ...]:
+    folder = folder or files("recoup").joinpath("database/migrations")
+    found = [SqlFile(f.name, f.read_text(encoding="utf-8")) for f in folder.iterdir() if f.name.endswith(".sql")]
+    return tuple(sorted(found, key=lambda file: file.name))
+
+
+def known_routines() -> tuple[SqlFile, ...]:
+    return tuple(SqlFile(name, files("recoup").joinpath(name).read_text(encoding="utf-8")) for name in ROUTINES)
+
+
+def migrate(
+    connection: Transaction,
+    *,
+    login: str,
+    simulated_from: datetime | None = None,
+    folder: Traversable | None = None,
+    lifecycles: tuple[Lifecycle, ...] | None = None,
+) -> Migrated:
+    """Bring the database to this program's schema. ``login`` is the everyday login that gets the authorities.
+
+    ``simulated_from`` makes a new database simulated, standing at that time; a database that exists keeps its clock.
+    """
+    if lifecycles is None:
+        from recoup.lifecycles.registry import LIFECYCLES as lifecycles  # noqa: N811 - late: it imports every domain
+    ensure_roles(connection, login=login)
+    with connection.transaction():
+        connection.execute("select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
+        connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+        with as_owner(connection):
+            new = _ensure_books(connection)
+            if simulated_from is not None and not new:
+                _refuse_new_clock(connection)
+            pending = _pending(connection, known_migrations(folder))
+            for file in pending:
+                _apply(connection, file, "recoup.migration")
+            if new:
+                connection.execute(
+                    "insert into recoup.clock (status, at) values (%s, %s)",
+                    ("simulated" if simulated_from else "real", simulated_from),
+                )
+            changed = _changed_routines(connection) if not pending else known_routines()
+            for file in changed:
+                _apply(connection, file, "recoup.routine")
+            rewritten = _write_lifecycles(connection, lifecycles)
+    return Migrated(
+        applied=tuple(f.name for f in pending), routines=tuple(f.name for f in changed), lifecycles=rewritten
+    )
+
+
+def check_schema(connection: Transaction) -> None:
+    """Refuse a database that is not at this program's schema: older, newer, or not ours."""
+    if connection.execute("select from pg_namespace where nspname = 'recoup'").rowcount == 0:
+        raise MigrationRefused("not_migrated", "This database has no Recoup schema yet.", "Run: recoup migrate")
+    try:
+        pending = _pending(connection, known_migrations())
+        changed = _changed_routines(connection)
+    except errors.InsufficientPrivilege as error:
+        raise MigrationRefused(
+            "login_lacks_authority",
+            f"The login {connection.info.user} may not read Recoup's tables.",
+            "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
+        ) from error
+    if pending or changed:
+        raise MigrationRefused(
+            "schema_older",
+            f"The database lacks {', '.join(f.name for f in (*pending, *changed))}.",
+            "Run: recoup migrate",
+            missing=[f.name for f in (*pending, *changed)],
+        )
+
+
+def _ensure_books(connection: Transaction) -> bool:
+    """Make the tables that remember what was applied. True when the database is new to us."""
+    if connection.execute("select from pg_namespace where nspname = 'recoup'").rowcount:
+        return False
+    connection.execute("""
+        create schema recoup;
+        create table recoup.migration (name text primary key, checksum text not null, applied_at timestamptz not null,
+                                       applied_by text not null, recoup_version text not null);
+        create table recoup.routine (like recoup.migration including all);
+        comment on table recoup.migration is 'Migrations applied to this database. A file that changed since is refused.';
+        comment on table recoup.routine is 'Routine files as last applied; applied again when they change.';
+    """)
+    return True
+
+
+def _pending(connection: Transaction, known: tuple[SqlFile, ...]) -> tuple[SqlFile, ...]:
+    applied = _applied(connection, "recoup.migration")
+    by_name = {file.name: file for file in known}
+    for name, checksum in sorted(applied.items()):
+        if name not in by_name:
+            raise MigrationRefused(
+                "schema_newer",
+                f"The database has migration {name}, which this program (recoup {__version__}) does not know.",
+                "Use the newer program that made it; an older one would not understand its rows.",
+                migration=name,
+            )
+        if by_name[name].checksum != checksum:
+            raise MigrationRefused(
+                "migration_changed",
+                f"Migration {name} was changed after it was applied to this database.",
+                "Restore the file as it was, and put the change into a new migration.",
+                migration=name, applied=checksum, found=by_name[name].checksum,
+            )  # fmt: skip
+    return tuple(file for file in known if file.name not in applied)
+
+
+def _changed_routines(connection: Transaction) -> tuple[SqlFile, ...]:
+    applied = _applied(connection, "recoup.routine")
+    changed = [file.name for file in known_routines() if applied.get(file.name) != file.checksum]
+    # From the first changed one on: a later file may install what an earlier one defines anew.
+    return tuple(known_routines()[ROUTINES.index(changed[0]) :]) if changed else ()
+
+
+def _applied(connection: Transaction, table: str) -> dict[str, str]:
+    return dict(connection.execute(f"select name, checksum from {table}").fetchall())  # type: ignore[arg-type,call-overload]
+
+
+def _apply(connection: Transaction, file: SqlFile, book: str) -> None:
+    try:
+        connection.execute(file.text)  # type: ignore[arg-type]
+    except (errors.DuplicateSchema, errors.DuplicateTable) as error:
+        raise MigrationRefused(
+            "name_taken",
+            f"{file.name}: {error.diag.message_primary}, and Recoup did not make it.",
+            "Recoup does not touch what is not its own. Rename what is there, or use another database.",
+            migration=file.name,
+        ) from error
+    connection.execute(
+        f"insert into {book} values (%s, %s, clock_timestamp(), session_user, %s) on conflict (name) do update"  # type: ignore[arg-type]
+        " set checksum = excluded.checksum, applied_at = excluded.applied_at, applied_by = excluded.applied_by,"
+        " recoup_version = excluded.recoup_version",
+        (file.name, file.checksum, __version__),
+    )
+
+
+def _refuse_new_clock(connection: Transaction) -> None:
+    (status,) = connection.execute("select status from recoup.clock").fetchone() or ("missing",)
+    if status != "simulated":
+        raise MigrationRefused(
+            "clock_is_set",
+            f"This database's clock is {status}; only a new database can be made simulated.",
+            "Use a database of its own for simulated time.",
+            status=status,
+        )
+
+
+def lifecycle_rows(lifecycles: tuple[Lifecycle, ...]) -> dict[str, list[dict[str, object]]]:
+    """The declaration in the shape of its two tables."""
+    subjects: list[dict[str, object]] = []
+    steps: list[dict[str, object]] = []
+    for life in lifecycles:
+        subjects.append(
+            {
+                "subject": life.table, "key": list(life.key), "status_column": life.status_column,
+                "counter": life.counter, "frozen": list(life.frozen), "once": list(life.once),
+                "rising": list(life.rising),
+            }
+        )  # fmt: skip
+        for step in life.steps:
+            row: dict[str, object] = {
+                "subject": life.table, "authority": step.by, "says": step.says, "counts": False, "requires": [],
+                "from_status": None, "to_status": None,
+            }  # fmt: skip
+            match step:
+                case Birth():
+                    row |= {"kind": "birth", "to_status": step.status, "requires": list(step.requires)}
+                case Move():
+                    row |= {"kind": "move", "from_status": step.source, "to_status": step.target, "counts": step.counts}
+                case Exit():
+                    row |= {"kind": "exit", "from_status": step.status}
+            steps.append(row)
+    return {"lifecycle": subjects, "lifecycle_step": steps}
+
+
+def _write_lifecycles(connection: Transaction, lifecycles: tuple[Lifecycle, ...]) -> bool:
+    text = json.dumps(lifecycle_rows(lifecycles), sort_keys=True)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    if _applied(connection, "recoup.routine").get("lifecycles") == checksum:
+        return False
+    connection.execute("delete from recoup.lifecycle_step; delete from recoup.lifecycle;")
+    connection.execute(
+        "insert into recoup.lifecycle select * from jsonb_populate_recordset(null::recoup.lifecycle, %s::jsonb -> 'lifecycle')",
+        (text,),
+    )
+    connection.execute(
+        "insert into recoup.lifecycle_step select * from jsonb_populate_recordset(null::recoup.lifecycle_step, %s::jsonb -> 'lifecycle_step')",
+        (text,),
+    )
+    connection.execute(
+        "insert into recoup.routine values ('lifecycles', %s, clock_timestamp(), session_user, %s) on conflict (name) do update"
+        " set checksum = excluded.checksum, applied_at = excluded.applied_at",
+        (checksum, __version__),
+    )
+    return True

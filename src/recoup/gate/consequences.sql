@@ -1,0 +1,88 @@
+-- What the end of an attempt means for its intake and its recovery.
+--
+-- Done by the database, behind the guard and the recorder (d_), as the authority that ended the attempt: an attempt
+-- cannot end without its consequences, whoever writes the update. Each step is itself a guarded move.
+
+create or replace function cl.settle_attempts() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  -- The intake: a first attempt decides it, a passed retry closes it.
+  if exists (select from new_rows where attempt_number = 1 or status = 'passed') then
+    execute $settle$ update cl.gate_zero_intake i
+       set status = case when n.status <> 'passed' then 'FAILED'
+                         when n.attempt_number = 1 then 'AUTHORIZED' else 'REENTER_SUCCEEDED' end,
+           updated_at = n.finished_at
+      from new_rows n
+     where i.intake_id = n.intake_id and (n.attempt_number = 1 or n.status = 'passed') $settle$;
+  end if;
+
+  -- Each step only where it has rows: planning and guarding an empty statement would cost a single attempt dearly.
+  if exists (select from new_rows where status <> 'passed' and attempt_number = 1) then
+    insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at, updated_at)
+    select n.intake_id, n.batch_id, n.reason_code, 1, n.finished_at + cl.gate_zero_wait(1), n.finished_at, n.finished_at
+      from new_rows n where n.status <> 'passed' and n.attempt_number = 1;
+  end if;
+
+  if exists (select from new_rows where status <> 'passed' and attempt_number > 1) then
+    execute $settle$ update cl.gate_zero_recovery r
+       set failure_reason = n.reason_code, attempt_count = r.attempt_count + 1,
+           next_eligible_at = coalesce(n.finished_at + cl.gate_zero_wait(n.attempt_number), r.next_eligible_at),
+           status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
+           -- Behind FAIL, which has finished_at.
+           updated_at = n.finished_at + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
+      from new_rows n
+     where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$;
+  end if;
+
+  -- An attempt in flight when its batch was frozen may finish; its failure is the last.
+  if exists (select from new_rows where status <> 'passed' and batch_id is not null) then
+    execute $settle$ update cl.gate_zero_recovery r
+       set status = 'EXHAUSTED', updated_at = r.updated_at + interval '1 microsecond'
+      from new_rows n join cl.gate_zero_batch b on b.batch_id = n.batch_id and b.batch_freeze_at <= (select recoup.now())
+     where r.intake_id = n.intake_id and r.status = 'ACTIVE' and n.status <> 'passed' $settle$;
+  end if;
+
+  if exists (select from new_rows where reentered_as is not null) then
+    -- Success makes a new intake; the failed one is never turned into a success.
+    execute $settle$ insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state, status,
+                                     reentered_from, created_at, updated_at)
+    select n.reentered_as, i.batch_id, i.company_name, i.company_domain, i.linkedin_url, i.state, 'AUTHORIZED',
+           i.intake_id, n.finished_at, n.finished_at
+      from new_rows n join cl.gate_zero_intake i on i.intake_id = n.intake_id
+     where n.reentered_as is not null $settle$;
+
+    execute $settle$ update cl.gate_zero_recovery r set status = 'SUCCEEDED', updated_at = n.finished_at
+      from new_rows n where r.intake_id = n.intake_id and n.reentered_as is not null $settle$;
+  end if;
+  return null;
+end $$;
+comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
+
+create or replace function cl.settle_recoveries() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from new_rows where status = 'EXHAUSTED') then
+    execute $settle$ update cl.gate_zero_intake i set status = 'EXHAUSTED', updated_at = n.updated_at
+      from new_rows n where i.intake_id = n.intake_id and n.status = 'EXHAUSTED' $settle$;
+  end if;
+  return null;
+end $$;
+comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
+
+-- The order of one table's triggers is the order of their letters: guard, rule, recorder, consequence.
+call recoup.guard_table('cl.gate_zero_batch', 'cl.gate_zero_batch');
+call recoup.guard_table('cl.gate_zero_intake', 'cl.gate_zero_intake');
+call recoup.guard_table('cl.gate_zero_attempt', 'cl.gate_zero_attempt');
+call recoup.guard_table('cl.gate_zero_recovery', 'cl.gate_zero_recovery');
+call recoup.follow('cl.gate_zero_batch', 'update', 'b', 'cl.rule_batch_moves');
+call recoup.follow('cl.gate_zero_batch', 'update', 'c', 'cl.record_batch_moves');
+call recoup.follow('cl.gate_zero_attempt', 'insert', 'b', 'cl.rule_attempt_births');
+call recoup.follow('cl.gate_zero_attempt', 'insert', 'c', 'cl.record_attempt_births');
+call recoup.follow('cl.gate_zero_attempt', 'update', 'b', 'cl.rule_attempt_moves');
+call recoup.follow('cl.gate_zero_attempt', 'update', 'c', 'cl.record_attempt_moves');
+call recoup.follow('cl.gate_zero_attempt', 'update', 'd', 'cl.settle_attempts');
+call recoup.follow('cl.gate_zero_recovery', 'update', 'b', 'cl.rule_recovery_moves');
+call recoup.follow('cl.gate_zero_recovery', 'update', 'c', 'cl.record_recovery_moves');
+call recoup.follow('cl.gate_zero_recovery', 'update', 'd', 'cl.settle_recoveries');
+call recoup.close_log('cl.gate_zero_air', 'cl.record_attempt_births', 'cl.record_attempt_moves', 'cl.record_recovery_moves');
+call recoup.close_log('recoup.pause_log', 'cl.record_batch_moves');

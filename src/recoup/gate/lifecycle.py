@@ -1,0 +1,126 @@
+"""The lifecycles of Gate Zero: batches, intakes, attempts, and the throttled second chance."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, Move
+
+GATE, HUB, OPERATOR = Authority.GATE, Authority.HUB, Authority.OPERATOR
+
+
+class AttemptStatus(StrEnum):
+    OPEN = "open"  # a worker is checking the intake, under a lease
+    PASSED = "passed"  # every check passed
+    FAILED = "failed"  # a check failed, with a reason code
+    CRASHED = "crashed"  # the lease lapsed without a result; counts as a failure
+
+
+class IntakeStatus(StrEnum):
+    PENDING = "PENDING"  # waits for its first attempt
+    AUTHORIZED = "AUTHORIZED"  # the first attempt passed, or it re-entered after a passed retry
+    FAILED = "FAILED"  # an attempt failed; retries may follow
+    REENTER_SUCCEEDED = "REENTER_SUCCEEDED"  # a retry passed and made a new intake
+    EXHAUSTED = "EXHAUSTED"  # no attempts left, or the batch's window closed
+
+
+class RecoveryStatus(StrEnum):
+    ACTIVE = "ACTIVE"  # may be retried from next_eligible_at on
+    EXHAUSTED = "EXHAUSTED"  # no further retries
+    SUCCEEDED = "SUCCEEDED"  # a retry passed
+
+
+class BatchStatus(StrEnum):
+    OPEN = "OPEN"  # still being imported
+    COMPLETED = "COMPLETED"  # the recovery window runs
+    FROZEN = "FROZEN"  # the window closed and its recoveries were ended
+
+
+class ReasonCode(StrEnum):
+    """Why a verification failed. A closed list."""
+
+    DOMAIN_NOT_FOUND = "DOMAIN_NOT_FOUND"  # domain DNS lookup failed
+    DOMAIN_NO_IMPRINT = "DOMAIN_NO_IMPRINT"  # domain resolves but shows no company presence
+    NO_LINKEDIN_COMPANY = "NO_LINKEDIN_COMPANY"  # no entry in the company directory
+    STATE_MISMATCH = "STATE_MISMATCH"  # the directory's state differs from the intake's
+    STATE_AMBIGUOUS = "STATE_AMBIGUOUS"  # the directory lists several states, or says global
+    STATE_MISSING = "STATE_MISSING"  # the directory has no location
+    API_UNAVAILABLE = "API_UNAVAILABLE"  # an external service is out for the moment
+    TIMEOUT = "TIMEOUT"  # the verification timed out, or its worker died
+
+
+BATCH = Lifecycle(
+    table="cl.gate_zero_batch",
+    says="An import batch and its recovery window. Pausing and resuming are self-moves, logged in recoup.pause_log.",
+    key=("batch_id",),
+    births=(
+        Birth(BatchStatus.OPEN, HUB, "an import begins"),
+        Birth(BatchStatus.OPEN, GATE, "an import begins"),
+        Birth(BatchStatus.OPEN, OPERATOR, "an import begins"),
+    ),
+    moves=(
+        Move(BatchStatus.OPEN, BatchStatus.COMPLETED, HUB, "the import is declared complete; the window opens"),
+        Move(BatchStatus.OPEN, BatchStatus.COMPLETED, GATE, "the import is declared complete; the window opens"),
+        Move(BatchStatus.OPEN, BatchStatus.COMPLETED, OPERATOR, "the import is declared complete; the window opens"),
+        Move(BatchStatus.COMPLETED, BatchStatus.FROZEN, GATE, "the window closed; its recoveries end"),
+        Move(BatchStatus.OPEN, BatchStatus.OPEN, OPERATOR, "recovery is paused or resumed"),
+        Move(BatchStatus.COMPLETED, BatchStatus.COMPLETED, OPERATOR, "recovery is paused or resumed"),
+        Move(BatchStatus.FROZEN, BatchStatus.FROZEN, OPERATOR, "a pause is lifted or set for the record"),
+    ),
+    frozen=("batch_id", "imported_at"),
+    once=("completed_at", "batch_freeze_at", "frozen_at"),
+)
+
+INTAKE = Lifecycle(
+    table="cl.gate_zero_intake",
+    says="A company candidate. A failed one is never turned into a success: a passed retry makes a new one.",
+    key=("intake_id",),
+    births=(
+        Birth(IntakeStatus.PENDING, HUB, "a candidate came in"),
+        Birth(IntakeStatus.PENDING, GATE, "a candidate came in"),
+        Birth(IntakeStatus.AUTHORIZED, GATE, "re-entered after a passed retry", requires=("reentered_from",)),
+    ),
+    moves=(
+        Move(IntakeStatus.PENDING, IntakeStatus.AUTHORIZED, GATE, "the first attempt passed"),
+        Move(IntakeStatus.PENDING, IntakeStatus.FAILED, GATE, "the first attempt failed or crashed"),
+        Move(IntakeStatus.FAILED, IntakeStatus.REENTER_SUCCEEDED, GATE, "a retry passed and made a new intake"),
+        Move(IntakeStatus.FAILED, IntakeStatus.EXHAUSTED, GATE, "no attempts left, or the window closed"),
+    ),
+    frozen=(
+        "intake_id", "batch_id", "company_name", "company_domain", "linkedin_url", "state", "reentered_from",
+        "retry_of", "created_at",
+    ),
+    rising=("updated_at",),
+)  # fmt: skip
+
+ATTEMPT = Lifecycle(
+    table="cl.gate_zero_attempt",
+    says="One verification attempt. Its birth and its moves write the AIR log, and carry on to intake and recovery.",
+    key=("attempt_id",),
+    births=(Birth(AttemptStatus.OPEN, GATE, "ATTEMPT: a worker begins to check"),),
+    moves=(
+        Move(AttemptStatus.OPEN, AttemptStatus.PASSED, GATE, "PASS, AUTH, and on a retry REENTER"),
+        Move(AttemptStatus.OPEN, AttemptStatus.FAILED, GATE, "FAIL, after the third also EXHAUSTED"),
+        # Counted like a failure: an intake that kills its worker would be tried for ever otherwise.
+        Move(AttemptStatus.OPEN, AttemptStatus.CRASHED, GATE, "FAIL with TIMEOUT: the lease lapsed"),
+    ),
+    frozen=(
+        "attempt_id", "intake_id", "batch_id", "attempt_number", "worker", "token", "opened_at", "lease_until",
+    ),
+    once=("finished_at", "reason_code", "reentered_as"),
+)  # fmt: skip
+
+RECOVERY = Lifecycle(
+    table="cl.gate_zero_recovery",
+    says="The throttled second chance of a failed intake.",
+    key=("recovery_id",),
+    births=(Birth(RecoveryStatus.ACTIVE, GATE, "the first attempt failed"),),
+    moves=(
+        Move(RecoveryStatus.ACTIVE, RecoveryStatus.ACTIVE, GATE, "failed again; waits longer", counts=True),
+        Move(RecoveryStatus.ACTIVE, RecoveryStatus.EXHAUSTED, GATE, "EXHAUSTED: three attempts, or window closed"),
+        Move(RecoveryStatus.ACTIVE, RecoveryStatus.SUCCEEDED, GATE, "a retry passed"),
+    ),
+    counter="attempt_count",
+    frozen=("recovery_id", "intake_id", "batch_id", "created_at"),
+    rising=("attempt_count", "next_eligible_at", "updated_at"),
+)

@@ -1,0 +1,78 @@
+-- The recorders of Gate Zero: what a birth or a move says in the AIR log, and what a pause says in the pause log.
+--
+-- SECURITY DEFINER and owned by the tables' owner: nobody else can write a log, and a log takes nothing from anybody
+-- else. Each locks its entities before it draws seq, so that seq rises with time within an entity. Times come from the
+-- rows: ATTEMPT at opened_at, outcomes from finished_at on, a microsecond apart.
+
+create or replace function cl.record_attempt_births() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  -- rule_attempt_births has locked the intakes in this same statement.
+  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
+                                incarnation, attempt_id, actor_id, authority)
+  select n.intake_id, 'ATTEMPT', case when n.attempt_number = 1 then 'START' else 'RETRY' end, n.batch_id, n.payload_ref,
+         (select recoup.acting_kind()), n.opened_at, (select recoup.present_incarnation()), n.attempt_id,
+         (select recoup.acting_id()), (select recoup.acting_role())
+    from new_rows n;
+  return null;
+end $$;
+comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
+
+create or replace function cl.record_attempt_moves() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+
+  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
+                                incarnation, attempt_id, actor_id, authority)
+  select e.intake_id, e.event_type, e.reason_code, e.batch_id, e.payload_ref,
+         (select recoup.acting_kind()), e.finished_at + e.step * interval '1 microsecond', (select recoup.present_incarnation()),
+         e.attempt_id, (select recoup.acting_id()), (select recoup.acting_role())
+    from (select n.intake_id, said.event_type, said.reason_code, n.batch_id, said.payload_ref, n.finished_at, said.step, n.attempt_id
+            from new_rows n
+           cross join lateral (values
+              (0, 'PASS',    'CHECKS_PASSED',       n.payload_ref,                 n.status = 'passed'),
+              (1, 'AUTH',    'EXISTENCE_CONFIRMED', n.payload_ref,                 n.status = 'passed'),
+              (2, 'REENTER', 'RECOVERY_SUCCESS',    'intake:' || n.reentered_as,   n.reentered_as is not null),
+              (0, 'FAIL',    n.reason_code,         n.payload_ref,                 n.status = 'failed'),
+              (0, 'FAIL',    n.reason_code,         'attempt:' || n.attempt_id,    n.status = 'crashed')
+           ) as said (step, event_type, reason_code, payload_ref, happened)
+           where said.happened
+           order by n.intake_id, said.step) e;
+  return null;
+end $$;
+comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
+
+create or replace function cl.record_recovery_moves() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from new_rows where status = 'EXHAUSTED') then
+    return null;
+  end if;
+  -- rule_recovery_moves has locked the intakes in this same statement.
+  execute $record$
+  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp,
+                                incarnation, actor_id, authority)
+  select n.intake_id, 'EXHAUSTED', case when n.attempt_count >= 3 then 'MAX_ATTEMPTS_REACHED' else 'RECOVERY_WINDOW_CLOSED' end,
+         n.batch_id, (select recoup.acting_kind()), greatest(n.updated_at, o.updated_at + interval '1 microsecond'),
+         (select recoup.present_incarnation()), (select recoup.acting_id()), (select recoup.acting_role())
+    from new_rows n join old_rows o on o.recovery_id = n.recovery_id
+   where n.status = 'EXHAUSTED' $record$;
+  return null;
+end $$;
+comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
+
+create or replace function cl.record_batch_moves() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  execute $record$
+  insert into recoup.pause_log (incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)
+  select (select recoup.present_incarnation()), (select recoup.now()),
+         case when n.paused_at is null then 'RESUME' else 'PAUSE' end, 'batch', n.batch_id,
+         coalesce(n.pause_reason, nullif(current_setting('recoup.reason', true), ''), 'none given'),
+         (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
+    from new_rows n join old_rows o on o.batch_id = n.batch_id
+   where n.paused_at is distinct from o.paused_at $record$;
+  return null;
+end $$;
+comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';

@@ -1,0 +1,151 @@
+-- Rules of Gate Zero that a lifecycle alone cannot say: the throttle, the window, the kill switch.
+--
+-- They run behind the guard (b_), once per statement, lock the intakes in id order and then look: a second statement has
+-- a fresh snapshot at READ COMMITTED, so what they see cannot be overtaken. What joins a transition table to a table is
+-- EXECUTEd, here and in the recorders and consequences: PL/pgSQL keeps the plan of its first call, and one made for a
+-- single row compared a thousand with a thousand, one made for many would scan whole tables for one row ever after.
+
+create or replace function cl.gate_zero_wait(attempt_count integer) returns interval
+language sql immutable parallel safe as $$
+  -- After the first failure 24 hours, after the second 72. A third failure has nothing to wait for.
+  select case attempt_count when 1 then interval '24 hours' when 2 then interval '72 hours' end
+$$;
+comment on function cl.gate_zero_wait(integer) is 'The wait after so many failed attempts.';
+
+create or replace function cl.gate_zero_recovery_window() returns interval
+language sql immutable parallel safe as $$ select interval '14 days' $$;
+comment on function cl.gate_zero_recovery_window() is 'How long after its completion a batch may be retried.';
+
+create or replace function cl.require_read_committed() returns void
+language plpgsql as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform recoup.refuse('RC011', format('Gate Zero is written at READ COMMITTED, not at %s.', upper(current_setting('transaction_isolation'))),
+      'Begin the transaction at READ COMMITTED.', jsonb_build_object('isolation', current_setting('transaction_isolation')));
+  end if;
+end $$;
+comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
+
+create or replace function cl.rule_attempt_births() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  perform cl.require_read_committed();
+  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+
+  execute $rule$
+  select found.* from (
+    select n.intake_id, n.attempt_number, n.opened_at, i.status as intake_status, r.attempt_count, r.next_eligible_at,
+           b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
+           case when n.opened_at > $1 + interval '1 microsecond' then 'RC026'
+                when n.batch_id is distinct from i.batch_id then 'RC029'
+                when r.status = 'EXHAUSTED' then 'RC021'
+                when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
+                when r.status is distinct from 'ACTIVE' then 'RC025'
+                when n.attempt_number <> r.attempt_count + 1 then 'RC027'
+                when b.batch_freeze_at <= $1 then 'RC023'
+                when b.paused_at is not null then 'RC024'
+                when least(n.opened_at, $1) < r.next_eligible_at then 'RC020' end as why
+      from new_rows n
+      join cl.gate_zero_intake i on i.intake_id = n.intake_id
+      left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
+      left join cl.gate_zero_batch b on b.batch_id = i.batch_id) found
+   where why is not null limit 1 $rule$ into bad using now_;
+  if bad.why is not null then
+    perform recoup.refuse(bad.why,
+      case bad.why
+        when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
+        when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, bad.attempt_count)
+        when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
+        when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
+        when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, bad.intake_status, bad.attempt_number)
+        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is still to come.', bad.intake_id, bad.opened_at)
+        when 'RC027' then format('Intake %s has had %s attempts; the next is number %s, not %s.', bad.intake_id, bad.attempt_count, bad.attempt_count + 1, bad.attempt_number)
+        else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
+      case bad.why
+        when 'RC020' then 'Wait; the throttle cannot be shortened.'
+        when 'RC021' then 'Exhausted is final. A fresh start is a new intake that names this one in retry_of.'
+        when 'RC023' then 'The freeze ends its recoveries. A fresh start is a new intake.'
+        when 'RC024' then 'Resume the batch first.'
+        when 'RC025' then 'Look at its history: recoup gate history ' || bad.intake_id
+        when 'RC026' then 'Take opened_at from recoup.now().'
+        when 'RC027' then 'Open the attempts in order.'
+        else 'Take batch_id from the intake.' end,
+      jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', bad.intake_status,
+        'attempt_count', bad.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_));
+  end if;
+  return null;
+end $$;
+comment on function cl.rule_attempt_births() is
+'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
+
+create or replace function cl.rule_attempt_moves() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  perform cl.require_read_committed();
+  -- A microsecond of grace after the opening: in simulated time an attempt opens and ends at one instant.
+  select n.intake_id, n.finished_at into bad from new_rows n
+   where n.finished_at > greatest(now_, n.opened_at + interval '1 microsecond') limit 1;
+  if found then
+    perform recoup.refuse('RC026', format('The attempt on intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.finished_at),
+      'Take finished_at from recoup.now().', jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'now', now_));
+  end if;
+  return null;
+end $$;
+comment on function cl.rule_attempt_moves() is 'An attempt does not end in the future.';
+
+create or replace function cl.rule_recovery_moves() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  if not exists (select from new_rows where status = 'EXHAUSTED') then
+    return null;
+  end if;
+  perform cl.require_read_committed();
+  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+
+  execute $rule$
+  select n.intake_id, n.attempt_count, o.attempt_id
+    from new_rows n
+    left join cl.gate_zero_attempt o on o.intake_id = n.intake_id and o.status = 'open'
+    left join cl.gate_zero_batch b on b.batch_id = n.batch_id
+   where n.status = 'EXHAUSTED'
+     and (o.attempt_id is not null or (n.attempt_count < 3 and coalesce(b.batch_freeze_at > $1, true)))
+   limit 1 $rule$ into bad using now_;
+  if bad.intake_id is not null then
+    if bad.attempt_id is not null then
+      perform recoup.refuse('RC022', format('Intake %s is being verified: it may still pass.', bad.intake_id),
+        'Let the attempt end; then it is exhausted or saved.', jsonb_build_object('intake_id', bad.intake_id, 'attempt_id', bad.attempt_id));
+    end if;
+    perform recoup.refuse('RC028', format('Intake %s has had %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.attempt_count),
+      'To stop its recovery for now, pause its batch.', jsonb_build_object('intake_id', bad.intake_id, 'attempt_count', bad.attempt_count));
+  end if;
+  return null;
+end $$;
+comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts, or the window closed; and never under a running attempt.';
+
+create or replace function cl.rule_batch_moves() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  select n.batch_id, n.batch_freeze_at into bad from new_rows n where n.frozen_at > now_ limit 1;
+  if found then
+    perform recoup.refuse('RC023', format('Batch %s is not to be frozen before %s.', bad.batch_id, bad.batch_freeze_at),
+      'Wait for the end of its window, or pause it.', jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_));
+  end if;
+  return null;
+end $$;
+comment on function cl.rule_batch_moves() is 'A batch is not frozen before its window closes.';

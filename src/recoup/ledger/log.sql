@@ -1,0 +1,99 @@
+-- What every log shares: closed to hands, append-only, and a number for the cluster that wrote a row.
+
+create or replace function recoup.append_only() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform recoup.refuse('RC009',
+    format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user, lower(tg_op)),
+    'What is written stays. Record a new event through a move instead.',
+    jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op, 'authority', current_user));
+  return null;
+end $$;
+comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
+
+create or replace function recoup.only_recorders() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  calls    text;
+  recorder text;
+begin
+  -- The call stack, innermost first. Only the recorders named when the log was closed may stand in it.
+  get diagnostics calls = pg_context;
+  foreach recorder in array tg_argv loop
+    if pg_trigger_depth() > 1 and calls ~ ('(^|\n)PL/pgSQL function ' || replace(recorder, '.', '\.') || '\(\) line \d+ at (SQL statement|EXECUTE)')
+    then
+      return null;
+    end if;
+  end loop;
+  perform recoup.refuse('RC010',
+    format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
+    'Make the move; its recorder writes the event.',
+    jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user));
+  return null;
+end $$;
+comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
+
+create or replace procedure recoup.append_only_table(relation regclass)
+language plpgsql as $$
+begin
+  -- Row level: cloned to partitions, costs inserts nothing, and also meets ON CONFLICT DO UPDATE, MERGE and cascades.
+  execute format('create or replace trigger a_append_only before update or delete on %s for each row execute function recoup.append_only()', relation);
+  execute format('create or replace trigger a_append_only_truncate before truncate on %s for each statement execute function recoup.append_only()', relation);
+  execute format('alter table %s enable always trigger a_append_only', relation);
+  execute format('alter table %s enable always trigger a_append_only_truncate', relation);
+end $$;
+comment on procedure recoup.append_only_table(regclass) is 'Makes a table append-only.';
+
+create or replace procedure recoup.close_log(relation regclass, variadic recorders text[])
+language plpgsql as $$
+begin
+  call recoup.append_only_table(relation);
+  execute format('create or replace trigger a_only_recorders before insert on %s for each statement execute function recoup.only_recorders(%s)',
+    relation, (select string_agg(quote_literal(r), ', ') from unnest(recorders) r));
+  execute format('alter table %s enable always trigger a_only_recorders', relation);
+end $$;
+comment on procedure recoup.close_log(regclass, text[]) is 'Makes a table an event log: append-only, written by the named recorders alone.';
+
+create or replace function recoup.present_incarnation() returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  present  integer := nullif(current_setting('recoup.incarnation', true), '')::integer;
+  cluster  bigint;
+  newest   recoup.incarnation;
+begin
+  -- Asked once per session: a session cannot outlive its cluster.
+  if present is not null then
+    return present;
+  end if;
+  select system_identifier into cluster from pg_control_system();
+  select * into newest from recoup.incarnation order by incarnation desc limit 1;
+  if newest.system_identifier is distinct from cluster then
+    -- First use after a restore into another cluster, whose transaction ids may be lower than the stored ones.
+    lock table recoup.incarnation in share row exclusive mode;
+    select * into newest from recoup.incarnation order by incarnation desc limit 1;
+    if newest.system_identifier is distinct from cluster then
+      insert into recoup.incarnation (incarnation, system_identifier, began_at)
+      values (coalesce(newest.incarnation, 0) + 1, cluster, clock_timestamp()) returning * into newest;
+    end if;
+  end if;
+  perform set_config('recoup.incarnation', newest.incarnation::text, false);
+  return newest.incarnation;
+end $$;
+comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
+revoke execute on function recoup.present_incarnation() from public;
+grant execute on function recoup.present_incarnation() to recoup_reader;
+
+create or replace function recoup.acting_kind() returns text
+language sql stable as $$ select coalesce(nullif(current_setting('recoup.actor_kind', true), ''), 'system') $$;
+comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
+
+create or replace function recoup.acting_id() returns text
+language sql stable as $$ select coalesce(nullif(current_setting('recoup.actor_id', true), ''), session_user::text) $$;
+comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
+
+create or replace function recoup.acting_role() returns text
+language sql stable as $$ select coalesce(nullif(current_setting('role', true), 'none'), session_user::text) $$;
+comment on function recoup.acting_role() is 'The role that acts; true inside a SECURITY DEFINER recorder too, where current_user is the owner.';
+
+call recoup.append_only_table('recoup.incarnation');
+call recoup.append_only_table('recoup.late_result');

@@ -1,0 +1,262 @@
+-- The guard: the same four functions for every lifecycle, run once per statement over all its rows.
+--
+-- They compare what a statement did with recoup.lifecycle and recoup.lifecycle_step, for the role that did it, and
+-- refuse with our SQLSTATE, the move, the authority and what is allowed from here. SECURITY INVOKER, so that
+-- current_user is whoever acts. The first trigger argument names the lifecycle: a partition is guarded as its parent.
+--
+-- Transition tables are read by EXECUTE on purpose: PL/pgSQL keeps the plan of its first call, and a plan made for one
+-- row ran for minutes over a hundred thousand. Statuses are grouped before they are looked up, so a statement over many
+-- rows costs one pass and a handful of look-ups.
+
+create or replace function recoup.refuse(sqlstate_ text, happened text, next_step text, facts jsonb) returns void
+language plpgsql as $$
+begin
+  raise exception using errcode = sqlstate_, message = happened, hint = next_step, detail = facts::text;
+end $$;
+comment on function recoup.refuse(text, text, text, jsonb) is
+'Raises a refusal: message = what happened, hint = next step, detail = facts as JSON.';
+
+create or replace function recoup.authority_of(role_name name) returns text
+language sql immutable as $$
+  -- An owner or a superuser is nobody here, whatever its name: only roles called recoup_<authority> count.
+  select case when starts_with(role_name::text, 'recoup_') then substr(role_name::text, 8) end
+$$;
+comment on function recoup.authority_of(name) is 'The authority a role stands for, or null.';
+
+create or replace function recoup.allowed_steps(subject_ text, from_ text) returns text
+language sql stable as $$
+  select coalesce(string_agg(what, ', ' order by what), 'nothing')
+    from (select coalesce(to_status, 'delete') || ' (by ' || string_agg(authority, ', ' order by authority) || ')' as what
+            from recoup.lifecycle_step
+           where subject = subject_ and from_status is not distinct from from_
+           group by to_status) listed
+$$;
+comment on function recoup.allowed_steps(text, text) is 'What is listed from a status (null: births), in words.';
+
+create or replace function recoup.refuse_step(
+  sqlstate_ text, subject_ text, key_ jsonb, from_ text, to_ text, happened text) returns void
+language plpgsql as $$
+begin
+  perform recoup.refuse(sqlstate_,
+    format('%s (%s): %s may not %s.', subject_,
+           (select string_agg(value, ', ') from jsonb_each_text(key_)),
+           coalesce(recoup.authority_of(current_user), current_user::text), happened),
+    case when sqlstate_ = 'RC001' then 'It may be born as: ' else 'Allowed from here: ' end
+      || recoup.allowed_steps(subject_, from_) || '.',
+    jsonb_build_object(
+      'subject', subject_, 'key', key_, 'from', from_, 'to', to_,
+      'authority', coalesce(recoup.authority_of(current_user), current_user::text),
+      'allowed', (select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'authority', s.authority)
+                                            order by s.to_status, s.authority), '[]')
+                    from recoup.lifecycle_step s
+                   where s.subject = subject_ and s.from_status is not distinct from from_)));
+end $$;
+comment on function recoup.refuse_step(text, text, jsonb, text, text, text) is
+'Refuses a birth, move or exit, naming the authority and what is allowed.';
+
+-- Births ---------------------------------------------------------------------------------------------------------------
+
+create or replace function recoup.guard_births() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  step     recoup.lifecycle_step;
+  born     text;
+  missing  text;
+  sample   jsonb;
+begin
+  if not exists (select from new_rows) then
+    return null;
+  end if;
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
+    select * into step from recoup.lifecycle_step s
+     where s.subject = subject_ and s.kind = 'birth' and s.to_status = born
+       and s.authority = recoup.authority_of(current_user);
+    if not found then
+      execute format('select %s from new_rows n where n.%I = $1 limit 1',
+                     recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
+      perform recoup.refuse_step('RC001', subject_, sample, null, born, 'make it as ' || born);
+    end if;
+    foreach missing in array step.requires loop
+      execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
+                     recoup.key_object(life.key, 'n'), life.status_column, missing) into sample using born;
+      if sample is not null then
+        perform recoup.refuse_step('RC001', subject_, sample, null, born,
+                                   format('make it as %s without %s', born, missing));
+      end if;
+    end loop;
+  end loop;
+  return null;
+end $$;
+comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
+
+-- Moves ----------------------------------------------------------------------------------------------------------------
+
+create or replace function recoup.key_object(key_ text[], alias text) returns text
+language sql immutable as $$
+  select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
+$$;
+comment on function recoup.key_object(text[], text) is 'SQL text of an object holding a row''s key.';
+
+create or replace function recoup.column_rules(life recoup.lifecycle)
+  returns table (sqlstate_ text, column_ text, broken text, rule text)
+language sql stable as $$
+  select 'RC005', c, format('o.%1$I is distinct from n.%1$I', c), 'never changes after birth' from unnest(life.frozen) c
+  union all
+  select 'RC006', c, format('o.%1$I is not null and o.%1$I is distinct from n.%1$I', c), 'is set once'
+    from unnest(life.once) c
+  union all
+  select 'RC007', c, format('(o.%1$I is not null and (n.%1$I is null or n.%1$I < o.%1$I))', c), 'never falls'
+    from unnest(life.rising) c
+$$;
+comment on function recoup.column_rules(recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
+
+create or replace function recoup.guard_moves() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  step     recoup.lifecycle_step;
+  rule     record;
+  seen     record;
+  paired   text;
+  sample   jsonb;
+begin
+  if not exists (select from new_rows) then
+    return null;
+  end if;
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
+  paired := 'old_rows o full join new_rows n on '
+    || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
+
+  for seen in execute format(
+      'select o.%1$I::text as from_status, n.%1$I::text as to_status, bool_or(%2$s) as broken, bool_and(%3$s) as counted
+         from %4$s group by 1, 2',
+      life.status_column,
+      coalesce((select string_agg(r.broken, ' or ') from recoup.column_rules(life) r), 'false'),
+      case when life.counter is null then 'true' else format('n.%1$I = o.%1$I + 1', life.counter) end,
+      paired)
+  loop
+    if seen.from_status is null or seen.to_status is null then
+      execute format('select %s from %s where n.%I is null limit 1',
+                     recoup.key_object(life.key, 'o'), paired, life.status_column) into sample;
+      perform recoup.refuse('RC004',
+        format('%s (%s): its key may not be changed.', subject_, (select string_agg(value, ', ') from jsonb_each_text(sample))),
+        format('%s identifies the row for good; make a new row instead.', array_to_string(life.key, ', ')),
+        jsonb_build_object('subject', subject_, 'key', sample, 'authority', current_user));
+    end if;
+
+    select * into step from recoup.lifecycle_step s
+     where s.subject = subject_ and s.kind = 'move' and s.from_status = seen.from_status and s.to_status = seen.to_status
+       and s.authority = recoup.authority_of(current_user);
+    if not found then
+      execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
+                     recoup.key_object(life.key, 'o'), paired, life.status_column)
+        into sample using seen.from_status, seen.to_status;
+      perform recoup.refuse_step('RC002', subject_, sample, seen.from_status, seen.to_status,
+        case when seen.from_status = seen.to_status then format('change it while it stays %s', seen.from_status)
+             else format('move it from %s to %s', seen.from_status, seen.to_status) end);
+    end if;
+
+    if seen.broken or (step.counts and not seen.counted) then
+      for rule in select * from recoup.column_rules(life)
+        union all select 'RC007', life.counter, format('n.%1$I is distinct from o.%1$I + 1', life.counter),
+                         format('rises by exactly one from %s to %s', seen.from_status, seen.to_status)
+                   where step.counts
+      loop
+        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 and %4$s limit 1',
+                       recoup.key_object(life.key, 'o'), paired, life.status_column, rule.broken)
+          into sample using seen.from_status, seen.to_status;
+        if sample is not null then
+          perform recoup.refuse(rule.sqlstate_,
+            format('%s (%s): %s %s.', subject_, (select string_agg(value, ', ') from jsonb_each_text(sample)),
+                   rule.column_, rule.rule),
+            format('Leave %s as it is, or write what the rule allows.', rule.column_),
+            jsonb_build_object('subject', subject_, 'key', sample, 'column', rule.column_, 'rule', rule.rule,
+                               'authority', current_user));
+        end if;
+      end loop;
+    end if;
+  end loop;
+  return null;
+end $$;
+comment on function recoup.guard_moves() is
+'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
+
+-- Exits ----------------------------------------------------------------------------------------------------------------
+
+create or replace function recoup.guard_exits() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  gone     text;
+  sample   jsonb;
+begin
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  for gone in execute format('select distinct o.%I::text from old_rows o', life.status_column) loop
+    perform from recoup.lifecycle_step s
+      where s.subject = subject_ and s.kind = 'exit' and s.from_status = gone
+        and s.authority = recoup.authority_of(current_user);
+    if not found then
+      execute format('select %s from old_rows o where o.%I = $1 limit 1',
+                     recoup.key_object(life.key, 'o'), life.status_column) into sample using gone;
+      perform recoup.refuse_step('RC003', subject_, sample, gone, null, format('delete it while it is %s', gone));
+    end if;
+  end loop;
+  return null;
+end $$;
+comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
+
+create or replace function recoup.guard_truncate() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform recoup.refuse('RC008', format('%s: %s may not truncate it.', tg_argv[0], current_user),
+    'Rows leave only by a listed exit, one by one and recorded.',
+    jsonb_build_object('subject', tg_argv[0], 'authority', current_user));
+  return null;
+end $$;
+comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
+
+-- Installing it --------------------------------------------------------------------------------------------------------
+
+create or replace procedure recoup.guard_table(relation regclass, subject_ text)
+language plpgsql as $$
+declare
+  event text[];
+begin
+  -- Named a_…: triggers of one event fire in the order of their names, and the guard comes before what follows a move.
+  foreach event slice 1 in array array[
+    ['births',   'insert',   'referencing new table as new_rows'],
+    ['moves',    'update',   'referencing old table as old_rows new table as new_rows'],
+    ['exits',    'delete',   'referencing old table as old_rows'],
+    ['truncate', 'truncate', '']]
+  loop
+    execute format('create or replace trigger a_guard_%1$s %2$s %3$s on %4$s %5$s for each statement execute function recoup.guard_%1$s(%6$L)',
+      event[1], case when event[2] = 'truncate' then 'before' else 'after' end, event[2], relation, event[3], subject_);
+    -- ALWAYS: also under session_replication_role = replica.
+    execute format('alter table %s enable always trigger a_guard_%s', relation, event[1]);
+  end loop;
+end $$;
+comment on procedure recoup.guard_table(regclass, text) is
+'Puts the guard of a lifecycle on a table. A partition needs its own: statement triggers are not inherited.';
+
+create or replace procedure recoup.follow(relation regclass, event text, place text, function_ regproc)
+language plpgsql as $$
+declare
+  -- One trigger per function, never shared: two of one name would silently replace each other.
+  name_ constant text := place || '_' || (select proname from pg_proc where oid = function_);
+begin
+  execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s()',
+    name_, event, relation,
+    case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+               else 'old table as old_rows new table as new_rows' end, function_);
+  execute format('alter table %s enable always trigger %I', relation, name_);
+end $$;
+comment on procedure recoup.follow(regclass, text, text, regproc) is
+'Puts a rule (b), a recorder (c) or a consequence (d) behind the guard (a) of a table.';
+
+call recoup.guard_table('recoup.clock', 'recoup.clock');

@@ -1,0 +1,100 @@
+"""What Recoup says when it will not do something.
+
+    Refusal                  anything below; carries code, happened, next_step, facts
+    ├── SettingRefused       a setting is unknown, malformed or out of bounds
+    ├── ServerRefused        no usable PostgreSQL: unreachable, too old, not startable, wrong password
+    ├── MigrationRefused     the schema cannot be brought to, or is not at, the version this program knows
+    ├── InputRefused         what the caller gave makes no sense; nothing was sent to the database
+    └── LawRefused           the database refused: a move, a birth, an exit, a column, a log, a throttle
+
+A refusal is an answer, not a crash: the command line, and whatever else speaks to people, prints the same four
+parts. ``code`` is stable and documented, ``happened`` and ``next_step`` are sentences, ``facts`` is typed data.
+
+Our SQLSTATEs (class ``RC``) map to codes in one table here, and nowhere else. In the database every refusal is
+raised with MESSAGE = happened, HINT = next step, DETAIL = the facts as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from psycopg import Error
+
+# SQLSTATE -> code. The database owns the sentence; this table owns the name.
+LAWS: Mapping[str, str] = {
+    "RC001": "birth_not_listed",
+    "RC002": "move_not_listed",
+    "RC003": "exit_not_listed",
+    "RC004": "key_changed",
+    "RC005": "frozen_column",
+    "RC006": "set_once_column",
+    "RC007": "falling_column",
+    "RC008": "truncate_refused",
+    "RC009": "append_only",
+    "RC010": "event_written_by_hand",
+    "RC011": "isolation_level",
+    "RC020": "attempt_too_early",
+    "RC021": "attempts_spent",
+    "RC022": "attempt_open",
+    "RC023": "batch_window_closed",
+    "RC024": "batch_paused",
+    "RC025": "intake_not_waiting",
+    "RC026": "attempt_time",
+    "RC027": "attempt_number",
+    "RC028": "recovery_not_ended",
+    "RC029": "attempt_of_other_batch",
+    "RC031": "clock_ahead",
+}
+
+
+class Refusal(Exception):  # noqa: N818 - a refusal is the domain's word for it
+    """Something was not done, on purpose. Nothing half done is left behind."""
+
+    def __init__(self, code: str, happened: str, next_step: str, **facts: object) -> None:
+        super().__init__(happened)
+        self.code = code
+        self.happened = happened
+        self.next_step = next_step
+        self.facts: dict[str, object] = facts
+
+    def as_json(self) -> dict[str, object]:
+        """The one shape in which every surface prints a refusal."""
+        return {
+            "refused": self.code,
+            "happened": self.happened,
+            "next_step": self.next_step,
+            "facts": self.facts,
+        }
+
+
+class SettingRefused(Refusal):
+    """A setting is unknown, malformed or out of bounds."""
+
+
+class ServerRefused(Refusal):
+    """There is no usable PostgreSQL server behind the settings."""
+
+
+class MigrationRefused(Refusal):
+    """The schema is not, or cannot be brought to, the version this program knows."""
+
+
+class InputRefused(Refusal):
+    """What the caller gave makes no sense. Nothing was sent to the database."""
+
+
+class LawRefused(Refusal):
+    """The database refused, and said what is allowed."""
+
+
+def from_database(error: Error) -> LawRefused | None:
+    """The refusal behind a database error, or None when the error is not one of ours."""
+    code = LAWS.get(error.sqlstate or "")
+    if code is None:
+        return None
+    diag = error.diag
+    facts = json.loads(diag.message_detail) if diag.message_detail else {}
+    return LawRefused(code, diag.message_primary or code, diag.message_hint or "", sqlstate=error.sqlstate, **facts)

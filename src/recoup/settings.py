@@ -1,0 +1,175 @@
+"""Every setting Recoup reads, as one table.
+
+Settings come from the environment. Validation happens once, at start, and names the setting, the value and what is
+allowed; an unknown ``RECOUP_*`` variable is refused, because a misspelt setting that is silently ignored is found
+only in the worst moment. ``docs/reference/settings.md`` is rendered from this table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import getpass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from recoup.refusals import SettingRefused
+
+PREFIX = "RECOUP_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One row of the table: what it is called, what it may be, and why it is there."""
+
+    name: str
+    kind: type[str] | type[int] | type[Path]
+    default: str | int | None
+    says: str
+    unit: str = ""
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        name="home", kind=Path, default=None,
+        says="Folder of the embedded server: data, log, passwords. Default: the user's data folder "
+             "(/var/lib/recoup as root).",
+    ),
+    Setting(
+        name="dsn", kind=str, default=None,
+        says="Connection string of a PostgreSQL server, version 15 or later. Always wins over the embedded server.",
+    ),
+    Setting(
+        name="admin_dsn", kind=str, default=None,
+        says="Connection string that `recoup migrate`, backup and restore use instead of RECOUP_DSN, so that the "
+             "everyday login needs no right to change the schema.",
+    ),
+    Setting(
+        name="server_bin", kind=Path, default=None,
+        says="Folder of PostgreSQL programs for the embedded server. Default: the ones of the `embedded` extra.",
+    ),
+    Setting(
+        name="server_user", kind=str, default=None,
+        says="As root only: the unprivileged user that runs the embedded server. Default: the first of recoup, "
+             "postgres, nobody that exists.",
+    ),
+    Setting(
+        name="start_timeout_s", kind=int, default=60, unit="s", least=1, most=3600,
+        says="How long to wait for the embedded server to accept connections, crash recovery included.",
+    ),
+    Setting(
+        name="connect_timeout_s", kind=int, default=10, unit="s", least=2, most=600,
+        says="How long to wait for a connection before the server counts as unreachable.",
+    ),
+    Setting(
+        name="pool_max", kind=int, default=4, unit="connections", least=1, most=500,
+        says="Most connections one process holds.",
+    ),
+    Setting(
+        name="statement_timeout_ms", kind=int, default=30_000, unit="ms", least=0, most=86_400_000,
+        says="Longest time for one statement. 0 means no limit.",
+    ),
+    Setting(
+        name="lock_timeout_ms", kind=int, default=5_000, unit="ms", least=0, most=86_400_000,
+        says="Longest wait for one lock. 0 means no limit.",
+    ),
+    Setting(
+        name="idle_in_transaction_timeout_ms", kind=int, default=60_000, unit="ms", least=0, most=86_400_000,
+        says="Longest idle time inside a transaction before the server ends the connection. 0 means no limit.",
+    ),
+    Setting(
+        name="actor", kind=str, default=None,
+        says="Who is acting, as written into logs. Default: the name of the operating system user.",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Validated settings. Build with :func:`load`, or directly in a program that configures itself."""
+
+    home: Path
+    actor: str
+    dsn: str | None = None
+    admin_dsn: str | None = None
+    server_bin: Path | None = None
+    server_user: str | None = None
+    start_timeout_s: int = 60
+    connect_timeout_s: int = 10
+    pool_max: int = 4
+    statement_timeout_ms: int = 30_000
+    lock_timeout_ms: int = 5_000
+    idle_in_transaction_timeout_ms: int = 60_000
+
+
+def load(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read and check every setting. Refuses unknown names, malformed values and values out of bounds."""
+    environment = os.environ if environment is None else environment
+    given = {key: value for key, value in environment.items() if key.startswith(PREFIX)}
+    known = {setting.variable: setting for setting in SETTINGS}
+    for variable in given:
+        if variable not in known:
+            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.6)
+            raise SettingRefused(
+                "unknown_setting",
+                f"{variable} is set, and Recoup has no setting of that name.",
+                f"Did you mean {near[0]}? Unset {variable}." if near
+                else f"Unset it. Settings are: {', '.join(sorted(known))}.",
+                variable=variable,
+                nearest=near[0] if near else None,
+            )  # fmt: skip
+    values: dict[str, object] = {}
+    for setting in SETTINGS:
+        text = given.get(setting.variable, "")
+        value = _parsed(setting, text) if text != "" else setting.default
+        if value is not None:
+            values[setting.name] = value
+    values.setdefault("home", default_home(environment))
+    values.setdefault("actor", _login_name())
+    return Settings(**values)  # type: ignore[arg-type]
+
+
+def _parsed(setting: Setting, text: str) -> str | int | Path:
+    if setting.kind is Path:
+        return Path(text).expanduser().absolute()
+    if setting.kind is str:
+        return text
+    try:
+        number = int(text)
+    except ValueError:
+        number = None
+    low, high = setting.least, setting.most
+    assert low is not None
+    assert high is not None
+    if number is None or not low <= number <= high:
+        raise SettingRefused(
+            "bad_setting",
+            f"{setting.variable} is {text!r}, which is not a whole number from {low} to {high}.",
+            f"Set {setting.variable} to a number of {setting.unit} from {low} to {high}, or unset it for "
+            f"the default, {setting.default}.",
+            variable=setting.variable, value=text, least=low, most=high,
+        )  # fmt: skip
+    return number
+
+
+def default_home(environment: Mapping[str, str]) -> Path:
+    """Where the embedded server lives when nobody says otherwise."""
+    if os.geteuid() == 0:
+        # Root's home is closed to the unprivileged user that must run the server, and stays closed.
+        return Path("/var/lib/recoup")
+    data = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "~").expanduser() / ".local/share")
+    return Path(data).expanduser().absolute() / "recoup"
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no passwd entry and no USER: common in containers
+        return f"uid-{os.getuid()}"
