@@ -6,7 +6,12 @@ until it is moved, and can be released to real time once. Python passes a time t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority, Lifecycle, Move
+from recoup.refusals import InputRefused
 
 CLOCK = Lifecycle(
     table="recoup.clock",
@@ -21,3 +26,46 @@ CLOCK = Lifecycle(
     once=("released_at",),
     rising=("at",),
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the clock says."""
+
+    status: str
+    now: datetime
+    released_at: datetime | None
+
+
+def read(tx: Transaction) -> Reading:
+    """The status of this database's clock, and its time."""
+    status, now, released_at = tx.execute("select status, recoup.now(), released_at from recoup.clock").fetchone() or ()
+    return Reading(status=status, now=now, released_at=released_at)
+
+
+def advance(tx: Transaction, by: timedelta) -> Reading:
+    """Move a simulated clock forward. Time never runs backwards, and real time is not moved."""
+    if by <= timedelta(0):
+        raise InputRefused("clock_backwards", f"The clock cannot be moved by {by}.", "Move it forward.", by=str(by))
+    if tx.execute("update recoup.clock set at = at + %s where status = 'simulated'", (by,)).rowcount == 0:
+        raise _not_simulated(read(tx))
+    return read(tx)
+
+
+def release(tx: Transaction) -> Reading:
+    """Let a simulated clock join real time, for good. Refused while it stands ahead of real time."""
+    changed = tx.execute(
+        "update recoup.clock set status = 'released', released_at = clock_timestamp() where status = 'simulated'"
+    )
+    if changed.rowcount == 0:
+        raise _not_simulated(read(tx))
+    return read(tx)
+
+
+def _not_simulated(reading: Reading) -> InputRefused:
+    return InputRefused(
+        "clock_not_simulated",
+        f"This database's clock is {reading.status}: it is the server's, and moves by itself.",
+        "Only a database made with `recoup migrate --simulated-from TIME` can be moved.",
+        status=reading.status,
+    )

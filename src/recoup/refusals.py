@@ -49,6 +49,20 @@ LAWS: Mapping[str, str] = {
     "RC031": "clock_ahead",
 }
 
+# Constraints whose breach is an everyday answer: constraint -> code, happened, next step.
+CONSTRAINTS: Mapping[str, tuple[str, str, str]] = {
+    "gate_zero_attempt_one_open": (
+        "attempt_open",
+        "The intake is being verified already.",
+        "Wait for the outcome, or for the lease to lapse.",
+    ),
+    "gate_zero_attempt_intake_id_attempt_number_key": (
+        "attempt_number",
+        "That attempt was made already.",
+        "Read the intake's history: recoup gate history INTAKE",
+    ),
+}
+
 
 class Refusal(Exception):  # noqa: N818 - a refusal is the domain's word for it
     """Something was not done, on purpose. Nothing half done is left behind."""
@@ -92,6 +106,9 @@ class LawRefused(Refusal):
 
 def from_database(error: Error) -> LawRefused | None:
     """The refusal behind a database error, or None when the error is not one of ours."""
+    constraint = CONSTRAINTS.get(error.diag.constraint_name or "")
+    if constraint is not None:
+        return LawRefused(*constraint, sqlstate=error.sqlstate, said=error.diag.message_detail)
     code = LAWS.get(error.sqlstate or "")
     if code is None:
         return None

@@ -51,16 +51,15 @@ class Database:
     ) -> Iterator[Transaction]:
         """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
         actor = actor or Actor("system", self.settings.actor)
-        with self._connection() as connection, _as_refusals(self.conninfo):
-            with contextlib.ExitStack() as stack:
-                with connection.pipeline():  # BEGIN and the role travel together
-                    stack.enter_context(connection.transaction())
-                    connection.execute(
-                        "select set_config('role', %s, true), set_config('recoup.actor_kind', %s, true),"
-                        " set_config('recoup.actor_id', %s, true), set_config('recoup.reason', %s, true)",
-                        (authority.role, actor.kind, actor.id, reason or ""),
-                    )
-                yield connection
+        with self._connection() as connection, _as_refusals(self.conninfo), contextlib.ExitStack() as stack:
+            with connection.pipeline():  # BEGIN and the role travel together
+                stack.enter_context(connection.transaction())
+                connection.execute(
+                    "select set_config('role', %s, true), set_config('recoup.actor_kind', %s, true),"
+                    " set_config('recoup.actor_id', %s, true), set_config('recoup.reason', %s, true)",
+                    (authority.role, actor.kind, actor.id, reason or ""),
+                )
+            yield connection
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Transaction]:
@@ -101,10 +100,11 @@ class Database:
 def connect(conninfo: str, settings: Settings) -> Transaction:
     """One connection in autocommit, with bounded waits, to a server that is new enough; or a refusal."""
     try:
-        options = conninfo_to_dict(conninfo)
+        given = conninfo_to_dict(conninfo)
+        timeout = given.get("connect_timeout") or settings.connect_timeout_s
+        name = given.get("application_name") or "recoup"
         connection = psycopg.connect(
-            make_conninfo(**{"connect_timeout": settings.connect_timeout_s, "application_name": "recoup", **options}),
-            autocommit=True,
+            make_conninfo(conninfo, connect_timeout=timeout, application_name=name), autocommit=True
         )
     except psycopg.Error as error:
         raise _unreachable(conninfo, error) from error
@@ -156,10 +156,22 @@ def _unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
         )
     # A failed connection carries no SQLSTATE in libpq; its words are the server's own.
     for words, code, next_step in (
-        ("password authentication failed", "login_refused", "Check user and password in the connection string."),
-        ("no password supplied", "login_refused", "Put the password into the connection string, or a .pgpass file."),
+        (
+            "password authentication failed",
+            "login_refused",
+            "Check user and password in the connection string.",
+        ),
+        (
+            "no password supplied",
+            "login_refused",
+            "Put the password into the connection string, or a .pgpass file.",
+        ),
         ("role", "login_refused", "Check the user in the connection string."),
-        ("database", "database_missing", "Create the database, or name another one in the connection string."),
+        (
+            "database",
+            "database_missing",
+            "Create the database, or name another one in the connection string.",
+        ),
     ):
         if words in said and ("does not exist" in said or words not in ("role", "database")):
             return ServerRefused(code, f"The server refused the login as {at}: {said}", next_step, at=at)

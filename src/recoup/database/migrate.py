@@ -15,6 +15,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from psycopg import errors
+from psycopg.sql import SQL, Identifier
 
 from recoup import __version__
 from recoup.database.connection import Transaction
@@ -77,7 +78,9 @@ def migrate(
     ``simulated_from`` makes a new database simulated, standing at that time; a database that exists keeps its clock.
     """
     if lifecycles is None:
-        from recoup.lifecycles.registry import LIFECYCLES as lifecycles  # noqa: N811 - late: it imports every domain
+        from recoup.lifecycles import registry  # late: it imports every domain
+
+        lifecycles = registry.LIFECYCLES
     ensure_roles(connection, login=login)
     with connection.transaction():
         connection.execute("select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
@@ -134,7 +137,7 @@ def _ensure_books(connection: Transaction) -> bool:
         create table recoup.migration (name text primary key, checksum text not null, applied_at timestamptz not null,
                                        applied_by text not null, recoup_version text not null);
         create table recoup.routine (like recoup.migration including all);
-        comment on table recoup.migration is 'Migrations applied to this database. A file that changed since is refused.';
+        comment on table recoup.migration is 'Migrations applied. A file that changed since is refused.';
         comment on table recoup.routine is 'Routine files as last applied; applied again when they change.';
     """)
     return True
@@ -169,12 +172,12 @@ def _changed_routines(connection: Transaction) -> tuple[SqlFile, ...]:
 
 
 def _applied(connection: Transaction, table: str) -> dict[str, str]:
-    return dict(connection.execute(f"select name, checksum from {table}").fetchall())  # type: ignore[arg-type,call-overload]
+    return dict(connection.execute(f"select name, checksum from {table}").fetchall())
 
 
 def _apply(connection: Transaction, file: SqlFile, book: str) -> None:
     try:
-        connection.execute(file.text)  # type: ignore[arg-type]
+        connection.execute(file.text)
     except (errors.DuplicateSchema, errors.DuplicateTable) as error:
         raise MigrationRefused(
             "name_taken",
@@ -182,11 +185,17 @@ def _apply(connection: Transaction, file: SqlFile, book: str) -> None:
             "Recoup does not touch what is not its own. Rename what is there, or use another database.",
             migration=file.name,
         ) from error
+    _write_down(connection, book, file.name, file.checksum)
+
+
+def _write_down(connection: Transaction, book: str, name: str, checksum: str) -> None:
     connection.execute(
-        f"insert into {book} values (%s, %s, clock_timestamp(), session_user, %s) on conflict (name) do update"  # type: ignore[arg-type]
-        " set checksum = excluded.checksum, applied_at = excluded.applied_at, applied_by = excluded.applied_by,"
-        " recoup_version = excluded.recoup_version",
-        (file.name, file.checksum, __version__),
+        SQL(
+            "insert into {} values (%s, %s, clock_timestamp(), session_user, %s) on conflict (name) do update"
+            " set checksum = excluded.checksum, applied_at = excluded.applied_at, applied_by = excluded.applied_by,"
+            " recoup_version = excluded.recoup_version"
+        ).format(Identifier(*book.split("."))),
+        (name, checksum, __version__),
     )
 
 
@@ -222,7 +231,12 @@ def lifecycle_rows(lifecycles: tuple[Lifecycle, ...]) -> dict[str, list[dict[str
                 case Birth():
                     row |= {"kind": "birth", "to_status": step.status, "requires": list(step.requires)}
                 case Move():
-                    row |= {"kind": "move", "from_status": step.source, "to_status": step.target, "counts": step.counts}
+                    row |= {
+                        "kind": "move",
+                        "from_status": step.source,
+                        "to_status": step.target,
+                        "counts": step.counts,
+                    }
                 case Exit():
                     row |= {"kind": "exit", "from_status": step.status}
             steps.append(row)
@@ -235,17 +249,11 @@ def _write_lifecycles(connection: Transaction, lifecycles: tuple[Lifecycle, ...]
     if _applied(connection, "recoup.routine").get("lifecycles") == checksum:
         return False
     connection.execute("delete from recoup.lifecycle_step; delete from recoup.lifecycle;")
-    connection.execute(
-        "insert into recoup.lifecycle select * from jsonb_populate_recordset(null::recoup.lifecycle, %s::jsonb -> 'lifecycle')",
-        (text,),
-    )
-    connection.execute(
-        "insert into recoup.lifecycle_step select * from jsonb_populate_recordset(null::recoup.lifecycle_step, %s::jsonb -> 'lifecycle_step')",
-        (text,),
-    )
-    connection.execute(
-        "insert into recoup.routine values ('lifecycles', %s, clock_timestamp(), session_user, %s) on conflict (name) do update"
-        " set checksum = excluded.checksum, applied_at = excluded.applied_at",
-        (checksum, __version__),
-    )
+    for table in ("lifecycle", "lifecycle_step"):
+        into = Identifier("recoup", table)
+        connection.execute(
+            SQL("insert into {0} select * from jsonb_populate_recordset(null::{0}, %s::jsonb -> %s)").format(into),
+            (text, table),
+        )
+    _write_down(connection, "recoup.routine", "lifecycles", checksum)
     return True

@@ -23,4 +23,4 @@ def load(package: str, file: str = "queries.sql") -> Mapping[str, SQL]:
     parts = _NAME.split(text)[1:]
     named = dict(zip(parts[::2], parts[1::2], strict=True))
     assert len(named) == len(parts) // 2, f"{package}/{file} names a query twice"
-    return {name: SQL(body.strip()) for name, body in named.items()}  # type: ignore[arg-type]
+    return {name: SQL(body.strip()) for name, body in named.items()}

@@ -34,8 +34,10 @@ def ensure_roles(connection: Transaction, *, login: str) -> None:
 
 @contextlib.contextmanager
 def as_owner(connection: Transaction) -> Iterator[None]:
-    """Act as the owner inside the caller's transaction. Membership begins and ends within it: nobody else ever sees it."""
-    (superuser,) = connection.execute("select rolsuper from pg_roles where rolname = current_user").fetchone() or (False,)
+    """Act as the owner inside the caller's transaction. Membership begins and ends within it, seen by nobody."""
+    (superuser,) = connection.execute("select rolsuper from pg_roles where rolname = current_user").fetchone() or (
+        False,
+    )
     with _rights_explained(connection):
         if not superuser:
             connection.execute(SQL("grant {} to current_user").format(Identifier(OWNER)))
@@ -91,7 +93,8 @@ def _rights_explained(connection: Transaction) -> Iterator[None]:
         raise MigrationRefused(
             "login_lacks_rights",
             f"The login {user} may not prepare the database: {error.diag.message_primary}.",
-            f"As an administrator: ALTER ROLE {user} CREATEROLE; ALTER DATABASE {connection.info.dbname} OWNER TO {user};"
+            f"As an administrator: ALTER ROLE {user} CREATEROLE;"
+            f" ALTER DATABASE {connection.info.dbname} OWNER TO {user};"
             " or set RECOUP_ADMIN_DSN to a login that has these rights. If the roles were made by another login,"
             f" that one must: GRANT {OWNER} TO {user} WITH ADMIN OPTION.",
             login=user,

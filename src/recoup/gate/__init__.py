@@ -1,0 +1,56 @@
+"""Gate Zero: may a company candidate enter? Verified at most three times, throttled, every step in the AIR log.
+
+An attempt opens in one transaction and ends in another, so that a crash in between leaves it findable. Its end carries
+on to intake and recovery inside the database; nothing here can end an attempt and forget the rest.
+"""
+
+from recoup.gate.attempts import (
+    Attempt,
+    Failed,
+    Finished,
+    Passed,
+    finish_attempts,
+    open_attempts,
+    sweep_crashed,
+)
+from recoup.gate.batches import (
+    Batch,
+    Frozen,
+    complete_batch,
+    create_batch,
+    find_batch,
+    freeze,
+    list_batches,
+    pause_batch,
+    resume_batch,
+)
+from recoup.gate.history import AIR, AirEvent, history
+from recoup.gate.intake import Eligible, Intake, NewIntake, add_intakes, eligible, find_intakes
+
+__all__ = [
+    "AIR",
+    "AirEvent",
+    "Attempt",
+    "Batch",
+    "Eligible",
+    "Failed",
+    "Finished",
+    "Frozen",
+    "Intake",
+    "NewIntake",
+    "Passed",
+    "add_intakes",
+    "complete_batch",
+    "create_batch",
+    "eligible",
+    "find_batch",
+    "find_intakes",
+    "finish_attempts",
+    "freeze",
+    "history",
+    "list_batches",
+    "open_attempts",
+    "pause_batch",
+    "resume_batch",
+    "sweep_crashed",
+]

@@ -5,6 +5,10 @@
 
 create or replace function cl.settle_attempts() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  -- Waits run from the time itself, not from an event's microseconds behind it: where time stands still, an attempt
+  -- that opens and ends at one instant may be tried again exactly a wait later.
+  now_ timestamptz := recoup.now();
 begin
   -- The intake: a first attempt decides it, a passed retry closes it.
   if exists (select from new_rows where attempt_number = 1 or status = 'passed') then
@@ -19,27 +23,27 @@ begin
   -- Each step only where it has rows: planning and guarding an empty statement would cost a single attempt dearly.
   if exists (select from new_rows where status <> 'passed' and attempt_number = 1) then
     insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at, updated_at)
-    select n.intake_id, n.batch_id, n.reason_code, 1, n.finished_at + cl.gate_zero_wait(1), n.finished_at, n.finished_at
+    select n.intake_id, n.batch_id, n.reason_code, 1, least(n.finished_at, now_) + cl.gate_zero_wait(1), n.finished_at, n.finished_at
       from new_rows n where n.status <> 'passed' and n.attempt_number = 1;
   end if;
 
   if exists (select from new_rows where status <> 'passed' and attempt_number > 1) then
     execute $settle$ update cl.gate_zero_recovery r
        set failure_reason = n.reason_code, attempt_count = r.attempt_count + 1,
-           next_eligible_at = coalesce(n.finished_at + cl.gate_zero_wait(n.attempt_number), r.next_eligible_at),
+           next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(n.attempt_number), r.next_eligible_at),
            status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
            -- Behind FAIL, which has finished_at.
            updated_at = n.finished_at + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
       from new_rows n
-     where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$;
+     where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
   end if;
 
   -- An attempt in flight when its batch was frozen may finish; its failure is the last.
   if exists (select from new_rows where status <> 'passed' and batch_id is not null) then
     execute $settle$ update cl.gate_zero_recovery r
        set status = 'EXHAUSTED', updated_at = r.updated_at + interval '1 microsecond'
-      from new_rows n join cl.gate_zero_batch b on b.batch_id = n.batch_id and b.batch_freeze_at <= (select recoup.now())
-     where r.intake_id = n.intake_id and r.status = 'ACTIVE' and n.status <> 'passed' $settle$;
+      from new_rows n join cl.gate_zero_batch b on b.batch_id = n.batch_id and b.batch_freeze_at <= $1
+     where r.intake_id = n.intake_id and r.status = 'ACTIVE' and n.status <> 'passed' $settle$ using now_;
   end if;
 
   if exists (select from new_rows where reentered_as is not null) then

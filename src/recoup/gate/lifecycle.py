@@ -61,7 +61,12 @@ BATCH = Lifecycle(
     moves=(
         Move(BatchStatus.OPEN, BatchStatus.COMPLETED, HUB, "the import is declared complete; the window opens"),
         Move(BatchStatus.OPEN, BatchStatus.COMPLETED, GATE, "the import is declared complete; the window opens"),
-        Move(BatchStatus.OPEN, BatchStatus.COMPLETED, OPERATOR, "the import is declared complete; the window opens"),
+        Move(
+            BatchStatus.OPEN,
+            BatchStatus.COMPLETED,
+            OPERATOR,
+            "the import is declared complete; the window opens",
+        ),
         Move(BatchStatus.COMPLETED, BatchStatus.FROZEN, GATE, "the window closed; its recoveries end"),
         Move(BatchStatus.OPEN, BatchStatus.OPEN, OPERATOR, "recovery is paused or resumed"),
         Move(BatchStatus.COMPLETED, BatchStatus.COMPLETED, OPERATOR, "recovery is paused or resumed"),
@@ -117,7 +122,12 @@ RECOVERY = Lifecycle(
     births=(Birth(RecoveryStatus.ACTIVE, GATE, "the first attempt failed"),),
     moves=(
         Move(RecoveryStatus.ACTIVE, RecoveryStatus.ACTIVE, GATE, "failed again; waits longer", counts=True),
-        Move(RecoveryStatus.ACTIVE, RecoveryStatus.EXHAUSTED, GATE, "EXHAUSTED: three attempts, or window closed"),
+        Move(
+            RecoveryStatus.ACTIVE,
+            RecoveryStatus.EXHAUSTED,
+            GATE,
+            "EXHAUSTED: three attempts, or window closed",
+        ),
         Move(RecoveryStatus.ACTIVE, RecoveryStatus.SUCCEEDED, GATE, "a retry passed"),
     ),
     counter="attempt_count",

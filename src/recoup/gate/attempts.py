@@ -1,0 +1,99 @@
+"""Verification attempts: opened in one transaction, ended in another, fenced by a token, swept when a worker dies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.gate.intake import refuse_unknown
+from recoup.gate.lifecycle import ReasonCode
+from recoup.refusals import InputRefused
+
+Q = load("recoup.gate")
+LEASE = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """An open attempt. Whoever holds the token may end it, once."""
+
+    attempt_id: UUID
+    intake_id: UUID
+    attempt_number: int
+    token: UUID
+    lease_until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """Every check passed."""
+
+    attempt_id: UUID
+    token: UUID
+    payload_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A check failed, for this reason."""
+
+    attempt_id: UUID
+    token: UUID
+    reason_code: ReasonCode
+    payload_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What became of a reported outcome: passed, failed, or late (stored, and not applied)."""
+
+    attempt_id: UUID
+    intake_id: UUID | None
+    status: str
+    reentered_as: UUID | None
+
+
+def open_attempts(tx: Transaction, intakes: Sequence[UUID], *, worker: str, lease: timedelta = LEASE) -> list[Attempt]:
+    """Open the next attempt of each intake, all or none. Refused too early, beside an open one, after the third."""
+    if lease <= timedelta(0):
+        raise InputRefused("lease_empty", f"A lease of {lease} ends before it begins.", "Give it some seconds.")
+    with tx.cursor(row_factory=class_row(Attempt)) as cursor:
+        locked = tx.execute(Q["lock_intakes"], {"intakes": list(intakes)}).fetchall()
+        refuse_unknown(intakes, {row[0] for row in locked})
+        opened = cursor.execute(Q["open_attempts"], {"intakes": list(intakes), "worker": worker, "lease": lease})
+        by_intake = {attempt.intake_id: attempt for attempt in opened}
+    return [by_intake[intake_id] for intake_id in dict.fromkeys(intakes)]
+
+
+def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> list[Finished]:
+    """Write the outcomes of a batch, passed and failed alike, in one statement. Late ones are stored, not applied."""
+    attempts = [outcome.attempt_id for outcome in outcomes]
+    if len(set(attempts)) < len(attempts):
+        raise InputRefused(
+            "outcome_twice", "One attempt is reported twice in one call.", "Report each attempt once.",
+        )  # fmt: skip
+    given = {
+        "attempts": attempts,
+        "tokens": [outcome.token for outcome in outcomes],
+        "reasons": [str(o.reason_code) if isinstance(o, Failed) else None for o in outcomes],
+        "payloads": [outcome.payload_ref for outcome in outcomes],
+    }
+    with tx.cursor(row_factory=class_row(Finished)) as cursor:
+        with tx.pipeline():
+            tx.execute(Q["lock_intakes_of_attempts"], {"attempts": attempts})
+            cursor.execute(Q["finish_attempts"], given)
+        return cursor.fetchall()
+
+
+def sweep_crashed(tx: Transaction, *, limit: int = 1000) -> list[UUID]:
+    """Declare crashed what outlived its lease: FAIL, TIMEOUT, and it counts. Call again until nothing is left."""
+    lapsed = [row[0] for row in tx.execute(Q["lock_lapsed"], {"limit": limit})]
+    if not lapsed:
+        return []
+    return [row[0] for row in tx.execute(Q["crash_attempts"], {"intakes": lapsed})]

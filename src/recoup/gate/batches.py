@@ -1,0 +1,118 @@
+"""Batches: the import they came with, the recovery window, the freeze, the kill switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from psycopg import errors
+from psycopg.rows import class_row
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.refusals import InputRefused, Refusal
+
+Q = load("recoup.gate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    batch_id: str
+    status: str
+    imported_at: datetime
+    completed_at: datetime | None
+    batch_freeze_at: datetime | None
+    frozen_at: datetime | None
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """What one freeze did."""
+
+    batches: tuple[str, ...]  # newly frozen
+    exhausted: tuple[UUID, ...]  # intakes whose recovery ended
+
+
+def create_batch(tx: Transaction, batch_id: str) -> None:
+    """Begin an import batch. Its recovery window opens when it is completed."""
+    if not batch_id.strip():
+        raise InputRefused("batch_unnamed", "A batch needs a name.", "Name it after the import.")
+    try:
+        tx.execute(Q["create_batch"], {"batch_id": batch_id})
+    except errors.UniqueViolation as error:
+        raise InputRefused(
+            "batch_exists",
+            f"There is a batch {batch_id!r} already.",
+            "Choose another name.",
+            batch_id=batch_id,
+        ) from error
+
+
+def complete_batch(tx: Transaction, batch_id: str) -> datetime:
+    """Declare the import complete. Returns when the recovery window will close; a second call changes nothing."""
+    row = tx.execute(Q["complete_batch"], {"batch_id": batch_id}).fetchone()
+    if row is not None:
+        return row[0]  # type: ignore[no-any-return]
+    batch = find_batch(tx, batch_id)
+    assert batch.batch_freeze_at is not None
+    return batch.batch_freeze_at
+
+
+def pause_batch(tx: Transaction, batch_id: str, *, reason: str) -> bool:
+    """Stop all recovery of a batch at once: no retry opens. What is in flight may finish. False: was paused before."""
+    if not reason.strip():
+        raise InputRefused("reason_missing", "A pause needs a reason.", "Say why; the person who resumes will ask.")
+    done = tx.execute(Q["pause_batch"], {"batch_id": batch_id, "reason": reason}).rowcount > 0
+    if not done:
+        find_batch(tx, batch_id)
+    return done
+
+
+def resume_batch(tx: Transaction, batch_id: str) -> bool:
+    """Lift the pause. The transaction's reason is logged. False when it was not paused."""
+    done = tx.execute(Q["resume_batch"], {"batch_id": batch_id}).rowcount > 0
+    if not done:
+        find_batch(tx, batch_id)
+    return done
+
+
+def freeze(tx: Transaction, *, limit: int = 1000) -> Frozen:
+    """Close the window of every batch whose time has come, and end at most ``limit`` of its recoveries.
+
+    Call it again until nothing is exhausted. A recovery being verified at this moment is left alone: it ends with its
+    attempt.
+    """
+    batches = tuple(row[0] for row in tx.execute(Q["freeze_batches"]))
+    locked = [row[0] for row in tx.execute(Q["lock_frozen_recoveries"], {"limit": limit})]
+    if not locked:
+        return Frozen(batches=batches, exhausted=())
+    exhausted = tuple(row[0] for row in tx.execute(Q["exhaust_recoveries"], {"intakes": locked}))
+    return Frozen(batches=batches, exhausted=exhausted)
+
+
+def find_batch(tx: Transaction, batch_id: str) -> Batch:
+    """One batch, or a refusal."""
+    with tx.cursor(row_factory=class_row(Batch)) as cursor:
+        batch = cursor.execute(Q["find_batch"], {"batch_id": batch_id}).fetchone()
+    if batch is None:
+        raise unknown_batch(batch_id)
+    return batch
+
+
+def list_batches(tx: Transaction, *, limit: int = 100) -> list[Batch]:
+    """Batches, newest first."""
+    with tx.cursor(row_factory=class_row(Batch)) as cursor:
+        return cursor.execute(Q["list_batches"], {"limit": limit}).fetchall()
+
+
+def unknown_batch(batch_id: str) -> Refusal:
+    return InputRefused(
+        "batch_unknown",
+        f"There is no batch {batch_id!r}.",
+        "List them: recoup gate batches",
+        batch_id=batch_id,
+    )

@@ -1,0 +1,119 @@
+"""Intakes: company candidates as they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from psycopg import errors
+from psycopg.rows import class_row
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.gate.batches import unknown_batch
+from recoup.refusals import InputRefused
+
+Q = load("recoup.gate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewIntake:
+    """A candidate to be added."""
+
+    company_name: str
+    company_domain: str | None = None
+    linkedin_url: str | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """A candidate, and where its second chance stands if it has one."""
+
+    intake_id: UUID
+    batch_id: str | None
+    company_name: str
+    company_domain: str | None
+    state: str | None
+    status: str
+    reentered_from: UUID | None
+    retry_of: UUID | None
+    created_at: datetime
+    recovery_status: str | None
+    attempt_count: int | None
+    next_eligible_at: datetime | None
+    failure_reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eligible:
+    """A failed intake that may be tried again now."""
+
+    recovery_id: UUID
+    intake_id: UUID
+    attempt_count: int
+    company_name: str
+
+
+def add_intakes(tx: Transaction, intakes: Sequence[NewIntake], *, batch_id: str | None = None) -> list[UUID]:
+    """Add candidates, all or none. Ids come back in the order given."""
+    for place, intake in enumerate(intakes, start=1):
+        _check(place, intake)
+    try:
+        rows = tx.execute(
+            Q["add_intakes"],
+            {
+                "names": [i.company_name for i in intakes],
+                "domains": [i.company_domain for i in intakes],
+                "urls": [i.linkedin_url for i in intakes],
+                "states": [i.state for i in intakes],
+                "batch_id": batch_id,
+            },
+        ).fetchall()
+    except errors.ForeignKeyViolation as error:
+        raise unknown_batch(str(batch_id)) from error
+    return [row[0] for row in rows]
+
+
+def find_intakes(tx: Transaction, intakes: Sequence[UUID]) -> list[Intake]:
+    """Intakes by id, in the order asked. Refused when one does not exist."""
+    with tx.cursor(row_factory=class_row(Intake)) as cursor:
+        found = {i.intake_id: i for i in cursor.execute(Q["find_intakes"], {"intakes": list(intakes)})}
+    refuse_unknown(intakes, found)
+    return [found[intake_id] for intake_id in intakes]
+
+
+def eligible(tx: Transaction, *, limit: int = 100) -> list[Eligible]:
+    """Failed intakes whose wait is over, longest due first."""
+    with tx.cursor(row_factory=class_row(Eligible)) as cursor:
+        return cursor.execute(Q["eligible"], {"limit": limit}).fetchall()
+
+
+def refuse_unknown(asked: Sequence[UUID], found: object) -> None:
+    """Refuse ids that were asked for and not found."""
+    missing = [str(i) for i in asked if i not in found]  # type: ignore[operator]
+    if missing:
+        raise InputRefused(
+            "intake_unknown",
+            f"There is no intake {missing[0]}" + (f" (nor {len(missing) - 1} others)." if missing[1:] else "."),
+            "Check the id.",
+            missing=missing[:100],
+        )
+
+
+def _check(place: int, intake: NewIntake) -> None:
+    if not intake.company_name.strip():
+        raise InputRefused(
+            "intake_unnamed", f"Intake {place} has no company name.", "Give every company a name.", row=place
+        )
+    for column in ("company_name", "company_domain", "linkedin_url", "state"):
+        if "\x00" in (getattr(intake, column) or ""):
+            raise InputRefused(
+                "text_has_nul",
+                f"Intake {place}: {column} holds a NUL character.",
+                "Remove it.",
+                row=place,
+                column=column,
+            )

@@ -1,0 +1,167 @@
+-- name: create_batch
+insert into cl.gate_zero_batch (batch_id, imported_at) values (%(batch_id)s, recoup.now())
+returning batch_id;
+
+-- name: complete_batch
+-- Opens the recovery window. Set once: a second completion changes nothing.
+update cl.gate_zero_batch b
+   set completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window()
+  from (select recoup.now() as now_) t
+ where b.batch_id = %(batch_id)s and b.completed_at is null
+returning b.batch_freeze_at;
+
+-- name: pause_batch
+update cl.gate_zero_batch
+   set paused_at = recoup.now(), paused_by = recoup.acting_id(), pause_reason = %(reason)s
+ where batch_id = %(batch_id)s and paused_at is null
+returning batch_id;
+
+-- name: resume_batch
+update cl.gate_zero_batch
+   set paused_at = null, paused_by = null, pause_reason = null
+ where batch_id = %(batch_id)s and paused_at is not null
+returning batch_id;
+
+-- name: find_batch
+select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b.frozen_at, b.paused_at, b.paused_by, b.pause_reason
+  from cl.gate_zero_batch b
+ where b.batch_id = %(batch_id)s;
+
+-- name: list_batches
+-- Newest first.
+select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b.frozen_at, b.paused_at, b.paused_by, b.pause_reason
+  from cl.gate_zero_batch b
+ order by b.imported_at desc, b.batch_id
+ limit %(limit)s;
+
+-- name: freeze_batches
+update cl.gate_zero_batch b set frozen_at = t.now_
+  from (select recoup.now() as now_) t
+ where b.batch_freeze_at <= t.now_ and b.frozen_at is null
+returning b.batch_id;
+
+-- name: lock_frozen_recoveries
+-- Recoveries whose window closed and that nobody is verifying. The intakes are locked first and the update looks again:
+-- an attempt that opens at this moment either holds the intake, and is skipped, or comes later, and is refused.
+select i.intake_id
+  from cl.gate_zero_intake i
+ where i.intake_id = any(array(
+         select r.intake_id
+           from cl.gate_zero_batch b
+           join cl.gate_zero_recovery r on r.batch_id = b.batch_id and r.status = 'ACTIVE'
+          where b.batch_freeze_at <= (select recoup.now())
+            and not exists (select from cl.gate_zero_attempt a where a.intake_id = r.intake_id and a.status = 'open')
+          limit %(limit)s))
+ order by i.intake_id
+   for no key update skip locked;
+
+-- name: exhaust_recoveries
+update cl.gate_zero_recovery r
+   set status = 'EXHAUSTED', updated_at = greatest(t.now_, r.updated_at + interval '1 microsecond')
+  from (select recoup.now() as now_) t
+ where r.intake_id = any(%(intakes)s::uuid[]) and r.status = 'ACTIVE'
+   and not exists (select from cl.gate_zero_attempt a where a.intake_id = r.intake_id and a.status = 'open')
+returning r.intake_id;
+
+-- name: add_intakes
+-- Ids come back in the order of the input.
+with given as materialized (
+  select recoup.new_id() as intake_id, g.*
+    from unnest(%(names)s::text[], %(domains)s::text[], %(urls)s::text[], %(states)s::text[]) with ordinality
+         as g(company_name, company_domain, linkedin_url, state, place)),
+made as (
+  insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state, created_at, updated_at)
+  select g.intake_id, %(batch_id)s, g.company_name, g.company_domain, g.linkedin_url, g.state, t.now_, t.now_
+    from given g, (select recoup.now() as now_) t)
+select intake_id from given order by place;
+
+-- name: lock_intakes
+-- In id order, so that two batches that share intakes wait for each other instead of deadlocking.
+select intake_id from cl.gate_zero_intake where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update;
+
+-- name: open_attempts
+-- Which number it is follows from the recovery; whether it may open, the database's rules decide.
+insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until)
+select i.intake_id, i.batch_id, coalesce(r.attempt_count, 0) + 1, %(worker)s, t.now_, t.now_ + %(lease)s::interval
+  from cl.gate_zero_intake i
+  left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
+ cross join (select recoup.now() as now_) t
+ where i.intake_id = any(%(intakes)s::uuid[])
+returning attempt_id, intake_id, attempt_number, token, lease_until;
+
+-- name: lock_intakes_of_attempts
+select i.intake_id
+  from cl.gate_zero_intake i
+ where i.intake_id = any(array(select a.intake_id from cl.gate_zero_attempt a where a.attempt_id = any(%(attempts)s::uuid[])))
+ order by i.intake_id
+   for no key update;
+
+-- name: finish_attempts
+-- All outcomes of a batch, passed and failed, in one statement. Fenced by the token: the result of a worker that was
+-- declared dead is stored and not applied.
+with given as materialized (
+  select g.attempt_id, g.token, g.reason_code, g.payload_ref
+    from unnest(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[])
+         as g(attempt_id, token, reason_code, payload_ref)),
+applied as (
+  update cl.gate_zero_attempt a
+     set status = case when g.reason_code is null then 'passed' else 'failed' end,
+         reason_code = g.reason_code,
+         payload_ref = g.payload_ref,
+         finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond'),
+         reentered_as = case when g.reason_code is null and a.attempt_number > 1 then recoup.new_id() end
+    from given g, (select recoup.now() as now_) t
+   where a.attempt_id = g.attempt_id and a.token = g.token and a.status = 'open'
+  returning a.attempt_id, a.intake_id, a.status, a.reentered_as),
+late as (
+  insert into recoup.late_result (subject, unit_id, token, result, received_at, actor_id)
+  select 'cl.gate_zero_attempt', g.attempt_id, g.token,
+         jsonb_build_object('status', case when g.reason_code is null then 'passed' else 'failed' end,
+                            'reason_code', g.reason_code, 'payload_ref', g.payload_ref),
+         (select recoup.now()), (select recoup.acting_id())
+    from given g
+   where not exists (select from applied p where p.attempt_id = g.attempt_id)
+  returning unit_id)
+select attempt_id, intake_id, status, reentered_as from applied
+union all
+select unit_id, null, 'late', null from late;
+
+-- name: lock_lapsed
+select i.intake_id
+  from cl.gate_zero_intake i
+ where i.intake_id = any(array(
+         select a.intake_id from cl.gate_zero_attempt a
+          where a.status = 'open' and a.lease_until <= (select recoup.now())
+          order by a.lease_until
+          limit %(limit)s))
+ order by i.intake_id
+   for no key update skip locked;
+
+-- name: crash_attempts
+update cl.gate_zero_attempt a
+   set status = 'crashed', reason_code = 'TIMEOUT', finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond')
+  from (select recoup.now() as now_) t
+ where a.intake_id = any(%(intakes)s::uuid[]) and a.status = 'open' and a.lease_until <= t.now_
+returning a.attempt_id;
+
+-- name: history
+select a.entity_id as intake_id, a.event_type, a.reason_code, a.event_timestamp, a.payload_ref, a.actor, a.actor_id
+  from cl.gate_zero_air a
+ where a.entity_id = any(%(intakes)s::uuid[])
+ order by a.entity_id, a.event_timestamp;
+
+-- name: find_intakes
+select i.intake_id, i.batch_id, i.company_name, i.company_domain, i.state, i.status, i.reentered_from, i.retry_of, i.created_at,
+       r.status as recovery_status, r.attempt_count, r.next_eligible_at, r.failure_reason
+  from cl.gate_zero_intake i
+  left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
+ where i.intake_id = any(%(intakes)s::uuid[]);
+
+-- name: eligible
+-- Who may be tried again now, longest due first.
+select r.recovery_id, r.intake_id, r.attempt_count, i.company_name
+  from cl.gate_zero_recovery r
+  join cl.gate_zero_intake i on r.intake_id = i.intake_id
+ where r.status = 'ACTIVE' and r.next_eligible_at <= (select recoup.now())
+ order by r.next_eligible_at
+ limit %(limit)s;

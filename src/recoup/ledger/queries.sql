@@ -1,0 +1,52 @@
+-- name: subscribe
+-- From the first event on: everything visible in the snapshot '1:1:' is nothing.
+insert into recoup.subscription (name, log, created_at) values (%(name)s, %(log)s, recoup.now())
+on conflict (log, name) do nothing;
+
+-- name: unsubscribe
+delete from recoup.subscription where log = %(log)s and name = %(name)s;
+
+-- name: take_subscription
+-- One reader at a time: a second one gets no row and does something else meanwhile.
+select s.position, s.incarnation, s.since::text, s.until::text, s.after_seq, recoup.present_incarnation()
+  from recoup.subscription s
+ where s.log = %(log)s and s.name = %(name)s
+   for update skip locked;
+
+-- name: subscription_exists
+select from recoup.subscription where log = %(log)s and name = %(name)s;
+
+-- name: present_snapshot
+select pg_current_snapshot()::text;
+
+-- name: read_settled
+-- What became visible between two snapshots. "Not visible then" is spelled as "not begun then, or running then": a range
+-- and a few points of the index on xid, so that one long transaction does not widen what every poll has to read.
+select {columns}
+  from {log} l
+ where l.incarnation = %(incarnation)s
+   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
+   and l.xid < pg_snapshot_xmax(%(until)s::pg_snapshot)
+   and pg_visible_in_snapshot(l.xid, %(until)s::pg_snapshot)
+   and l.seq > %(after_seq)s
+   and (%(event_types)s::text[] is null or l.event_type = any(%(event_types)s::text[]))
+ order by l.seq
+ limit %(limit)s;
+
+-- name: read_earlier_incarnation
+-- The rest of what another cluster wrote before the database was restored here. All of it is settled.
+select {columns}
+  from {log} l
+ where l.incarnation = %(incarnation)s
+   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
+   and l.seq > %(after_seq)s
+   and (%(event_types)s::text[] is null or l.event_type = any(%(event_types)s::text[]))
+ order by l.seq
+ limit %(limit)s;
+
+-- name: acknowledge
+-- Only from where the page was cut: of two acknowledgements of one page, one counts.
+update recoup.subscription
+   set position = position + 1, incarnation = %(incarnation)s, since = %(since)s::pg_snapshot,
+       until = %(until)s::pg_snapshot, after_seq = %(after_seq)s, acknowledged_at = recoup.now()
+ where log = %(log)s and name = %(name)s and position = %(position)s;

@@ -1,0 +1,144 @@
+"""The settled read of a log, and named subscriptions to it.
+
+A cursor on a timestamp or on ``seq`` loses events: a transaction that began early may commit late, behind the cursor.
+So a subscription remembers a snapshot. It reads what became visible since, in the order of ``seq``; nothing is missed,
+repeated, or out of order within an entity, and a long transaction elsewhere holds nobody up.
+
+Exactly once: read, work and acknowledge in one transaction. At least once: acknowledge in a later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed, Identifier
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.refusals import InputRefused, LawRefused
+
+Q = load("recoup.ledger")
+PAGE_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """An event log: its table, and the columns a subscriber gets."""
+
+    table: str
+    columns: tuple[str, ...]
+
+    def query(self, name: str) -> Composed:
+        return Q[name].format(
+            log=Identifier(*self.table.split(".")),
+            columns=SQL(", ").join(SQL("l.") + Identifier(column) for column in self.columns),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """Where a subscription stands. Snapshots are PostgreSQL's, as text."""
+
+    incarnation: int
+    since: str
+    until: str | None
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some events, in order, and where the subscription stands once they are acknowledged."""
+
+    log: str
+    name: str
+    events: tuple[dict[str, Any], ...] = ()
+    position: int = -1
+    then: Cursor | None = field(default=None, repr=False)
+    busy: bool = False  # another reader has the subscription: nothing was read
+    caught_up: bool = False  # nothing settled is left behind this page
+
+
+def subscribe(tx: Transaction, log: Log, name: str) -> None:
+    """Begin a subscription at the first event of the log. Does nothing when it exists."""
+    if not name.strip():
+        raise InputRefused("subscription_unnamed", "A subscription needs a name.", "Give it one that says who reads.")
+    tx.execute(Q["subscribe"], {"log": log.table, "name": name})
+
+
+def unsubscribe(tx: Transaction, log: Log, name: str) -> bool:
+    """Forget a subscription. A later one of that name begins at the first event again."""
+    return tx.execute(Q["unsubscribe"], {"log": log.table, "name": name}).rowcount > 0
+
+
+def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types: Sequence[str] | None = None) -> Page:
+    """The next page of settled events. Until it is acknowledged, the next read gives it again."""
+    if not 1 <= limit <= PAGE_MOST:
+        raise InputRefused("page_size", f"A page of {limit} events.", f"Ask for 1 to {PAGE_MOST}.", limit=limit)
+    named = {"log": log.table, "name": name}
+    row = tx.execute(Q["take_subscription"], named).fetchone()
+    if row is None:
+        if tx.execute(Q["subscription_exists"], named).rowcount:
+            return Page(log=log.table, name=name, busy=True)
+        raise InputRefused(
+            "subscription_unknown",
+            f"Nobody subscribed to {log.table} as {name!r}.",
+            "Subscribe first.",
+            **named,
+        )
+    position, incarnation, since, until, after_seq, present = row
+    at = Cursor(incarnation=incarnation, since=since, until=until, after_seq=after_seq)
+    # Asked before anything is read: after a restore the cursor's ids mean nothing here, and must not be moved by ours.
+    earlier = incarnation < present
+    if not earlier and at.until is None:
+        (snapshot,) = tx.execute(Q["present_snapshot"]).fetchone() or (None,)
+        at = Cursor(incarnation=incarnation, since=since, until=snapshot, after_seq=after_seq)
+    with tx.cursor(row_factory=dict_row) as cursor:
+        events = cursor.execute(
+            log.query("read_earlier_incarnation" if earlier else "read_settled"),
+            {
+                "incarnation": at.incarnation, "since": at.since, "until": at.until, "after_seq": at.after_seq,
+                "limit": limit, "event_types": list(event_types) if event_types is not None else None,
+            },
+        ).fetchall()  # fmt: skip
+    short = len(events) < limit
+    return Page(
+        log=log.table,
+        name=name,
+        events=tuple(events),
+        position=position,
+        then=_after(at, events[-1]["seq"] if events else 0, short=short, earlier=earlier),
+        # The last page of an older snapshot is not the end: more may have settled since that was taken.
+        caught_up=short and not earlier and until is None,
+    )
+
+
+def acknowledge(tx: Transaction, page: Page) -> None:
+    """Say that a page is done with. Refused when it was acknowledged already."""
+    if page.then is None:
+        return
+    done = tx.execute(
+        Q["acknowledge"],
+        {
+            "log": page.log, "name": page.name, "position": page.position, "incarnation": page.then.incarnation,
+            "since": page.then.since, "until": page.then.until, "after_seq": page.then.after_seq,
+        },
+    )  # fmt: skip
+    if done.rowcount == 0:
+        raise LawRefused(
+            "page_acknowledged",
+            f"{page.name} stands elsewhere in {page.log} by now: this page was acknowledged already.",
+            "Do not apply its events twice; read the next page.",
+            log=page.log, name=page.name, position=page.position,
+        )  # fmt: skip
+
+
+def _after(at: Cursor, last_seq: int, *, short: bool, earlier: bool) -> Cursor:
+    if not short:
+        return Cursor(incarnation=at.incarnation, since=at.since, until=at.until, after_seq=last_seq)
+    if earlier:
+        return Cursor(incarnation=at.incarnation + 1, since="1:1:", until=None, after_seq=0)
+    assert at.until is not None
+    return Cursor(incarnation=at.incarnation, since=at.until, until=None, after_seq=0)

@@ -1,0 +1,122 @@
+"""Companies in every situation, brought there by the product's own verbs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from uuid import UUID
+
+from recoup import clock, gate
+from recoup.database.connection import Transaction
+from recoup.gate import Attempt, Failed, NewIntake, Passed
+from recoup.gate.lifecycle import ReasonCode
+from recoup.lifecycles.declaration import Authority
+
+WORKER = "test-worker"
+
+
+@contextmanager
+def acting(tx: Transaction, who: Authority | str | None) -> Iterator[None]:
+    """Act as an authority, or as any role by name, for the length of the block; None is the login itself."""
+    role = who.role if isinstance(who, Authority) else (who or "none")
+    (before,) = tx.execute("select current_setting('role')").fetchone() or ("none",)
+    tx.execute("select set_config('role', %s, true)", (role,))
+    yield
+    tx.execute("select set_config('role', %s, true)", (before,))
+
+
+def advance(tx: Transaction, by: timedelta) -> None:
+    with acting(tx, Authority.OPERATOR):
+        clock.advance(tx, by)
+
+
+def new_intake(tx: Transaction, *, batch_id: str | None = None) -> UUID:
+    with acting(tx, Authority.HUB):
+        (intake,) = gate.add_intakes(tx, [NewIntake(company_name="Acme", state="TX")], batch_id=batch_id)
+    return intake
+
+
+def open_attempt(tx: Transaction, intake: UUID) -> Attempt:
+    with acting(tx, Authority.GATE):
+        (attempt,) = gate.open_attempts(tx, [intake], worker=WORKER)
+    return attempt
+
+
+def finish(tx: Transaction, attempt: Attempt, reason: ReasonCode | None) -> gate.Finished:
+    outcome: Passed | Failed = (
+        Passed(attempt_id=attempt.attempt_id, token=attempt.token)
+        if reason is None
+        else Failed(attempt_id=attempt.attempt_id, token=attempt.token, reason_code=reason)
+    )
+    with acting(tx, Authority.GATE):
+        (finished,) = gate.finish_attempts(tx, [outcome])
+    return finished
+
+
+def attempt_and(tx: Transaction, intake: UUID, reason: ReasonCode | None) -> gate.Finished:
+    return finish(tx, open_attempt(tx, intake), reason)
+
+
+def failed_intake(tx: Transaction, *, times: int = 1, batch_id: str | None = None) -> UUID:
+    """An intake that failed so many times, each after its wait."""
+    intake = new_intake(tx, batch_id=batch_id)
+    for number in range(1, times + 1):
+        attempt_and(tx, intake, ReasonCode.NO_LINKEDIN_COMPANY)
+        if number < times:
+            advance(tx, timedelta(hours=24 if number == 1 else 72))
+    return intake
+
+
+def new_batch(tx: Transaction) -> str:
+    name = f"batch-{uuid.uuid4().hex[:12]}"
+    with acting(tx, Authority.HUB):
+        gate.create_batch(tx, name)
+    return name
+
+
+def intake_in(tx: Transaction, status: str) -> UUID:
+    match status:
+        case "PENDING":
+            return new_intake(tx)
+        case "FAILED":
+            return failed_intake(tx)
+        case "EXHAUSTED":
+            return failed_intake(tx, times=3)
+    intake = new_intake(tx) if status == "AUTHORIZED" else failed_intake(tx)
+    if status == "REENTER_SUCCEEDED":
+        advance(tx, timedelta(hours=24))
+    attempt_and(tx, intake, None)
+    return intake
+
+
+def attempt_in(tx: Transaction, status: str) -> UUID:
+    attempt = open_attempt(tx, new_intake(tx))
+    if status == "crashed":
+        advance(tx, timedelta(hours=1))
+        with acting(tx, Authority.GATE):
+            assert attempt.attempt_id in gate.sweep_crashed(tx, limit=100_000)
+    elif status != "open":
+        finish(tx, attempt, None if status == "passed" else ReasonCode.TIMEOUT)
+    return attempt.attempt_id
+
+
+def recovery_in(tx: Transaction, status: str) -> UUID:
+    intake = intake_in(tx, {"ACTIVE": "FAILED", "EXHAUSTED": "EXHAUSTED", "SUCCEEDED": "REENTER_SUCCEEDED"}[status])
+    row = tx.execute("select recovery_id from cl.gate_zero_recovery where intake_id = %s", (intake,)).fetchone()
+    assert row is not None
+    found: UUID = row[0]
+    return found
+
+
+def batch_in(tx: Transaction, status: str) -> str:
+    batch = new_batch(tx)
+    if status != "OPEN":
+        with acting(tx, Authority.HUB):
+            gate.complete_batch(tx, batch)
+    if status == "FROZEN":
+        advance(tx, timedelta(days=14))
+        with acting(tx, Authority.GATE):
+            gate.freeze(tx)
+    return batch

@@ -1,0 +1,124 @@
+"""One real PostgreSQL for the whole run, one database for each test worker.
+
+Entities are unique per test, so tests share a database and nothing is cleaned up between them. The shared database is
+simulated: tests move its time forward. A test of clocks, migrations or restores asks for a fresh database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from recoup.database import embedded
+from recoup.database.connection import Database, Transaction, connect
+from recoup.database.migrate import migrate
+from recoup.settings import Settings, load
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that tests can share the modules beside this file
+
+START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
+HOME_VARIABLE = "TEST_RECOUP_HOME"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The first process starts the server; test workers find it by its home."""
+    if HOME_VARIABLE not in os.environ:
+        os.environ[HOME_VARIABLE] = tempfile.mkdtemp(prefix="recoup-test-")
+        config.stash[_OURS] = True
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if config.stash.get(_OURS, False):
+        embedded.stop(server_settings())
+        shutil.rmtree(os.environ.pop(HOME_VARIABLE), ignore_errors=True)
+
+
+_OURS: pytest.StashKey[bool] = pytest.StashKey()
+
+
+def server_settings() -> Settings:
+    """Settings of the server that all tests share. RECOUP_SERVER_BIN chooses its version."""
+    environment = {k: v for k, v in os.environ.items() if k in ("RECOUP_SERVER_BIN", "RECOUP_SERVER_USER")}
+    return load({**environment, "RECOUP_HOME": os.environ[HOME_VARIABLE], "RECOUP_ACTOR": "tester"})
+
+
+@pytest.fixture(scope="session")
+def settings() -> Settings:
+    return server_settings()
+
+
+@pytest.fixture(scope="session")
+def server(settings: Settings) -> embedded.Server:
+    return embedded.start(settings)
+
+
+@pytest.fixture(scope="session")
+def new_database(server: embedded.Server, settings: Settings) -> Iterator[Callable[..., str]]:
+    """Makes a migrated database and returns its name."""
+    made: list[str] = []
+
+    def make(*, simulated_from: datetime | None = START, migrated: bool = True) -> str:
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
+            admin.execute(SQL("create database {}").format(Identifier(name)))
+        made.append(name)
+        if migrated:
+            with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:
+                migrate(connection, login=server.app, simulated_from=simulated_from)
+        return name
+
+    yield make
+    with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
+        for name in made:
+            admin.execute(SQL("drop database if exists {} with (force)").format(Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def database_name(new_database: Callable[..., str]) -> str:
+    return new_database()
+
+
+@pytest.fixture(scope="session")
+def db(server: embedded.Server, settings: Settings, database_name: str) -> Iterator[Database]:
+    """The shared simulated database, as the everyday login."""
+    with Database(server.uri(database_name), settings) as database:
+        yield database
+
+
+@pytest.fixture
+def admin(server: embedded.Server, settings: Settings, database_name: str) -> Iterator[Transaction]:
+    """A superuser's connection to the shared database, in autocommit."""
+    with contextlib.closing(connect(server.uri(database_name, admin=True), settings)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def scratch(admin: Transaction) -> Iterator[Transaction]:
+    """A superuser's connection inside a transaction that is rolled back."""
+    with admin.transaction(force_rollback=True):
+        yield admin
+
+
+@pytest.fixture
+def fresh(
+    new_database: Callable[..., str], server: embedded.Server, settings: Settings
+) -> Iterator[Callable[..., Database]]:
+    """Makes a database of the test's own."""
+    with contextlib.ExitStack() as stack:
+
+        def make(*, simulated_from: datetime | None = START) -> Database:
+            name = new_database(simulated_from=simulated_from)
+            return stack.enter_context(Database(server.uri(name), settings))
+
+        yield make

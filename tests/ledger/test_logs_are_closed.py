@@ -1,0 +1,112 @@
+"""Nobody writes, changes or removes an event by hand: not the owner, not a superuser who leaves the triggers on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from company import acting, intake_in, new_batch
+
+from recoup import gate
+from recoup.database.connection import Transaction
+from recoup.database.roles import OWNER
+from recoup.lifecycles.declaration import Authority
+
+NO_RIGHT = "42501"
+AIR_ROW = (
+    "(entity_id, event_type, reason_code, actor, event_timestamp, incarnation, actor_id, authority)"
+    " values (gen_random_uuid(), 'AUTH', 'EXISTENCE_CONFIRMED', 'human', now(), 1, 'mallory', 'recoup_gate')"
+)
+PAUSE_ROW = (
+    "(incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)"
+    " values (1, now(), 'PAUSE', 'batch', 'b', 'r', 'human', 'mallory', 'recoup_operator')"
+)
+LOGS = {"cl.gate_zero_air": AIR_ROW, "recoup.pause_log": PAUSE_ROW}
+ACTORS: tuple[Authority | str | None, ...] = (*Authority, OWNER, None)
+
+
+def sqlstate(tx: Transaction, statement: str, parameters: Any = None) -> str | None:
+    with pytest.raises(psycopg.Error) as caught, tx.transaction():
+        tx.execute(statement, parameters)
+    return caught.value.sqlstate
+
+
+@pytest.fixture
+def written(scratch: Transaction) -> Transaction:
+    """Both logs hold a row."""
+    intake_in(scratch, "AUTHORIZED")
+    batch = new_batch(scratch)
+    with acting(scratch, Authority.OPERATOR):
+        gate.pause_batch(scratch, batch, reason="look")
+    return scratch
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("actor", ACTORS)
+def test_nobody_writes_an_event_by_hand(written: Transaction, log: str, actor: Any) -> None:
+    """Plain, in a DO block, in a function, by COPY: without the move there is no event."""
+    refused = NO_RIGHT if isinstance(actor, Authority) else "RC010"
+    with acting(written, actor):
+        assert sqlstate(written, f"insert into {log} {LOGS[log]}") == refused
+        assert sqlstate(written, f"do $$ begin insert into {log} {LOGS[log]}; end $$") == refused
+        assert sqlstate(written, f"copy {log} (seq) from program 'true'") in (refused, NO_RIGHT)
+
+
+@pytest.mark.parametrize("actor", [OWNER, None])
+def test_a_trigger_of_ones_own_is_no_recorder(written: Transaction, actor: Any) -> None:
+    """Inside some other trigger, or inside a function that borrows a recorder's name, the log stays closed."""
+    written.execute(f"""
+        create schema cl_; grant all on schema cl_ to {OWNER};
+        create table cl_.bait (x integer); grant all on cl_.bait to {OWNER};
+        create function cl_.record_attempt_births() returns trigger language plpgsql as $$
+        begin insert into cl.gate_zero_air {AIR_ROW}; return null; end $$;
+        create trigger t after insert on cl_.bait for each statement execute function cl_.record_attempt_births();
+    """)
+    with acting(written, actor):
+        assert sqlstate(written, "insert into cl_.bait values (1)") == "RC010"
+
+
+def test_a_recorder_cannot_be_called(written: Transaction) -> None:
+    """A trigger function outside a trigger is refused by PostgreSQL, and put on another table it finds no rows to tell."""
+    assert sqlstate(written, "select cl.record_attempt_births()") == "0A000"
+
+
+@pytest.mark.parametrize("log", [*LOGS, "recoup.late_result", "recoup.incarnation"])
+@pytest.mark.parametrize("actor", ACTORS)
+def test_what_is_written_stays(written: Transaction, log: str, actor: Any) -> None:
+    """UPDATE, DELETE, MERGE, ON CONFLICT DO UPDATE and TRUNCATE are refused."""
+    if log == "recoup.late_result":
+        written.execute(
+            "insert into recoup.late_result (subject, unit_id, token, result, received_at, actor_id)"
+            " values ('x', gen_random_uuid(), gen_random_uuid(), '{}', now(), 'x')"
+        )
+    (column,) = written.execute(
+        "select attname from pg_attribute where attrelid = %s::regclass and attnum = 2", (log,)
+    ).fetchone() or ("",)
+    refused = NO_RIGHT if isinstance(actor, Authority) else "RC009"
+    with acting(written, actor):
+        assert sqlstate(written, f"update {log} set {column} = {column}") == refused
+        assert sqlstate(written, f"delete from {log}") == refused
+        assert sqlstate(written, f"truncate {log}") == refused
+        assert (
+            sqlstate(written, f"merge into {log} l using (values (1)) s on true when matched then delete") == refused
+        )
+
+
+def test_replica_mode_does_not_open_a_log(written: Transaction) -> None:
+    """The triggers of a log are ALWAYS."""
+    written.execute("set local session_replication_role = replica")
+    assert sqlstate(written, f"insert into cl.gate_zero_air {AIR_ROW}") == "RC010"
+    assert sqlstate(written, "delete from cl.gate_zero_air") == "RC009"
+    assert sqlstate(written, "truncate cl.gate_zero_air") == "RC009"
+
+
+def test_an_event_names_who_acted(scratch: Transaction) -> None:
+    """Actor and authority come from the transaction and its role, not from what the writer claims in a row."""
+    scratch.execute("select set_config('recoup.actor_kind', 'human', true), set_config('recoup.actor_id', 'ada', true)")
+    intake = intake_in(scratch, "AUTHORIZED")
+    rows = scratch.execute(
+        "select distinct actor, actor_id, authority from cl.gate_zero_air where entity_id = %s", (intake,)
+    ).fetchall()
+    assert rows == [("human", "ada", "recoup_gate")]

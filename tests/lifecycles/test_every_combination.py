@@ -1,0 +1,256 @@
+"""The database answers as the declaration does: every birth, move and exit, by every authority, owner and superuser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from company import acting, advance, attempt_in, batch_in, failed_intake, intake_in, new_intake, recovery_in
+from recoup.clock import CLOCK
+from recoup.database.connection import Transaction
+from recoup.database.roles import OWNER
+from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.lifecycles.declaration import Authority, Lifecycle
+from recoup.lifecycles.registry import LIFECYCLES
+
+NO_RIGHT = "42501"
+ACTORS: tuple[Authority | str | None, ...] = (*Authority, OWNER, None)  # None: the superuser itself
+
+
+@dataclass(frozen=True)
+class Subject:
+    """How to bring a row of a lifecycle into a status, and what a statement has to say to satisfy its checks."""
+
+    life: Lifecycle
+    statuses: tuple[str, ...]
+    row_in: Callable[[Transaction, str], Any]
+    change: dict[str, str]  # target status -> SET list
+    born: dict[str, str]  # status -> INSERT behind "insert into <table>"
+
+
+def clock_in(tx: Transaction, status: str) -> bool:
+    tx.execute("alter table recoup.clock disable trigger all")  # its only row is made by migrate, in one status
+    tx.execute(
+        "update recoup.clock set status = %s, at = %s, released_at = %s",
+        (status, None if status == "real" else "2026-01-01", "2026-01-01" if status == "released" else None),
+    )
+    tx.execute("alter table recoup.clock enable trigger all")
+    for (name,) in tx.execute(
+        "select tgname from pg_trigger where tgrelid = 'recoup.clock'::regclass and not tgisinternal"
+    ).fetchall():
+        tx.execute(SQL("alter table recoup.clock enable always trigger {}").format(Identifier(name)))
+    return True
+
+
+END = "finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond')"
+SUBJECTS = {
+    "intake": Subject(
+        INTAKE,
+        INTAKE.statuses,
+        intake_in,
+        {status: f"status = '{status}'" for status in INTAKE.statuses},
+        {
+            status: f"(company_name, status) values ('x', '{status}')"
+            for status in INTAKE.statuses
+            if status != "AUTHORIZED"
+        }
+        | {"AUTHORIZED": "(company_name, status, reentered_from) values ('x', 'AUTHORIZED', %(intake)s)"},
+    ),
+    "attempt": Subject(
+        ATTEMPT,
+        ATTEMPT.statuses,
+        attempt_in,
+        {
+            "open": "status = 'open', finished_at = null, reason_code = null",
+            "passed": f"status = 'passed', reason_code = null, {END}",
+            "failed": f"status = 'failed', reason_code = 'TIMEOUT', {END}",
+            "crashed": f"status = 'crashed', reason_code = 'TIMEOUT', {END}",
+        },
+        {
+            status: "(intake_id, attempt_number, worker, opened_at, lease_until, status, finished_at, reason_code)"
+            f" select %(intake)s, 1, 'w', now_, now_ + interval '1 min', '{status}',"
+            f" case when '{status}' <> 'open' then now_ + interval '1 microsecond' end,"
+            f" case when '{status}' in ('failed', 'crashed') then 'TIMEOUT' end"
+            " from (select recoup.now() as now_) t"
+            for status in ATTEMPT.statuses
+        },
+    ),
+    "recovery": Subject(
+        RECOVERY,
+        RECOVERY.statuses,
+        recovery_in,
+        {
+            "ACTIVE": "status = 'ACTIVE', attempt_count = least(2, attempt_count + 1)",
+            # Exhausted is true after a third failure, which this update claims to be.
+            "EXHAUSTED": "status = 'EXHAUSTED', attempt_count = 3",
+            "SUCCEEDED": "status = 'SUCCEEDED'",
+        },
+        {
+            status: "(intake_id, failure_reason, attempt_count, next_eligible_at, status)"
+            f" values (%(intake)s, 'TIMEOUT', 1, recoup.now(), '{status}')"
+            for status in RECOVERY.statuses
+        },
+    ),
+    "batch": Subject(
+        BATCH,
+        BATCH.statuses,
+        batch_in,
+        {},
+        {"OPEN": "(batch_id, imported_at) values (gen_random_uuid()::text, recoup.now())"},
+    ),
+    "clock": Subject(
+        CLOCK,
+        ("real", "simulated", "released"),
+        clock_in,
+        {
+            "real": "status = 'real', at = null, released_at = null",
+            "simulated": "status = 'simulated', at = '2026-02-01', released_at = null",
+            "released": "status = 'released', at = coalesce(at, '2026-01-01'),"
+            " released_at = coalesce(released_at, now())",
+        },
+        {"real": "(status) values ('real')", "simulated": "(status, at) values ('simulated', now())"},
+    ),
+}
+PAUSE = "paused_at = recoup.now(), paused_by = 'x', pause_reason = 'y'"
+COMPLETE = "completed_at = recoup.now(), batch_freeze_at = recoup.now() + interval '1 day'"
+# A batch's status follows from its columns, so each pair says which columns it would take.
+BATCH_CHANGE = {
+    ("OPEN", "OPEN"): PAUSE,
+    ("OPEN", "COMPLETED"): COMPLETE,
+    ("OPEN", "FROZEN"): COMPLETE + ", frozen_at = recoup.now() + interval '1 day'",
+    ("COMPLETED", "OPEN"): "completed_at = null, batch_freeze_at = null",
+    ("COMPLETED", "COMPLETED"): PAUSE,
+    ("COMPLETED", "FROZEN"): "frozen_at = batch_freeze_at",
+    ("FROZEN", "OPEN"): "frozen_at = null, completed_at = null, batch_freeze_at = null",
+    ("FROZEN", "COMPLETED"): "frozen_at = null",
+    ("FROZEN", "FROZEN"): PAUSE,
+}
+
+
+def second_failure(tx: Transaction, recovery_id: Any) -> None:
+    with acting(tx, Authority.GATE):
+        tx.execute("update cl.gate_zero_recovery set attempt_count = 2 where recovery_id = %s", (recovery_id,))
+
+
+def window_closes(tx: Transaction, _batch_id: Any) -> None:
+    advance(tx, timedelta(days=14))
+
+
+# What must be true before a listed move may claim it.
+PREPARE: dict[tuple[str, str, str], Callable[[Transaction, Any], None]] = {
+    ("recovery", "ACTIVE", "EXHAUSTED"): second_failure,
+    ("batch", "COMPLETED", "FROZEN"): window_closes,
+}
+
+
+def test_every_lifecycle_is_tried() -> None:
+    """A lifecycle that is declared and not tried here would be a promise nobody checks."""
+    assert {subject.life.table for subject in SUBJECTS.values()} == {life.table for life in LIFECYCLES}
+
+
+def answer(tx: Transaction, statement: str, parameters: dict[str, Any] | None = None) -> str:
+    """What the database says: 'done', or the SQLSTATE of its refusal. The row is as before when refused."""
+    try:
+        with tx.transaction(force_rollback=True):
+            tx.execute(statement, parameters)
+    except psycopg.Error as error:
+        return error.sqlstate or "?"
+    return "done"
+
+
+def every_move() -> Iterator[tuple[str, str, str]]:
+    for name, subject in SUBJECTS.items():
+        for source, target in product(subject.statuses, repeat=2):
+            yield name, source, target
+
+
+@pytest.mark.parametrize(("name", "source", "target"), list(every_move()))
+def test_moves_answer_as_declared(scratch: Transaction, name: str, source: str, target: str) -> None:
+    """Listed moves pass; any other is refused with our SQLSTATE, or for lack of any right to the table."""
+    subject = SUBJECTS[name]
+    life = subject.life
+    key = subject.row_in(scratch, source)
+    change = BATCH_CHANGE[source, target] if name == "batch" else subject.change[target]
+    if prepare := PREPARE.get((name, source, target)):
+        prepare(scratch, key)
+    statement = f"update {life.table} set {change} where {life.key[0]} = %(key)s"
+    listed = {move.by for move in life.moves if (move.source, move.target) == (source, target)}
+    for actor in ACTORS:
+        with acting(scratch, actor):
+            said = answer(scratch, statement, {"key": key})
+        if actor in listed:
+            assert said == "done", f"{actor}: {source} -> {target}"
+        elif isinstance(actor, Authority):
+            assert said in ("RC002", NO_RIGHT), f"{actor}: {source} -> {target}"
+        else:
+            assert said == "RC002", f"{actor}: {source} -> {target}"
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_births_answer_as_declared(scratch: Transaction, name: str) -> None:
+    """A row is born in a listed status, by the authority that owns the birth, and not otherwise."""
+    subject = SUBJECTS[name]
+    life = subject.life
+    intake = new_intake(scratch) if name != "intake" else failed_intake(scratch)
+    if name == "clock":
+        scratch.execute("alter table recoup.clock disable trigger all; delete from recoup.clock;")
+        scratch.execute("alter table recoup.clock enable always trigger a_guard_births")
+    for status, insert in subject.born.items():
+        listed = {birth.by for birth in life.births if birth.status == status}
+        for actor in ACTORS:
+            with acting(scratch, actor):
+                said = answer(scratch, f"insert into {life.table} {insert}", {"intake": intake})
+            if actor in listed:
+                assert said == "done", f"{actor}: born {status}"
+            elif isinstance(actor, Authority):
+                assert said in ("RC001", NO_RIGHT), f"{actor}: born {status}"
+            else:
+                assert said == "RC001", f"{actor}: born {status}"
+
+
+def test_an_intake_is_born_authorized_only_with_its_origin(scratch: Transaction) -> None:
+    """AUTHORIZED at birth is re-entry: without reentered_from the gate itself is refused."""
+    with acting(scratch, Authority.GATE):
+        said = answer(scratch, "insert into cl.gate_zero_intake (company_name, status) values ('x', 'AUTHORIZED')")
+    assert said == "RC001"
+
+
+@pytest.mark.parametrize(("name", "status"), [(n, s) for n, subject in SUBJECTS.items() for s in subject.statuses])
+def test_exits_answer_as_declared(scratch: Transaction, name: str, status: str) -> None:
+    """No exit is listed for any of these: nobody deletes, and nobody truncates."""
+    subject = SUBJECTS[name]
+    assert subject.life.exits == ()
+    key = subject.row_in(scratch, status)
+    statement = f"delete from {subject.life.table} where {subject.life.key[0]} = %(key)s"
+    for actor in ACTORS:
+        with acting(scratch, actor):
+            deleted = answer(scratch, statement, {"key": key})
+            truncated = answer(scratch, f"truncate {subject.life.table} cascade")
+        privileged = not isinstance(actor, Authority)
+        # A row that others refer to is held by its foreign key, which is asked before the guard.
+        assert deleted in (("RC003", "23503") if privileged else (NO_RIGHT,)), actor
+        assert truncated == ("RC008" if privileged else NO_RIGHT), actor
+
+
+def test_grants_are_no_wider_than_the_declaration(admin: Transaction) -> None:
+    """Who may make, change or delete no row of a table holds no right to; nobody holds TRUNCATE or TRIGGER."""
+    for life in LIFECYCLES:
+        may = {
+            "INSERT": {birth.by for birth in life.births},
+            "UPDATE": {move.by for move in life.moves},
+            "DELETE": {leaving.by for leaving in life.exits},
+            "TRUNCATE": set(),
+            "TRIGGER": set(),
+        }
+        for right, authorities in may.items():
+            test = "has_any_column_privilege" if right in ("INSERT", "UPDATE") else "has_table_privilege"
+            for authority in Authority:
+                row = admin.execute(f"select {test}(%s, %s, %s)", (authority.role, life.table, right)).fetchone()
+                assert row == (authority in authorities,), f"{authority} {right} {life.table}"

@@ -1,0 +1,341 @@
+"""The guard against statements made to slip past it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from company import acting, advance, attempt_in, batch_in, intake_in, new_intake, open_attempt, recovery_in
+from recoup.database.connection import Transaction
+from recoup.database.roles import OWNER
+from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.lifecycles.declaration import Authority, Lifecycle
+
+EVERYONE: tuple[Authority | str | None, ...] = (Authority.GATE, OWNER, None)
+
+
+def refusal(tx: Transaction, statement: str, parameters: Any = None) -> psycopg.Error:
+    """The database's refusal of a statement. The transaction goes on as if it had not been tried."""
+    with pytest.raises(psycopg.Error) as caught, tx.transaction():
+        tx.execute(statement, parameters)
+    return caught.value
+
+
+# A listed move of each table in which its columns can be tampered with: who, what to set, and the row it starts from.
+MOVES: dict[str, tuple[Lifecycle, Callable[[Transaction], Any], Authority, str]] = {
+    "intake": (INTAKE, lambda tx: intake_in(tx, "PENDING"), Authority.GATE, "status = 'FAILED'"),
+    "attempt": (
+        ATTEMPT,
+        lambda tx: attempt_in(tx, "open"),
+        Authority.GATE,
+        "status = 'failed', reason_code = 'TIMEOUT', finished_at = opened_at + interval '1 microsecond'",
+    ),
+    "recovery": (
+        RECOVERY, lambda tx: recovery_in(tx, "ACTIVE"), Authority.GATE, "status = 'ACTIVE', attempt_count = 2",
+    ),
+    "batch": (
+        BATCH,
+        lambda tx: batch_in(tx, "COMPLETED"),
+        Authority.OPERATOR,
+        "paused_at = recoup.now(), paused_by = 'x', pause_reason = 'y'",
+    ),
+}  # fmt: skip
+
+OTHER = {
+    "uuid": "gen_random_uuid()",
+    "text": "'changed'",
+    "timestamp with time zone": "{0} + interval '1 second'",
+    "integer": "{0} + 1",
+}
+LOWER = {"timestamp with time zone": "{0} - interval '1 second'", "integer": "{0} - 1"}
+
+
+def column_type(tx: Transaction, table: str, column: str) -> str:
+    (kind,) = tx.execute(
+        "select format_type(atttypid, null) from pg_attribute where attrelid = %s::regclass and attname = %s",
+        (table, column),
+    ).fetchone() or ("",)
+    return str(kind)
+
+
+def guard_alone(tx: Transaction, table: str, authority: Authority) -> None:
+    """Take away whatever else would refuse (grants, checks, foreign keys), so that it is the guard that answers."""
+    tx.execute(f"grant update on {table} to {authority.role}")
+    for (constraint,) in tx.execute(
+        "select conname from pg_constraint where conrelid = %s::regclass and contype in ('c', 'f')", (table,)
+    ).fetchall():
+        tx.execute(f"alter table {table} drop constraint {constraint}")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [(n, c) for n, (life, *_) in MOVES.items() for c in life.frozen if c not in life.key]
+)
+def test_a_frozen_column_never_changes(scratch: Transaction, name: str, column: str) -> None:
+    """Also inside a listed move, by the authority that owns the move."""
+    life, make, authority, change = MOVES[name]
+    key = make(scratch)
+    guard_alone(scratch, life.table, authority)
+    other = OTHER[column_type(scratch, life.table, column)].format(column)
+    with acting(scratch, authority):
+        error = refusal(
+            scratch, f"update {life.table} set {change}, {column} = {other} where {life.key[0]} = %s", (key,)
+        )
+    assert error.sqlstate == "RC005"
+    assert column in str(error.diag.message_primary)
+
+
+@pytest.mark.parametrize("column", BATCH.once)
+def test_a_set_once_column_changes_once(scratch: Transaction, column: str) -> None:
+    """completed_at, batch_freeze_at and frozen_at stay what they were first set to, and are not cleared."""
+    batch = batch_in(scratch, "FROZEN")
+    guard_alone(scratch, "cl.gate_zero_batch", Authority.OPERATOR)
+    for value in (f"{column} + interval '1 second'", f"{column} - interval '1 second'"):
+        with acting(scratch, Authority.OPERATOR):
+            error = refusal(scratch, f"update cl.gate_zero_batch set {column} = {value} where batch_id = %s", (batch,))
+        assert error.sqlstate == "RC006"
+        assert column in str(error.diag.message_primary)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("intake", "updated_at"), *(("recovery", column) for column in RECOVERY.rising)]
+)
+def test_a_rising_column_never_falls(scratch: Transaction, name: str, column: str) -> None:
+    """Counters and times go up, also inside a listed move."""
+    life, make, authority, change = MOVES[name]
+    key = make(scratch)
+    if name == "recovery":
+        change = "status = 'SUCCEEDED'"  # a move that need not count
+        with acting(scratch, authority):
+            scratch.execute("update cl.gate_zero_recovery set attempt_count = 2 where recovery_id = %s", (key,))
+    lower = LOWER[column_type(scratch, life.table, column)].format(column)
+    with acting(scratch, authority):
+        error = refusal(
+            scratch, f"update {life.table} set {change}, {column} = {lower} where {life.key[0]} = %s", (key,)
+        )
+    assert error.sqlstate == "RC007"
+    assert column in str(error.diag.message_primary)
+
+
+def test_failing_again_counts_exactly_one(scratch: Transaction) -> None:
+    """ACTIVE to ACTIVE is one more failure: the gate cannot use it to move next_eligible_at, nor to skip a number."""
+    key = recovery_in(scratch, "ACTIVE")
+    for change in ("next_eligible_at = next_eligible_at + interval '1 second'", "attempt_count = attempt_count"):
+        with acting(scratch, Authority.GATE):
+            error = refusal(scratch, f"update cl.gate_zero_recovery set {change} where recovery_id = %s", (key,))
+        assert error.sqlstate == "RC007"
+        assert "by exactly one" in str(error.diag.message_primary)
+
+
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("who", EVERYONE)
+def test_a_key_never_changes_not_even_with_the_status(scratch: Transaction, name: str, who: Any) -> None:
+    """The guard pairs old and new rows by key: a changed key leaves a row without its partner, and is refused."""
+    life, make, authority, change = MOVES[name]
+    key = make(scratch)
+    column = life.key[0]
+    actor = authority if isinstance(who, Authority) else who
+    guard_alone(scratch, life.table, authority)
+    other = OTHER[column_type(scratch, life.table, column)]
+    with acting(scratch, actor):
+        error = refusal(scratch, f"update {life.table} set {change}, {column} = {other} where {column} = %s", (key,))
+    assert error.sqlstate in ("RC004", "23503")  # a key that others refer to is held by them first
+    if name in ("recovery", "attempt"):
+        assert error.sqlstate == "RC004"
+
+
+def test_swapping_two_keys_is_refused(scratch: Transaction) -> None:
+    """Two rows that trade keys in one statement have partners again, but with each other's frozen columns."""
+    first, second = recovery_in(scratch, "ACTIVE"), recovery_in(scratch, "ACTIVE")
+    scratch.execute("alter table cl.gate_zero_recovery drop constraint gate_zero_recovery_pkey")
+    with acting(scratch, Authority.GATE):
+        error = refusal(
+            scratch,
+            "update cl.gate_zero_recovery set attempt_count = 2,"
+            " recovery_id = case recovery_id when %(a)s then %(b)s::uuid else %(a)s::uuid end"
+            " where recovery_id in (%(a)s, %(b)s)",
+            {"a": first, "b": second},
+        )
+    assert error.sqlstate == "RC005"
+
+
+@pytest.mark.parametrize("who", EVERYONE)
+def test_on_conflict_do_update_is_guarded(scratch: Transaction, who: Any) -> None:
+    """An upsert fires both guards: the update half meets the moves, the insert half the births."""
+    intake = intake_in(scratch, "AUTHORIZED")
+    with acting(scratch, who):
+        error = refusal(
+            scratch,
+            "insert into cl.gate_zero_intake (intake_id, company_name) values (%s, 'x')"
+            " on conflict (intake_id) do update set status = 'PENDING'",
+            (intake,),
+        )
+    assert error.sqlstate == "RC002"
+    with acting(scratch, who):
+        error = refusal(
+            scratch,
+            "insert into cl.gate_zero_intake (company_name, status) values ('x', 'EXHAUSTED')"
+            " on conflict (intake_id) do update set status = 'PENDING'",
+        )
+    assert error.sqlstate == "RC001"
+
+
+@pytest.mark.parametrize("who", EVERYONE)
+def test_merge_is_guarded(scratch: Transaction, who: Any) -> None:
+    """Each action of a MERGE meets its own guard."""
+    intake = intake_in(scratch, "AUTHORIZED")
+    if isinstance(who, Authority):
+        scratch.execute(f"grant delete on cl.gate_zero_intake to {who.role}")
+    for action, sqlstates in (
+        ("when matched then update set status = 'FAILED'", ("RC002",)),
+        ("when matched then delete", ("RC003", "23503")),
+        ("when matched then do nothing when not matched then insert (company_name, status) values ('x', 'FAILED')",
+         ("RC001",)),
+    ):  # fmt: skip
+        source = (
+            "(values (%s::uuid), (gen_random_uuid())) as s (id)"
+            if "not matched" in action
+            else "(values (%s::uuid)) as s (id)"
+        )
+        with acting(scratch, who):
+            error = refusal(
+                scratch, f"merge into cl.gate_zero_intake i using {source} on i.intake_id = s.id {action}", (intake,)
+            )
+        assert error.sqlstate in sqlstates
+
+
+@pytest.mark.parametrize("who", EVERYONE)
+def test_copy_is_guarded(scratch: Transaction, who: Any) -> None:
+    """COPY is an insert."""
+    with acting(scratch, who), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+        with (
+            scratch.cursor() as cursor,
+            cursor.copy("copy cl.gate_zero_intake (company_name, status) from stdin") as copy,
+        ):
+            copy.write_row(("x", "EXHAUSTED"))
+    assert caught.value.sqlstate == "RC001"
+
+
+def test_one_bad_row_refuses_the_whole_statement(scratch: Transaction) -> None:
+    """A thousand lawful moves and one unlawful: nothing moves."""
+    intakes = [new_intake(scratch) for _ in range(20)]
+    intakes.append(intake_in(scratch, "AUTHORIZED"))
+    with acting(scratch, Authority.GATE):
+        error = refusal(
+            scratch, "update cl.gate_zero_intake set status = 'FAILED' where intake_id = any(%s)", (intakes,)
+        )
+    assert error.sqlstate == "RC002"
+    moved = scratch.execute(
+        "select count(*) from cl.gate_zero_intake where intake_id = any(%s) and status = 'FAILED'", (intakes,)
+    ).fetchone()
+    assert moved == (0,)
+
+
+def test_session_replication_role_does_not_lower_the_guard(scratch: Transaction) -> None:
+    """A superuser's replica mode skips ordinary triggers; ours are ALWAYS."""
+    intake = new_intake(scratch)
+    scratch.execute("set local session_replication_role = replica")
+    error = refusal(scratch, "update cl.gate_zero_intake set status = 'EXHAUSTED' where intake_id = %s", (intake,))
+    assert error.sqlstate == "RC002"
+    assert refusal(scratch, "truncate cl.gate_zero_intake cascade").sqlstate == "RC008"
+
+
+def test_a_refusal_says_what_happened_and_what_is_allowed(scratch: Transaction) -> None:
+    """Our SQLSTATE, the move, the authority, and the ways from here, in words and as data."""
+    intake = new_intake(scratch)
+    with acting(scratch, Authority.GATE):
+        error = refusal(scratch, "update cl.gate_zero_intake set status = 'EXHAUSTED' where intake_id = %s", (intake,))
+    assert error.sqlstate == "RC002"
+    assert error.diag.message_primary == (
+        f"cl.gate_zero_intake ({intake}): gate may not move it from PENDING to EXHAUSTED."
+    )
+    assert error.diag.message_hint == "Allowed from here: AUTHORIZED (by gate), FAILED (by gate)."
+    facts = json.loads(error.diag.message_detail or "")
+    assert facts["key"] == {"intake_id": str(intake)}
+    assert (facts["from"], facts["to"], facts["authority"]) == ("PENDING", "EXHAUSTED", "gate")
+    assert {"to": "FAILED", "authority": "gate"} in facts["allowed"]
+
+
+def test_a_role_that_only_sounds_like_an_authority_is_none(scratch: Transaction) -> None:
+    """A role named "gate", or one that is a member of every authority, has none of their moves."""
+    intake = new_intake(scratch)
+    name = f"gate_{uuid.uuid4().hex[:8]}"
+    scratch.execute(f"create role {name} superuser; grant recoup_gate to {name}")
+    with acting(scratch, name):
+        error = refusal(scratch, "update cl.gate_zero_intake set status = 'FAILED' where intake_id = %s", (intake,))
+    assert error.sqlstate == "RC002"
+
+
+PARTITIONED = """
+create table cl.part (region text not null, id integer not null, status text not null, primary key (region, id))
+  partition by list (region);
+create table cl.part_north partition of cl.part for values in ('north');
+create table cl.part_south partition of cl.part for values in ('south');
+insert into recoup.lifecycle values ('cl.part', '{region,id}', 'status', null, '{}', '{}', '{}');
+insert into recoup.lifecycle_step values
+  ('cl.part', 'birth', null, 'new', 'gate', false, '{}', 'made'),
+  ('cl.part', 'move', 'new', 'done', 'gate', false, '{}', 'done'),
+  ('cl.part', 'exit', 'done', null, 'gate', false, '{}', 'gone');
+call recoup.guard_table('cl.part', 'cl.part');
+call recoup.guard_table('cl.part_north', 'cl.part');
+call recoup.guard_table('cl.part_south', 'cl.part');
+grant all on cl.part, cl.part_north, cl.part_south to recoup_gate;
+"""
+
+
+@pytest.mark.parametrize("aimed_at", ["cl.part", "cl.part_north"])
+def test_parent_and_partition_are_guarded_alike(scratch: Transaction, aimed_at: str) -> None:
+    """A statement fires the triggers of the relation it names and no other's, so each has its own guard."""
+    scratch.execute(PARTITIONED)
+    with acting(scratch, Authority.GATE):
+        scratch.execute(f"insert into {aimed_at} values ('north', 1, 'new'), ('north', 2, 'new')")
+        assert refusal(scratch, f"insert into {aimed_at} values ('north', 3, 'done')").sqlstate == "RC001"
+        scratch.execute(f"update {aimed_at} set status = 'done' where id = 1")
+        assert refusal(scratch, f"update {aimed_at} set status = 'new' where id = 1").sqlstate == "RC002"
+        assert refusal(scratch, f"update {aimed_at} set status = 'done', id = 9 where id = 2").sqlstate == "RC004"
+        assert refusal(scratch, f"delete from {aimed_at} where id = 2").sqlstate == "RC003"
+        scratch.execute(f"delete from {aimed_at} where id = 1")
+        assert refusal(scratch, f"truncate {aimed_at}").sqlstate == "RC008"
+    assert refusal(scratch, f"update {aimed_at} set status = 'done' where id = 2").sqlstate == "RC002"
+
+
+def test_a_row_moved_to_another_partition_is_a_changed_key(scratch: Transaction) -> None:
+    """Aimed at the parent, PostgreSQL moves the row and fires only the parent's update triggers; the guard sees it."""
+    scratch.execute(PARTITIONED)
+    with acting(scratch, Authority.GATE):
+        scratch.execute("insert into cl.part values ('north', 1, 'new')")
+        error = refusal(scratch, "update cl.part set region = 'south', status = 'done' where id = 1")
+    assert error.sqlstate == "RC004"
+
+
+def test_the_throttle_is_the_databases(scratch: Transaction) -> None:
+    """Whoever inserts the attempt, by whatever statement: not before next_eligible_at, not out of order."""
+    intake = intake_in(scratch, "FAILED")
+    insert = (
+        "insert into cl.gate_zero_attempt (intake_id, attempt_number, worker, opened_at, lease_until)"
+        " values (%s, %s, 'w', recoup.now() + %s, recoup.now() + interval '2 days')"
+    )
+    with acting(scratch, Authority.GATE):
+        assert refusal(scratch, insert, (intake, 2, timedelta(0))).sqlstate == "RC020"
+        assert refusal(scratch, insert, (intake, 2, timedelta(hours=25))).sqlstate == "RC026"
+        assert refusal(scratch, insert, (intake, 3, timedelta(0))).sqlstate == "RC027"
+        assert refusal(scratch, insert, (intake, 4, timedelta(0))).sqlstate == "23514"
+    advance(scratch, timedelta(hours=24))
+    with acting(scratch, Authority.GATE):
+        assert refusal(scratch, insert, (intake, 2, timedelta(hours=-30))).sqlstate == "RC020"
+        scratch.execute(insert, (intake, 2, timedelta(0)))
+
+
+def test_gate_zero_is_written_at_read_committed_only(admin: Transaction) -> None:
+    """Its rules look again after they have waited for a lock; an older snapshot would not see what they waited for."""
+    admin.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    with admin.transaction(force_rollback=True):
+        intake = new_intake(admin)
+        with pytest.raises(psycopg.Error) as caught:
+            open_attempt(admin, intake)
+    assert caught.value.sqlstate == "RC011"
