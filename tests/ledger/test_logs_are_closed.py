@@ -6,8 +6,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from company import acting, intake_in, new_batch
 
+from company import acting, intake_in, new_batch
 from recoup import gate
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
@@ -89,9 +89,7 @@ def test_what_is_written_stays(written: Transaction, log: str, actor: Any) -> No
         assert sqlstate(written, f"update {log} set {column} = {column}") == refused
         assert sqlstate(written, f"delete from {log}") == refused
         assert sqlstate(written, f"truncate {log}") == refused
-        assert (
-            sqlstate(written, f"merge into {log} l using (values (1)) s on true when matched then delete") == refused
-        )
+        assert sqlstate(written, f"merge into {log} l using (values (1)) s on true when matched then delete") == refused
 
 
 def test_replica_mode_does_not_open_a_log(written: Transaction) -> None:

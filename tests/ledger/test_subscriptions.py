@@ -12,8 +12,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from company import acting, new_batch
 
+from company import acting, new_batch
 from recoup import gate
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction
@@ -36,13 +36,15 @@ def toggle(tx: Transaction, batch: str) -> None:
 
 
 @pytest.fixture
-def own(fresh: Callable[..., Database], server: embedded.Server) -> Iterator[tuple[Database, Callable[[], Transaction]]]:
+def own(
+    fresh: Callable[..., Database], server: embedded.Server
+) -> Iterator[tuple[Database, Callable[[], Transaction]]]:
     """A database of its own, and plain connections to it."""
     database = fresh()
     with contextlib.ExitStack() as stack:
 
         def connection() -> Transaction:
-            return stack.enter_context(psycopg.connect(database.conninfo))
+            return stack.enter_context(psycopg.connect(database.conninfo, options="-c statement_timeout=30s"))
 
         yield database, connection
 
@@ -124,7 +126,9 @@ def test_with_eight_writers_nothing_is_missed_repeated_or_disordered(
         assert mine == sorted(mine), "out of order within an entity"
 
 
-def test_a_late_commit_is_read_late_and_once(own: tuple[Database, Callable[[], Transaction]], batches: list[str]) -> None:
+def test_a_late_commit_is_read_late_and_once(
+    own: tuple[Database, Callable[[], Transaction]], batches: list[str]
+) -> None:
     """The older transaction commits after a younger one was read. A cursor on seq would have passed it by."""
     database, connection = own
     with database.transaction(Authority.CONSUMER) as tx:
@@ -177,7 +181,10 @@ def test_acknowledging_later_is_at_least_once_and_counts_once(
     assert pages[0].events == pages[1].events != ()
     with database.transaction(Authority.CONSUMER) as tx:
         acknowledge(tx, pages[0])
-    with pytest.raises(LawRefused, match="acknowledged already") as refused, database.transaction(Authority.CONSUMER) as tx:
+    with (
+        pytest.raises(LawRefused, match="acknowledged already") as refused,
+        database.transaction(Authority.CONSUMER) as tx,
+    ):
         acknowledge(tx, pages[1])
     assert refused.value.code == "page_acknowledged"
 
@@ -247,7 +254,9 @@ def test_a_restored_database_with_lower_transaction_ids_is_read_on(
     # What a restore leaves behind: rows and cursors with ids of a cluster far ahead, and its identity.
     name = database.conninfo.split("/")[-1].split("?")[0]
     with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
-        admin.execute("alter table recoup.pause_log disable trigger all; alter table recoup.incarnation disable trigger all")
+        admin.execute(
+            "alter table recoup.pause_log disable trigger all; alter table recoup.incarnation disable trigger all"
+        )
         admin.execute("update recoup.pause_log set xid = (xid::text::bigint + 1000000000)::text::xid8")
         admin.execute("update recoup.incarnation set system_identifier = 1")
         since, until = admin.execute("select since::text, until::text from recoup.subscription").fetchone() or ("", "")

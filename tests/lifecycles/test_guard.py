@@ -212,12 +212,14 @@ def test_merge_is_guarded(scratch: Transaction, who: Any) -> None:
 @pytest.mark.parametrize("who", EVERYONE)
 def test_copy_is_guarded(scratch: Transaction, who: Any) -> None:
     """COPY is an insert."""
-    with acting(scratch, who), pytest.raises(psycopg.Error) as caught, scratch.transaction():
-        with (
-            scratch.cursor() as cursor,
-            cursor.copy("copy cl.gate_zero_intake (company_name, status) from stdin") as copy,
-        ):
-            copy.write_row(("x", "EXHAUSTED"))
+    with (
+        acting(scratch, who),
+        pytest.raises(psycopg.Error) as caught,
+        scratch.transaction(),
+        scratch.cursor() as cursor,
+        cursor.copy("copy cl.gate_zero_intake (company_name, status) from stdin") as copy,
+    ):
+        copy.write_row(("x", "EXHAUSTED"))
     assert caught.value.sqlstate == "RC001"
 
 

@@ -8,6 +8,7 @@ refuses comes out as a :class:`~recoup.refusals.Refusal`.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ class Database:
         self.conninfo = conninfo
         self.settings = settings
         self._pool: ConnectionPool[Transaction] | None = None
+        self._opening = threading.Lock()
 
     @contextlib.contextmanager
     def transaction(
@@ -51,9 +53,8 @@ class Database:
     ) -> Iterator[Transaction]:
         """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
         actor = actor or Actor("system", self.settings.actor)
-        with self._connection() as connection, _as_refusals(self.conninfo), contextlib.ExitStack() as stack:
-            with connection.pipeline():  # BEGIN and the role travel together
-                stack.enter_context(connection.transaction())
+        with _as_refusals(self.conninfo), self._opened().connection() as connection:
+            with connection.pipeline():  # BEGIN, the role and the actor travel together
                 connection.execute(
                     "select set_config('role', %s, true), set_config('recoup.actor_kind', %s, true),"
                     " set_config('recoup.actor_id', %s, true), set_config('recoup.reason', %s, true)",
@@ -61,22 +62,23 @@ class Database:
                 )
             yield connection
 
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[Transaction]:
-        if self._pool is None:
-            self._pool = self._opened_pool()
-        with self._pool.connection() as connection:
-            yield connection
+    def _opened(self) -> ConnectionPool[Transaction]:
+        with self._opening:
+            if self._pool is None:
+                self._pool = self._opened_pool()
+            return self._pool
 
     def _opened_pool(self) -> ConnectionPool[Transaction]:
         from psycopg_pool import ConnectionPool
 
         # The first connection is made here and not by the pool, whose own complaint would be a bare timeout.
-        connect(self.conninfo, self.settings).close()
+        with contextlib.closing(connect(self.conninfo, self.settings)) as connection, _as_refusals(self.conninfo):
+            begin_incarnation(connection)
         return ConnectionPool(
             self.conninfo,
-            kwargs={"autocommit": True, "connect_timeout": self.settings.connect_timeout_s},
+            kwargs={"connect_timeout": self.settings.connect_timeout_s},
             configure=lambda connection: bound_waits(connection, self.settings),
+            check=ConnectionPool.check_connection,
             min_size=1,
             max_size=self.settings.pool_max,
             timeout=self.settings.connect_timeout_s,
@@ -121,6 +123,14 @@ def connect(conninfo: str, settings: Settings) -> Transaction:
     return connection
 
 
+def begin_incarnation(connection: Transaction) -> None:
+    """Notice a restore into another cluster, in a transaction of its own, before anyone writes or reads a log."""
+    with connection.transaction():
+        connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
+        if connection.execute("select to_regproc('recoup.present_incarnation')").fetchone() != (None,):
+            connection.execute("select recoup.present_incarnation()")
+
+
 def bound_waits(connection: Transaction, settings: Settings) -> None:
     """Put a bound on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
     connection.execute(
@@ -132,6 +142,8 @@ def bound_waits(connection: Transaction, settings: Settings) -> None:
             str(settings.idle_in_transaction_timeout_ms),
         ),
     )
+    if not connection.autocommit:
+        connection.commit()  # what a rolled back transaction sets is undone with it
 
 
 def where(conninfo: str) -> str:

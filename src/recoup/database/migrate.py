@@ -101,6 +101,8 @@ def migrate(
             for file in changed:
                 _apply(connection, file, "recoup.routine")
             rewritten = _write_lifecycles(connection, lifecycles)
+            # Begun here and when a pool opens, so that no writer has to begin it while others wait.
+            connection.execute("select recoup.present_incarnation()")
     return Migrated(
         applied=tuple(f.name for f in pending), routines=tuple(f.name for f in changed), lifecycles=rewritten
     )

@@ -111,12 +111,6 @@ def succeeds(account: Account | None, *command: str | Path) -> bool:
     return done.returncode == 0
 
 
-def hand_over(path: Path, account: Account | None) -> None:
-    """Make the account the owner of a file or folder that the caller has just created."""
-    if account is not None:
-        os.chown(path, account.uid, account.gid, follow_symlinks=False)
-
-
 def write_whole(path: Path, text: str, account: Account | None = None) -> None:
     """Write a file only its owner can read: whole or not at all, never through a link laid in its place."""
     aside = path.with_name(path.name + ".new")
@@ -125,8 +119,41 @@ def write_whole(path: Path, text: str, account: Account | None = None) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    hand_over(aside, account)
+        if account is not None:
+            os.fchown(file.fileno(), account.uid, account.gid)
     move_durably(aside, path)
+
+
+def make_closed(folder: Path, account: Account | None) -> None:
+    """See to it that there is a folder only its owner, the account or else the caller, can enter.
+
+    Refuses a link, and a folder of somebody else: in /tmp, anyone may have been there first. The folder is held
+    while it is checked and changed, so that it cannot be replaced in between.
+    """
+    owner = account.uid if account is not None else os.geteuid()
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise _folder_taken(folder) from error
+    try:
+        if os.fstat(held).st_uid not in (owner, os.geteuid()):
+            raise _folder_taken(folder)
+        os.fchmod(held, 0o700)
+        if account is not None:
+            os.fchown(held, account.uid, account.gid)
+    finally:
+        os.close(held)
+
+
+def _folder_taken(folder: Path) -> ServerRefused:
+    return ServerRefused(
+        "folder_taken",
+        f"{folder} is for the embedded server alone, and somebody else has made it.",
+        f"Find out who made it, then remove {folder}.",
+        folder=str(folder),
+    )
 
 
 def move_durably(source: Path, target: Path) -> None:
@@ -207,7 +234,7 @@ def programs_for(account: Account | None, programs: Path, *, copyable: bool) -> 
 
 def _copy_wheel(package: Path, copy: Path) -> None:
     """Copy the programs beside their libraries, as in the wheel: they find them by a relative path."""
-    aside = Path(tempfile.mkdtemp(prefix=STAGE_PREFIX, dir=copy.parent))
+    aside = Path(tempfile.mkdtemp(prefix="copy-", dir=copy.parent))
     try:
         unused = shutil.ignore_patterns("include", "*.a")
         for folder in (package / "pginstall", package.with_name(package.name + ".libs")):
@@ -224,22 +251,11 @@ def _copy_wheel(package: Path, copy: Path) -> None:
 
 
 def socket_folder(home: Path, account: Account | None) -> Path:
-    """A folder with a short name, open to the server alone. Refuses one that belongs to somebody else."""
+    """A folder with a short name, for the server alone; made if need be, as cleaners of /tmp take it away."""
     owner = account.uid if account is not None else os.geteuid()
     digest = hashlib.sha256(os.fsencode(home.resolve()) + b":%d" % owner).hexdigest()
     folder = _runtime_folder(f"recoup-{digest[:16]}")
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
-        raise ServerRefused(
-            "socket_folder_taken",
-            f"The socket of the embedded server belongs in {folder}, which somebody else has made.",
-            f"Find out who made it, then remove {folder}.",
-            folder=str(folder), owner_uid=found.st_uid,
-        )  # fmt: skip
-    folder.chmod(0o700)
-    hand_over(folder, account)
+    make_closed(folder, account)
     return folder
 
 
