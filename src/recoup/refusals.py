@@ -23,30 +23,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from psycopg import Error
 
-# SQLSTATE -> code. The database owns the sentence; this table owns the name.
-LAWS: Mapping[str, str] = {
-    "RC001": "birth_not_listed",
-    "RC002": "move_not_listed",
-    "RC003": "exit_not_listed",
-    "RC004": "key_changed",
-    "RC005": "frozen_column",
-    "RC006": "set_once_column",
-    "RC007": "falling_column",
-    "RC008": "truncate_refused",
-    "RC009": "append_only",
-    "RC010": "event_written_by_hand",
-    "RC011": "isolation_level",
-    "RC020": "attempt_too_early",
-    "RC021": "attempts_spent",
-    "RC022": "attempt_open",
-    "RC023": "batch_window_closed",
-    "RC024": "batch_paused",
-    "RC025": "intake_not_waiting",
-    "RC026": "attempt_time",
-    "RC027": "attempt_number",
-    "RC028": "recovery_not_ended",
-    "RC029": "attempt_of_other_batch",
-    "RC031": "clock_ahead",
+# SQLSTATE -> code and meaning. The database owns the sentence of a refusal; this table owns its name.
+LAWS: Mapping[str, tuple[str, str]] = {
+    "RC001": ("birth_not_listed", "a row is born in a listed status, by the authority that owns the birth"),
+    "RC002": ("move_not_listed", "a row moves along listed moves, by the authority that owns the move"),
+    "RC003": ("exit_not_listed", "a row leaves by a listed exit, or never"),
+    "RC004": ("key_changed", "a key identifies its row for good"),
+    "RC005": ("frozen_column", "the column never changes after birth"),
+    "RC006": ("set_once_column", "the column changes once, from null to a value"),
+    "RC007": ("falling_column", "the column never falls, and a counting move raises its counter by exactly one"),
+    "RC008": ("truncate_refused", "rows leave one by one, or never"),
+    "RC009": ("append_only", "what a log holds stays as it is"),
+    "RC010": ("event_written_by_hand", "events are written by the recorder of their move, and by nothing else"),
+    "RC011": ("isolation_level", "the rules need the fresh snapshots of READ COMMITTED"),
+    "RC020": ("attempt_too_early", "no attempt before next_eligible_at"),
+    "RC021": ("attempts_spent", "exhausted is final"),
+    "RC022": ("attempt_open", "one attempt at a time; nothing is exhausted under a running one"),
+    "RC023": ("batch_window_closed", "no retry after a batch's window closed, no freeze before"),
+    "RC024": ("batch_paused", "no retry while its batch is paused"),
+    "RC025": ("intake_not_waiting", "an attempt needs an intake that waits for it"),
+    "RC026": ("attempt_time", "an attempt neither begins nor ends in the future"),
+    "RC027": ("attempt_number", "attempts come in order"),
+    "RC028": ("recovery_not_ended", "EXHAUSTED is true: three attempts, or a closed window"),
+    "RC029": ("attempt_of_other_batch", "an attempt has the batch of its intake"),
+    "RC031": ("clock_ahead", "a simulated clock ahead of real time cannot be released yet"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.
@@ -109,9 +109,10 @@ def from_database(error: Error) -> LawRefused | None:
     constraint = CONSTRAINTS.get(error.diag.constraint_name or "")
     if constraint is not None:
         return LawRefused(*constraint, sqlstate=error.sqlstate, said=error.diag.message_detail)
-    code = LAWS.get(error.sqlstate or "")
-    if code is None:
+    law = LAWS.get(error.sqlstate or "")
+    if law is None:
         return None
+    code, _ = law
     diag = error.diag
     facts = json.loads(diag.message_detail) if diag.message_detail else {}
     return LawRefused(code, diag.message_primary or code, diag.message_hint or "", sqlstate=error.sqlstate, **facts)

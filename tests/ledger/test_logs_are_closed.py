@@ -68,7 +68,7 @@ def test_a_trigger_of_ones_own_is_no_recorder(written: Transaction, actor: Any) 
 
 
 def test_a_recorder_cannot_be_called(written: Transaction) -> None:
-    """A trigger function outside a trigger is refused by PostgreSQL, and put on another table it finds no rows to tell."""
+    """A trigger function outside a trigger is refused by PostgreSQL itself."""
     assert sqlstate(written, "select cl.record_attempt_births()") == "0A000"
 
 

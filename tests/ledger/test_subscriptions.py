@@ -36,9 +36,7 @@ def toggle(tx: Transaction, batch: str) -> None:
 
 
 @pytest.fixture
-def own(
-    fresh: Callable[..., Database], server: embedded.Server
-) -> Iterator[tuple[Database, Callable[[], Transaction]]]:
+def own(fresh: Callable[..., Database]) -> Iterator[tuple[Database, Callable[[], Transaction]]]:
     """A database of its own, and plain connections to it."""
     database = fresh()
     with contextlib.ExitStack() as stack:
@@ -104,7 +102,13 @@ def test_with_eight_writers_nothing_is_missed_repeated_or_disordered(
         threads = [threading.Thread(target=guarded, args=(number,)) for number in range(8)]
         for thread in threads:
             thread.start()
-        waiter = threading.Thread(target=lambda: ([t.join() for t in threads], writers_done.set()))
+
+        def wait() -> None:
+            for thread in threads:
+                thread.join()
+            writers_done.set()
+
+        waiter = threading.Thread(target=wait)
         waiter.start()
         seen: list[dict[str, Any]] = []
         while not writers_done.is_set():

@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Identifier
 from recoup import __version__
 from recoup.database.connection import Transaction
 from recoup.database.roles import as_owner, ensure_roles
-from recoup.lifecycles.declaration import Birth, Exit, Lifecycle, Move
+from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move
 from recoup.refusals import MigrationRefused
 
 # In this order: later ones use earlier ones.
@@ -113,8 +113,10 @@ def check_schema(connection: Transaction) -> None:
     if connection.execute("select from pg_namespace where nspname = 'recoup'").rowcount == 0:
         raise MigrationRefused("not_migrated", "This database has no Recoup schema yet.", "Run: recoup migrate")
     try:
-        pending = _pending(connection, known_migrations())
-        changed = _changed_routines(connection)
+        with connection.transaction():
+            connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
+            pending = _pending(connection, known_migrations())
+            changed = _changed_routines(connection)
     except errors.InsufficientPrivilege as error:
         raise MigrationRefused(
             "login_lacks_authority",

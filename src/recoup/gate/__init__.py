@@ -25,7 +25,7 @@ from recoup.gate.batches import (
     resume_batch,
 )
 from recoup.gate.history import AIR, AirEvent, history
-from recoup.gate.intake import Eligible, Intake, NewIntake, add_intakes, eligible, find_intakes
+from recoup.gate.intake import Eligible, Intake, NewIntake, add_intakes, eligible, find_intakes, intakes_of_batch
 
 __all__ = [
     "AIR",
@@ -48,6 +48,7 @@ __all__ = [
     "finish_attempts",
     "freeze",
     "history",
+    "intakes_of_batch",
     "list_batches",
     "open_attempts",
     "pause_batch",

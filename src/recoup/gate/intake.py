@@ -85,6 +85,11 @@ def find_intakes(tx: Transaction, intakes: Sequence[UUID]) -> list[Intake]:
     return [found[intake_id] for intake_id in intakes]
 
 
+def intakes_of_batch(tx: Transaction, batch_id: str, *, limit: int = 1000) -> list[UUID]:
+    """The intakes that came in with a batch, in order; not those that re-entered later."""
+    return [row[0] for row in tx.execute(Q["intakes_of_batch"], {"batch_id": batch_id, "limit": limit})]
+
+
 def eligible(tx: Transaction, *, limit: int = 100) -> list[Eligible]:
     """Failed intakes whose wait is over, longest due first."""
     with tx.cursor(row_factory=class_row(Eligible)) as cursor:

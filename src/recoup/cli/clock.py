@@ -1,0 +1,90 @@
+"""``recoup clock``"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from cyclopts import App
+
+from recoup.cli.output import Demo, Json, print_fields
+from recoup.refusals import InputRefused
+
+if TYPE_CHECKING:
+    from recoup.clock import Reading
+    from recoup.database.connection import Transaction
+
+app = App(
+    name="clock",
+    help="The time that decisions go by. Real unless the database was made with `recoup migrate --simulated-from`.",
+    help_format="markdown",
+)
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@app.command
+def show(*, demo: Demo = False, json: Json = False) -> None:
+    """Say what time it is, and whether it is real."""
+    from recoup import clock
+    from recoup.database import access
+    from recoup.lifecycles.declaration import Authority
+    from recoup.settings import load
+
+    with access.opened(load(), demo=demo) as database, database.transaction(Authority.READER) as tx:
+        print_fields(clock.read(tx), as_json=json)
+
+
+@app.command
+def advance(by: str, *, demo: Demo = False, json: Json = False) -> None:
+    """Move a simulated clock forward.
+
+    Parameters
+    ----------
+    by
+        How far: a number and a unit, such as 90s, 30m, 24h, 3d or 2w.
+    """
+    from recoup import clock
+
+    step = duration(by)
+    _operate(lambda tx: clock.advance(tx, step), demo=demo, as_json=json)
+
+
+@app.command
+def release(*, demo: Demo = False, json: Json = False) -> None:
+    """Let a simulated clock join real time. Once, and never back."""
+    from recoup import clock
+
+    _operate(clock.release, demo=demo, as_json=json)
+
+
+def duration(text: str) -> timedelta:
+    """A number and a unit, as a person writes it."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
+    if match is None:
+        raise InputRefused(
+            "bad_duration",
+            f"{text!r} is not a length of time.",
+            "Write a number and a unit: 90s, 30m, 24h, 3d or 2w.",
+            given=text,
+        )
+    try:
+        return timedelta(**{UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        raise InputRefused(
+            "bad_duration", f"{text!r} is longer than time can be told.", "Give a smaller number.", given=text
+        ) from None
+
+
+def _operate(verb: Callable[[Transaction], Reading], *, demo: bool, as_json: bool) -> None:
+    from recoup.database import access
+    from recoup.database.connection import Actor
+    from recoup.lifecycles.declaration import Authority
+    from recoup.settings import load
+
+    settings = load()
+    actor = Actor("human", settings.actor)
+    with access.opened(settings, demo=demo) as database, database.transaction(Authority.OPERATOR, actor=actor) as tx:
+        reading = verb(tx)
+    print_fields(reading, as_json=as_json)

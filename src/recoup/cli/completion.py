@@ -1,0 +1,18 @@
+"""``recoup completion``"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+
+def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
+    """Print a completion script. For bash: recoup completion bash > ~/.local/share/bash-completion/completions/recoup
+
+    Parameters
+    ----------
+    shell
+        Which shell it is for.
+    """
+    from recoup.cli.main import app
+
+    print(app.generate_completion(shell=shell))

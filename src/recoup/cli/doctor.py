@@ -1,0 +1,20 @@
+"""``recoup doctor``"""
+
+from __future__ import annotations
+
+import sys
+
+from recoup.cli.output import Demo, Json, print_rows
+
+
+def doctor(*, demo: Demo = False, json: Json = False) -> None:
+    """Check everything Recoup relies on: settings, server, login, schema, guards, lifecycles, clock, waiting.
+
+    Changes nothing. Ends with 1 when something has to be mended, and says how.
+    """
+    from recoup import health
+
+    found = health.examine(demo=demo)
+    print_rows(found, as_json=json, empty="Nothing was checked.")
+    if any(finding.verdict == "broken" for finding in found):
+        sys.exit(1)

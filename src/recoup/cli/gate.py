@@ -1,0 +1,268 @@
+"""``recoup gate``: Gate Zero by hand."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+from cyclopts import App, Parameter
+
+from recoup.cli.output import Demo, Json, print_fields, print_rows
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from recoup.database.connection import Transaction
+
+app = App(
+    name="gate",
+    help="Gate Zero: may a company candidate enter? At most three attempts, throttled, each step in the AIR log.",
+    help_format="markdown",
+)
+Limit = Annotated[int, Parameter(help="At most so many.")]
+
+
+@app.command
+def batches(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
+    """List import batches, newest first, with their recovery window and kill switch."""
+    from recoup import gate
+
+    with _acting(Authority.READER, demo=demo) as tx:
+        found = gate.list_batches(tx, limit=limit)
+    columns = ("batch_id", "status", "imported_at", "completed_at", "batch_freeze_at", "paused_by", "pause_reason")
+    print_rows(found, as_json=json, columns=columns, empty="No batch yet. Make one: recoup gate create-batch NAME")
+
+
+@app.command
+def create_batch(name: str, *, demo: Demo = False) -> None:
+    """Begin an import batch.
+
+    Parameters
+    ----------
+    name
+        What to call it, for example after the import.
+    """
+    from recoup import gate
+
+    with _acting(Authority.OPERATOR, demo=demo) as tx:
+        gate.create_batch(tx, name)
+    print(f"batch {name} begun; when everything is in: recoup gate complete {name}")
+
+
+@app.command
+def complete(batch: str, *, demo: Demo = False) -> None:
+    """Declare an import complete: its recovery window of 14 days opens now.
+
+    Parameters
+    ----------
+    batch
+        The batch.
+    """
+    from recoup import gate
+    from recoup.cli.output import shown
+
+    with _acting(Authority.OPERATOR, demo=demo) as tx:
+        closes = gate.complete_batch(tx, batch)
+    print(f"batch {batch} is complete; its recovery window closes at {shown(closes)} UTC")
+
+
+@app.command
+def add(
+    company_name: str,
+    *,
+    domain: str | None = None,
+    state: str | None = None,
+    linkedin_url: str | None = None,
+    batch: str | None = None,
+    demo: Demo = False,
+) -> None:
+    """Add one company candidate, and print its intake id.
+
+    Parameters
+    ----------
+    company_name
+        Name of the company.
+    domain
+        Its domain.
+    state
+        Its US state.
+    linkedin_url
+        Its page in the company directory.
+    batch
+        The batch it belongs to.
+    """
+    from recoup import gate
+
+    new = gate.NewIntake(company_name=company_name, company_domain=domain, state=state, linkedin_url=linkedin_url)
+    with _acting(Authority.HUB, demo=demo) as tx:
+        (intake_id,) = gate.add_intakes(tx, [new], batch_id=batch)
+    print(intake_id)
+
+
+@app.command(name="open")
+def open_(*intakes: UUID, worker: str | None = None, demo: Demo = False, json: Json = False) -> None:
+    """Open the next attempt of one or more intakes. All or none; refused before its time.
+
+    Parameters
+    ----------
+    intakes
+        Intake ids.
+    worker
+        Who verifies. Default: this host and process.
+    """
+    from recoup import gate
+
+    with _acting(Authority.GATE, demo=demo) as tx:
+        opened = gate.open_attempts(tx, intakes, worker=worker or f"{socket.gethostname()}-{os.getpid()}")
+    print_rows(opened, as_json=json, empty="Nothing was asked for. Give one or more intake ids.")
+
+
+@app.command(name="pass")
+def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo = False, json: Json = False) -> None:
+    """Report that an attempt passed.
+
+    Parameters
+    ----------
+    attempt
+        The attempt, from `recoup gate open`.
+    token
+        Its token: a worker that was declared dead changes nothing.
+    evidence
+        Optional pointer to evidence.
+    """
+    from recoup import gate
+
+    with _acting(Authority.GATE, demo=demo) as tx:
+        (done,) = gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt, token=token, payload_ref=evidence)])
+    print_fields(done, as_json=json)
+
+
+@app.command
+def fail(
+    attempt: UUID, token: UUID, reason: str, *, evidence: str | None = None, demo: Demo = False, json: Json = False
+) -> None:
+    """Report that an attempt failed, and why.
+
+    Parameters
+    ----------
+    attempt
+        The attempt, from `recoup gate open`.
+    token
+        Its token.
+    reason
+        One of the eight reason codes, such as STATE_MISMATCH.
+    evidence
+        Optional pointer to evidence.
+    """
+    from recoup import gate
+    from recoup.gate.lifecycle import ReasonCode
+    from recoup.refusals import InputRefused
+
+    if reason not in list(ReasonCode):
+        raise InputRefused(
+            "reason_unknown",
+            f"{reason!r} is not a reason code.",
+            f"Use one of: {', '.join(ReasonCode)}.",
+            reason=reason,
+        )
+    outcome = gate.Failed(attempt_id=attempt, token=token, reason_code=ReasonCode(reason), payload_ref=evidence)
+    with _acting(Authority.GATE, demo=demo) as tx:
+        (done,) = gate.finish_attempts(tx, [outcome])
+    print_fields(done, as_json=json)
+
+
+@app.command
+def sweep(*, limit: Limit = 1000, demo: Demo = False) -> None:
+    """Declare crashed every attempt that outlived its lease. It counts as failed."""
+    from recoup import gate
+
+    with _acting(Authority.GATE, demo=demo) as tx:
+        swept = gate.sweep_crashed(tx, limit=limit)
+    print(f"{len(swept)} attempts crashed")
+
+
+@app.command
+def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
+    """Close the window of every batch whose time has come, and end its recoveries."""
+    from recoup import gate
+
+    with _acting(Authority.GATE, demo=demo) as tx:
+        frozen = gate.freeze(tx, limit=limit)
+    print(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended")
+
+
+@app.command
+def kill_switch(
+    batch: str,
+    *,
+    reason: str,
+    off: Annotated[bool, Parameter(negative="", show_default=False, help="Resume instead of pausing.")] = False,
+    demo: Demo = False,
+) -> None:
+    """Pause all recovery of a batch at once, or resume it. Who and why go into the pause log.
+
+    Parameters
+    ----------
+    batch
+        The batch.
+    reason
+        Why.
+    """
+    from recoup import gate
+
+    with _acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
+        changed = gate.resume_batch(tx, batch) if off else gate.pause_batch(tx, batch, reason=reason)
+    word = "running" if off else "paused"
+    print(f"recovery of batch {batch} is {word}" + ("" if changed else ", as it was before"))
+
+
+@app.command
+def eligible(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
+    """List failed intakes that may be tried again now, longest due first."""
+    from recoup import gate
+
+    with _acting(Authority.READER, demo=demo) as tx:
+        found = gate.eligible(tx, limit=limit)
+    print_rows(found, as_json=json, empty="Nothing is due.")
+
+
+@app.command
+def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
+    """Show what happened to one or more intakes, event by event.
+
+    Parameters
+    ----------
+    intakes
+        Intake ids.
+    """
+    from recoup import gate
+
+    with _acting(Authority.READER, demo=demo) as tx:
+        gate.find_intakes(tx, intakes)
+        events = gate.history(tx, intakes)
+    columns = ["event_timestamp", "event_type", "reason_code", "actor", "actor_id", "payload_ref"]
+    print_rows(
+        events,
+        as_json=json,
+        columns=["intake_id", *columns] if len(intakes) > 1 else columns,
+        empty="Nothing has happened yet.",
+    )
+
+
+@contextmanager
+def _acting(authority: Authority, *, demo: bool, reason: str | None = None) -> Iterator[Transaction]:
+    """One transaction of the person at the keyboard."""
+    from recoup.database import access
+    from recoup.database.connection import Actor
+    from recoup.settings import load
+
+    settings = load()
+    actor = Actor("human", settings.actor)
+    with (
+        access.opened(settings, demo=demo) as database,
+        database.transaction(authority, actor=actor, reason=reason) as tx,
+    ):
+        yield tx

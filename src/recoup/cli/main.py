@@ -1,0 +1,82 @@
+"""``recoup``: the whole command line.
+
+Commands are named here and imported when they are called: ``recoup --help`` must be quick, because people ask for it
+in a hurry.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from cyclopts import App
+
+from recoup import __version__
+from recoup.refusals import Refusal
+
+app = App(
+    name="recoup",
+    version=__version__,
+    help="The recovery plane for failed work, on PostgreSQL.\n\n"
+    "Records each failure once and for good, decides by policy what happens next, does it at most once, "
+    "and can prove afterwards what happened and why.\n\n"
+    "First steps: `recoup db start`, `recoup migrate`, `recoup demo`. Something odd? `recoup doctor`.",
+    help_format="markdown",
+)
+app.command("recoup.cli.db:app", name="db", help="Start, stop and ask about the server; back up and restore.")
+app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the database to this program's schema.")
+app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to mend.")
+app.command("recoup.cli.clock:app", name="clock", help="Real, simulated or released time: show, advance, release.")
+app.command("recoup.cli.gate:app", name="gate", help="Gate Zero: batches, intakes, attempts, history.")
+app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, and look at what happened in it.")
+app.command("recoup.cli.completion:completion", name="completion", help="Print a completion script for your shell.")
+
+
+def main() -> None:
+    """Run one command. A refusal is printed in full and ends with 1; only a bug of ours shows a traceback."""
+    sys.exit(_answered(app))
+
+
+def _answered(run: Callable[[], object]) -> int:
+    try:
+        run()
+    except Refusal as refusal:
+        return _print_refusal(refusal)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        refusal_ = _from_server(error)
+        if refusal_ is None:
+            raise
+        return _print_refusal(refusal_)
+    return 0
+
+
+def _from_server(error: Exception) -> Refusal | None:
+    """What the server said and nobody translated: a time limit, a lost connection, a full disk."""
+    if not type(error).__module__.startswith("psycopg"):
+        return None
+    from recoup.refusals import ServerRefused
+
+    sqlstate = getattr(error, "sqlstate", None)
+    return ServerRefused(
+        "server_said_no",
+        f"The server did not do it: {' '.join(str(error).split())}",
+        "Nothing was changed. Try again; if it stays so, run recoup doctor.",
+        sqlstate=sqlstate,
+    )
+
+
+def _print_refusal(refusal: Refusal) -> int:
+    if "--json" in sys.argv:
+        import json
+
+        print(json.dumps(refusal.as_json(), default=str), file=sys.stderr)
+    else:
+        print(f"refused: {refusal.code}\n  {refusal.happened}\n  Next: {refusal.next_step}", file=sys.stderr)
+    return 1

@@ -1,0 +1,82 @@
+"""What commands print: rows as a table that fits the terminal, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False, help="Print JSON instead of a table.")]
+Demo = Annotated[bool, Parameter(name="--demo", negative="", show_default=False, help="Use the demo's database.")]
+
+PIPED_WIDTH = 160
+
+
+def print_rows(rows: Sequence[object], *, as_json: bool, columns: Sequence[str] | None = None, empty: str) -> None:
+    """Rows as a table; ``empty`` is the sentence for none. As JSON always a list, with every field."""
+    records = [_record(row) for row in rows]
+    if as_json:
+        print(json.dumps(records, default=_plain, indent=2))
+        return
+    if not records:
+        print(empty)
+        return
+    _print_table(records, columns or list(records[0]))
+
+
+def print_fields(row: object, *, as_json: bool) -> None:
+    """One row, a line each."""
+    record = _record(row)
+    if as_json:
+        print(json.dumps(record, default=_plain, indent=2))
+        return
+    width = max(len(name) for name in record)
+    for name, value in record.items():
+        print(f"{_words(name):<{width}}  {shown(value)}")
+
+
+def shown(value: object) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        # Times are told to the second, in UTC; JSON has them in full.
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    return str(value)
+
+
+def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        table.add_column(_words(name), overflow="fold")
+    for record in records:
+        table.add_row(*(shown(record[name]) for name in columns))
+    Console(width=width, highlight=False, markup=False).print(table)
+
+
+def _record(row: object) -> dict[str, Any]:
+    if is_dataclass(row) and not isinstance(row, type):
+        return asdict(row)
+    assert isinstance(row, Mapping)
+    return dict(row)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

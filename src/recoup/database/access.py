@@ -1,0 +1,70 @@
+"""Which server and which database the settings mean.
+
+RECOUP_DSN always wins. Without it there is the embedded server, started when it is needed. Beside the main database
+stands the demo's, on the same server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from recoup.database.connection import Database, Transaction, connect
+from recoup.settings import Settings
+
+MAIN = "recoup"
+DEMO = "recoup_demo"
+
+
+def uri(settings: Settings, *, demo: bool = False, admin: bool = False) -> str:
+    """A connection string that any client can use. Starts the embedded server if that is the one meant."""
+    if settings.dsn is None:
+        from recoup.database import embedded
+
+        return embedded.start(settings).uri(DEMO if demo else MAIN, admin=admin)
+    dsn = (settings.admin_dsn or settings.dsn) if admin else settings.dsn
+    if not demo:
+        # The admin's string may name another database; what is meant is always the everyday one's.
+        name = conninfo_to_dict(settings.dsn).get("dbname")
+        return make_conninfo(dsn, dbname=name) if admin and name else dsn
+    return make_conninfo(dsn, dbname=DEMO)
+
+
+def login(settings: Settings) -> str:
+    """The everyday login, which gets the authorities."""
+    if settings.dsn is None:
+        from recoup.database import embedded
+
+        return embedded.start(settings).app
+    with contextlib.closing(connect(settings.dsn, settings)) as connection:
+        return connection.info.user
+
+
+@contextlib.contextmanager
+def administration(settings: Settings, *, demo: bool = False) -> Iterator[Transaction]:
+    """A connection that may change the schema, in autocommit."""
+    with contextlib.closing(connect(uri(settings, demo=demo, admin=True), settings)) as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def opened(settings: Settings, *, demo: bool = False) -> Iterator[Database]:
+    """The database for everyday work, at the schema this program knows; or a refusal."""
+    from recoup.database.migrate import check_schema
+
+    with Database(uri(settings, demo=demo), settings) as database:
+        with contextlib.closing(connect(database.conninfo, settings)) as connection:
+            check_schema(connection)
+        yield database
+
+
+def ensure_demo_database(settings: Settings, *, anew: bool) -> None:
+    """Make the demo's database if it is missing; ``anew`` drops what is there first."""
+    with administration(settings) as connection:
+        if anew:
+            connection.execute(SQL("drop database if exists {} with (force)").format(Identifier(DEMO)))
+        if connection.execute("select from pg_database where datname = %s", (DEMO,)).rowcount == 0:
+            connection.execute(SQL("create database {}").format(Identifier(DEMO)))

@@ -1,0 +1,125 @@
+"""Write the pages that are made from the program itself, or with --check say which of them are out of date.
+
+docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/cli.md
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from recoup.cli.main import app
+from recoup.lifecycles import render
+from recoup.lifecycles.registry import LIFECYCLES
+from recoup.refusals import CONSTRAINTS, LAWS
+from recoup.settings import SETTINGS
+
+ROOT = Path(__file__).parent.parent
+WRITTEN = "Written by `make docs` from the program itself.\n"
+
+
+def settings_page() -> str:
+    lines = [
+        "# Settings\n",
+        "Read from the environment at start and checked at once: an unknown `RECOUP_*` variable, a malformed value",
+        f"or one out of bounds is refused. {WRITTEN}",
+        "| variable | default | allowed | what it is for |",
+        "|---|---|---|---|",
+    ]
+    for setting in SETTINGS:
+        allowed = f"{setting.least:,} to {setting.most:,} {setting.unit}" if setting.least is not None else ""
+        default = "" if setting.default is None else str(setting.default)
+        lines.append(f"| `{setting.variable}` | {default} | {allowed} | {setting.says} |")
+    return "\n".join(lines) + "\n"
+
+
+def refusals_page() -> str:
+    lines = [
+        "# Refusals\n",
+        "When Recoup will not do something it says a stable code, what happened, and what to do next; `--json` adds",
+        f"the facts. Nothing half done is left behind. {WRITTEN}",
+        "## From the database\n",
+        "These hold for every writer, `psql` included. `MESSAGE` is what happened, `HINT` the next step, `DETAIL` the",
+        "facts as JSON.\n",
+        "| SQLSTATE | code | the law |",
+        "|---|---|---|",
+        *(f"| `{sqlstate}` | `{code}` | {law} |" for sqlstate, (code, law) in LAWS.items()),
+        "",
+        "| constraint | code | what happened |",
+        "|---|---|---|",
+        *(f"| `{name}` | `{code}` | {happened} |" for name, (code, happened, _) in CONSTRAINTS.items()),
+        "",
+        "## From the program\n",
+        "| code | kind | next step |",
+        "|---|---|---|",
+    ]
+    found = {(code, kind): step for code, kind, step in sorted(set(raised()), reverse=True)}
+    lines += [f"| `{code}` | {kind} | {step} |" for (code, kind), step in sorted(found.items())]
+    return "\n".join(lines) + "\n"
+
+
+def raised() -> Iterator[tuple[str, str, str]]:
+    """Code, kind and next step of every refusal that the source raises."""
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id.endswith("Refused")
+                and len(node.args) > 2
+                and isinstance(node.args[0], ast.Constant)
+            ):
+                yield str(node.args[0].value), node.func.id, in_words(node.args[2])
+
+
+def in_words(node: ast.expr) -> str:
+    """A sentence from its source; what is filled in at run time stands in angle brackets."""
+    match node:
+        case ast.Constant():
+            return str(node.value).replace("|", "\\|")
+        case ast.JoinedStr():
+            return "".join(in_words(part) for part in node.values)
+        case ast.FormattedValue():
+            return f"<{ast.unparse(node.value).split('.')[-1].strip('()')}>"
+        case ast.IfExp():
+            return f"{in_words(node.body)} / {in_words(node.orelse)}"
+        case _:
+            return "…"
+
+
+def cli_page() -> str:
+    text = app.generate_docs(output_format="markdown", recursive=True)
+    return f"# Command line\n\n{WRITTEN}\n{text.strip()}\n"
+
+
+PAGES = {
+    "docs/lifecycles.md": lambda: render.page(LIFECYCLES),
+    "docs/reference/settings.md": settings_page,
+    "docs/reference/refusals.md": refusals_page,
+    "docs/reference/cli.md": cli_page,
+}
+
+
+def main() -> int:
+    check = "--check" in sys.argv
+    stale = []
+    for name, page in PAGES.items():
+        path = ROOT / name
+        text = "\n".join(line.rstrip() for line in page().splitlines()) + "\n"
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"{'out of date' if check else 'written'}: {name}")
+    if stale and check:
+        print("Run: make docs")
+    return 1 if stale and check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
