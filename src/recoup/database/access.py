@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
-from recoup.database.connection import Database, Transaction, connect
+from recoup.database.connection import Database, Transaction, connect, options_of
 from recoup.settings import Settings
 
 MAIN = "recoup"
@@ -25,12 +25,10 @@ def uri(settings: Settings, *, demo: bool = False, admin: bool = False) -> str:
         from recoup.database import embedded
 
         return embedded.start(settings).uri(DEMO if demo else MAIN, admin=admin)
+    # The admin's string may name another database; what is meant is always the everyday one's.
+    name = DEMO if demo else options_of(settings.dsn).get("dbname")
     dsn = (settings.admin_dsn or settings.dsn) if admin else settings.dsn
-    if not demo:
-        # The admin's string may name another database; what is meant is always the everyday one's.
-        name = conninfo_to_dict(settings.dsn).get("dbname")
-        return make_conninfo(dsn, dbname=name) if admin and name else dsn
-    return make_conninfo(dsn, dbname=DEMO)
+    return make_conninfo(dsn, dbname=name) if demo or (admin and name) else dsn
 
 
 def login(settings: Settings) -> str:

@@ -101,8 +101,8 @@ class Database:
 
 def connect(conninfo: str, settings: Settings) -> Transaction:
     """One connection in autocommit, with bounded waits, to a server that is new enough; or a refusal."""
+    given = options_of(conninfo)
     try:
-        given = conninfo_to_dict(conninfo)
         timeout = given.get("connect_timeout") or settings.connect_timeout_s
         name = given.get("application_name") or "recoup"
         connection = psycopg.connect(
@@ -131,6 +131,18 @@ def begin_incarnation(connection: Transaction) -> None:
             connection.execute("select recoup.present_incarnation()")
 
 
+def options_of(conninfo: str) -> dict[str, str | int | None]:
+    """A connection string taken apart, or a refusal that does not repeat its password."""
+    try:
+        return dict(conninfo_to_dict(conninfo))
+    except psycopg.ProgrammingError as error:
+        raise ServerRefused(
+            "dsn_unreadable",
+            f"RECOUP_DSN is not a connection string: {' '.join(str(error).split())}",
+            "Write it as postgresql://user:password@host:port/database.",
+        ) from error
+
+
 def bound_waits(connection: Transaction, settings: Settings) -> None:
     """Put a bound on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
     connection.execute(
@@ -148,10 +160,7 @@ def bound_waits(connection: Transaction, settings: Settings) -> None:
 
 def where(conninfo: str) -> str:
     """A connection string in words, without its password."""
-    try:
-        parts = conninfo_to_dict(conninfo)
-    except psycopg.Error:
-        return "an unreadable connection string"
+    parts = options_of(conninfo)
     host = parts.get("host") or "the local socket"
     port = f":{parts['port']}" if parts.get("port") else ""
     return f"{parts.get('user') or 'the current user'}@{host}{port}/{parts.get('dbname') or ''}"
@@ -160,12 +169,6 @@ def where(conninfo: str) -> str:
 def _unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
     said = " ".join(str(error).split())
     at = where(conninfo)
-    if isinstance(error, psycopg.ProgrammingError) and "conninfo" not in said and error.sqlstate is None:
-        return ServerRefused(
-            "dsn_unreadable",
-            f"RECOUP_DSN is not a connection string: {said}",
-            "Write it as postgresql://user:password@host:port/database.",
-        )
     # A failed connection carries no SQLSTATE in libpq; its words are the server's own.
     for words, code, next_step in (
         (

