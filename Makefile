@@ -24,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 run: $(READY) ## Start the server, migrate, and take three companies through Gate Zero
-	@$(BIN)/recoup db start
+	@test -n "$$RECOUP_DSN" || $(BIN)/recoup db start
 	@$(BIN)/recoup migrate
 	@$(BIN)/recoup demo
 	@echo

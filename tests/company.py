@@ -103,7 +103,10 @@ def attempt_in(tx: Transaction, status: str) -> UUID:
 
 
 def recovery_in(tx: Transaction, status: str) -> UUID:
-    intake = intake_in(tx, {"ACTIVE": "FAILED", "EXHAUSTED": "EXHAUSTED", "SUCCEEDED": "REENTER_SUCCEEDED"}[status])
+    if status == "ACTIVE":
+        intake = failed_intake(tx, batch_id=batch_in(tx, "COMPLETED"))
+    else:
+        intake = intake_in(tx, {"EXHAUSTED": "EXHAUSTED", "SUCCEEDED": "REENTER_SUCCEEDED"}[status])
     row = tx.execute("select recovery_id from cl.gate_zero_recovery where intake_id = %s", (intake,)).fetchone()
     assert row is not None
     found: UUID = row[0]

@@ -88,8 +88,7 @@ SUBJECTS = {
         recovery_in,
         {
             "ACTIVE": "status = 'ACTIVE', attempt_count = least(2, attempt_count + 1)",
-            # Exhausted is true after a third failure, which this update claims to be.
-            "EXHAUSTED": "status = 'EXHAUSTED', attempt_count = 3",
+            "EXHAUSTED": "status = 'EXHAUSTED'",
             "SUCCEEDED": "status = 'SUCCEEDED'",
         },
         {
@@ -134,18 +133,13 @@ BATCH_CHANGE = {
 }
 
 
-def second_failure(tx: Transaction, recovery_id: Any) -> None:
-    with acting(tx, Authority.GATE):
-        tx.execute("update cl.gate_zero_recovery set attempt_count = 2 where recovery_id = %s", (recovery_id,))
-
-
-def window_closes(tx: Transaction, _batch_id: Any) -> None:
+def window_closes(tx: Transaction, _key: Any) -> None:
     advance(tx, timedelta(days=14))
 
 
 # What must be true before a listed move may claim it.
 PREPARE: dict[tuple[str, str, str], Callable[[Transaction, Any], None]] = {
-    ("recovery", "ACTIVE", "EXHAUSTED"): second_failure,
+    ("recovery", "ACTIVE", "EXHAUSTED"): window_closes,
     ("batch", "COMPLETED", "FROZEN"): window_closes,
 }
 

@@ -333,6 +333,46 @@ def test_the_throttle_is_the_databases(scratch: Transaction) -> None:
         scratch.execute(insert, (intake, 2, timedelta(0)))
 
 
+def test_rows_written_by_hand_cannot_make_an_untrue_history(scratch: Transaction) -> None:
+    """A recovery that the gate wrote without any attempt opens no RETRY, and is not EXHAUSTED, in any batch."""
+    batch = batch_in(scratch, "COMPLETED")
+    intake = new_intake(scratch, batch_id=batch)
+    with acting(scratch, Authority.GATE):
+        scratch.execute("update cl.gate_zero_intake set status = 'FAILED' where intake_id = %s", (intake,))
+        scratch.execute(
+            "insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at)"
+            " values (%s, %s, 'TIMEOUT', 2, recoup.now())",
+            (intake, batch),
+        )
+        attempt = (
+            "insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until)"
+            " values (%s, %s, 3, 'w', recoup.now(), recoup.now() + interval '1 minute')"
+        )
+        assert refusal(scratch, attempt, (intake, batch)).sqlstate == "RC027"
+        exhaust = "update cl.gate_zero_recovery set status = 'EXHAUSTED', attempt_count = 3 where intake_id = %s"
+        assert refusal(scratch, exhaust, (intake,)).sqlstate == "RC028"
+    advance(scratch, timedelta(days=14))
+    with acting(scratch, Authority.GATE):
+        assert refusal(scratch, exhaust, (intake,)).sqlstate == "RC028"
+    assert scratch.execute("select from cl.gate_zero_air where entity_id = %s", (intake,)).rowcount == 0
+
+
+def test_exhausted_says_why_by_what_happened(scratch: Transaction) -> None:
+    """One failure and a closed window are RECOVERY_WINDOW_CLOSED, also when the count claims three."""
+    key = recovery_in(scratch, "ACTIVE")
+    advance(scratch, timedelta(days=14))
+    with acting(scratch, Authority.GATE):
+        scratch.execute(
+            "update cl.gate_zero_recovery set status = 'EXHAUSTED', attempt_count = 3 where recovery_id = %s", (key,)
+        )
+    reasons = scratch.execute(
+        "select a.reason_code from cl.gate_zero_air a join cl.gate_zero_recovery r on r.intake_id = a.entity_id"
+        " where r.recovery_id = %s and a.event_type = 'EXHAUSTED'",
+        (key,),
+    ).fetchall()
+    assert reasons == [("RECOVERY_WINDOW_CLOSED",)]
+
+
 def test_gate_zero_is_written_at_read_committed_only(admin: Transaction) -> None:
     """Its rules look again after they have waited for a lock; an older snapshot would not see what they waited for."""
     admin.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

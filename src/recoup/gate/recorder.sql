@@ -53,10 +53,12 @@ begin
   execute $record$
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp,
                                 incarnation, actor_id, authority)
-  select n.intake_id, 'EXHAUSTED', case when n.attempt_count >= 3 then 'MAX_ATTEMPTS_REACHED' else 'RECOVERY_WINDOW_CLOSED' end,
+  select n.intake_id, 'EXHAUSTED', case when third.attempt_id is null then 'RECOVERY_WINDOW_CLOSED' else 'MAX_ATTEMPTS_REACHED' end,
          n.batch_id, (select recoup.acting_kind()), greatest(n.updated_at, o.updated_at + interval '1 microsecond'),
          (select recoup.present_incarnation()), (select recoup.acting_id()), (select recoup.acting_role())
-    from new_rows n join old_rows o on o.recovery_id = n.recovery_id
+    from new_rows n
+    join old_rows o on o.recovery_id = n.recovery_id
+    left join cl.gate_zero_attempt third on third.intake_id = n.intake_id and third.attempt_number = 3
    where n.status = 'EXHAUSTED' $record$;
   return null;
 end $$;

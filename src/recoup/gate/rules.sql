@@ -46,14 +46,17 @@ begin
                 when r.status = 'EXHAUSTED' then 'RC021'
                 when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
                 when r.status is distinct from 'ACTIVE' then 'RC025'
-                when n.attempt_number <> r.attempt_count + 1 then 'RC027'
+                -- Looked up, not counted: a recovery written by hand makes no attempt before it.
+                when n.attempt_number <> r.attempt_count + 1 or p.attempt_id is null then 'RC027'
                 when b.batch_freeze_at <= $1 then 'RC023'
                 when b.paused_at is not null then 'RC024'
                 when least(n.opened_at, $1) < r.next_eligible_at then 'RC020' end as why
       from new_rows n
       join cl.gate_zero_intake i on i.intake_id = n.intake_id
       left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
-      left join cl.gate_zero_batch b on b.batch_id = i.batch_id) found
+      left join cl.gate_zero_batch b on b.batch_id = i.batch_id
+      left join cl.gate_zero_attempt p on p.intake_id = n.intake_id and p.attempt_number = n.attempt_number - 1
+                                      and p.status in ('failed', 'crashed')) found
    where why is not null limit 1 $rule$ into bad using now_;
   if bad.why is not null then
     perform recoup.refuse(bad.why,
@@ -64,7 +67,7 @@ begin
         when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
         when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, bad.intake_status, bad.attempt_number)
         when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is still to come.', bad.intake_id, bad.opened_at)
-        when 'RC027' then format('Intake %s has had %s attempts; the next is number %s, not %s.', bad.intake_id, bad.attempt_count, bad.attempt_count + 1, bad.attempt_number)
+        when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
         else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
       case bad.why
         when 'RC020' then 'Wait; the throttle cannot be shortened.'
@@ -116,24 +119,26 @@ begin
   execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
 
   execute $rule$
-  select n.intake_id, n.attempt_count, o.attempt_id
+  select n.intake_id, a.ended, a.open
     from new_rows n
-    left join cl.gate_zero_attempt o on o.intake_id = n.intake_id and o.status = 'open'
     left join cl.gate_zero_batch b on b.batch_id = n.batch_id
+   cross join lateral (
+         select count(*) filter (where t.status = 'open') as open,
+                count(*) filter (where t.status in ('failed', 'crashed')) as ended
+           from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
-     and (o.attempt_id is not null or (n.attempt_count < 3 and coalesce(b.batch_freeze_at > $1, true)))
+     and (a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
    limit 1 $rule$ into bad using now_;
-  if bad.intake_id is not null then
-    if bad.attempt_id is not null then
-      perform recoup.refuse('RC022', format('Intake %s is being verified: it may still pass.', bad.intake_id),
-        'Let the attempt end; then it is exhausted or saved.', jsonb_build_object('intake_id', bad.intake_id, 'attempt_id', bad.attempt_id));
-    end if;
-    perform recoup.refuse('RC028', format('Intake %s has had %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.attempt_count),
-      'To stop its recovery for now, pause its batch.', jsonb_build_object('intake_id', bad.intake_id, 'attempt_count', bad.attempt_count));
+  if bad.open > 0 then
+    perform recoup.refuse('RC022', format('Intake %s is being verified: it may still pass.', bad.intake_id),
+      'Let the attempt end; then it is exhausted or saved.', jsonb_build_object('intake_id', bad.intake_id));
+  elsif bad.intake_id is not null then
+    perform recoup.refuse('RC028', format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
+      'To stop its recovery for now, pause its batch.', jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended));
   end if;
   return null;
 end $$;
-comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts, or the window closed; and never under a running attempt.';
+comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 
 create or replace function cl.rule_batch_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
