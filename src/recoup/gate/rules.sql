@@ -46,17 +46,19 @@ begin
                 when r.status = 'EXHAUSTED' then 'RC021'
                 when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
                 when r.status is distinct from 'ACTIVE' then 'RC025'
-                -- Looked up, not counted: a recovery written by hand makes no attempt before it.
-                when n.attempt_number <> r.attempt_count + 1 or p.attempt_id is null then 'RC027'
+                when n.attempt_number <> r.attempt_count + 1 then 'RC027'
+                -- Looked up, not counted: a recovery written by hand makes no attempt before it. Inside the CASE, so
+                -- that first attempts do not pay for it.
+                when not exists (select from cl.gate_zero_attempt p
+                                  where p.intake_id = n.intake_id and p.attempt_number = n.attempt_number - 1
+                                    and p.status in ('failed', 'crashed')) then 'RC027'
                 when b.batch_freeze_at <= $1 then 'RC023'
                 when b.paused_at is not null then 'RC024'
                 when least(n.opened_at, $1) < r.next_eligible_at then 'RC020' end as why
       from new_rows n
       join cl.gate_zero_intake i on i.intake_id = n.intake_id
       left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
-      left join cl.gate_zero_batch b on b.batch_id = i.batch_id
-      left join cl.gate_zero_attempt p on p.intake_id = n.intake_id and p.attempt_number = n.attempt_number - 1
-                                      and p.status in ('failed', 'crashed')) found
+      left join cl.gate_zero_batch b on b.batch_id = i.batch_id) found
    where why is not null limit 1 $rule$ into bad using now_;
   if bad.why is not null then
     perform recoup.refuse(bad.why,
