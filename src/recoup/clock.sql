@@ -20,8 +20,10 @@ declare
 begin
   select at into ahead from recoup.clock where status = 'released' and at > clock_timestamp();
   if found then
-    perform recoup.refuse('RC031', format('The simulated clock stands at %s, which is still to come.', ahead),
-      'Wait until then, or build a new simulated database: time never runs backwards.', jsonb_build_object('at', ahead));
+    raise exception using errcode = 'RC031',
+      message = format('The simulated clock stands at %s, which is still to come.', ahead),
+      hint = 'Wait until then, or build a new simulated database: time never runs backwards.',
+      detail = jsonb_build_object('at', ahead);
   end if;
   if exists (select from new_rows where status = 'released') then
     call recoup.install_clock();

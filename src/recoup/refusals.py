@@ -56,6 +56,11 @@ CONSTRAINTS: Mapping[str, tuple[str, str, str]] = {
         "The intake is being verified already.",
         "Wait for the outcome, or for the lease to lapse.",
     ),
+    "gate_zero_attempt_attempt_number_check": (
+        "attempts_spent",
+        "The intake has had its three attempts.",
+        "Exhausted is final. A fresh start is a new intake.",
+    ),
     "gate_zero_attempt_intake_id_attempt_number_key": (
         "attempt_number",
         "That attempt was made already.",

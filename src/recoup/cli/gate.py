@@ -115,9 +115,10 @@ def open_(*intakes: UUID, worker: str | None = None, demo: Demo = False, json: J
     """
     from recoup import gate
 
+    _refuse_none(intakes)
     with _acting(Authority.GATE, demo=demo) as tx:
         opened = gate.open_attempts(tx, intakes, worker=worker or f"{socket.gethostname()}-{os.getpid()}")
-    print_rows(opened, as_json=json, empty="Nothing was asked for. Give one or more intake ids.")
+    print_rows(opened, as_json=json, empty="Nothing was opened.")
 
 
 @app.command(name="pass")
@@ -240,16 +241,24 @@ def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
     """
     from recoup import gate
 
+    _refuse_none(intakes)
     with _acting(Authority.READER, demo=demo) as tx:
         gate.find_intakes(tx, intakes)
         events = gate.history(tx, intakes)
-    columns = ["event_timestamp", "event_type", "reason_code", "actor", "actor_id", "payload_ref"]
+    columns = ["event_timestamp", "event_type", "reason_code", "actor_id", "payload_ref"]
     print_rows(
         events,
         as_json=json,
         columns=["intake_id", *columns] if len(intakes) > 1 else columns,
         empty="Nothing has happened yet.",
     )
+
+
+def _refuse_none(intakes: tuple[UUID, ...]) -> None:
+    if not intakes:
+        from recoup.refusals import InputRefused
+
+        raise InputRefused("nothing_asked", "No intake was named.", "Give one or more intake ids.")
 
 
 @contextmanager

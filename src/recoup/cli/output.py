@@ -16,10 +16,14 @@ Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False,
 Demo = Annotated[bool, Parameter(name="--demo", negative="", show_default=False, help="Use the demo's database.")]
 
 PIPED_WIDTH = 160
+WHOLE_WIDTH = 24
 
 
 def print_rows(rows: Sequence[object], *, as_json: bool, columns: Sequence[str] | None = None, empty: str) -> None:
-    """Rows as a table; ``empty`` is the sentence for none. As JSON always a list, with every field."""
+    """Rows as a table; ``empty`` is the sentence for none. Columns that hold nothing are left out.
+
+    As JSON always a list, with every field.
+    """
     records = [_record(row) for row in rows]
     if as_json:
         print(json.dumps(records, default=_plain, indent=2))
@@ -60,10 +64,13 @@ def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in columns:
-        table.add_column(_words(name), overflow="fold")
+    told = [name for name in columns if any(record[name] is not None for record in records)]
+    for name in told:
+        # Times, numbers and words stay whole; what is long is folded, never cut off.
+        short = all(len(shown(record[name])) <= WHOLE_WIDTH for record in records)
+        table.add_column(_words(name), overflow="fold", no_wrap=short)
     for record in records:
-        table.add_row(*(shown(record[name]) for name in columns))
+        table.add_row(*(shown(record[name]) for name in told))
     Console(width=width, highlight=False, markup=False).print(table)
 
 

@@ -140,8 +140,13 @@ def _ensure_books(connection: Transaction) -> bool:
         create schema recoup;
         create table recoup.migration (name text primary key, checksum text not null, applied_at timestamptz not null,
                                        applied_by text not null, recoup_version text not null);
-        create table recoup.routine (like recoup.migration including all);
         comment on table recoup.migration is 'Migrations applied. A file that changed since is refused.';
+        comment on column recoup.migration.name is 'Name of the file.';
+        comment on column recoup.migration.checksum is 'SHA-256 of its text, as applied.';
+        comment on column recoup.migration.applied_at is 'When, by the server''s clock.';
+        comment on column recoup.migration.applied_by is 'The login that applied it.';
+        comment on column recoup.migration.recoup_version is 'The program that applied it.';
+        create table recoup.routine (like recoup.migration including all);
         comment on table recoup.routine is 'Routine files as last applied; applied again when they change.';
     """)
     return True

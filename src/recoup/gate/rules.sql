@@ -20,8 +20,10 @@ create or replace function cl.require_read_committed() returns void
 language plpgsql as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    perform recoup.refuse('RC011', format('Gate Zero is written at READ COMMITTED, not at %s.', upper(current_setting('transaction_isolation'))),
-      'Begin the transaction at READ COMMITTED.', jsonb_build_object('isolation', current_setting('transaction_isolation')));
+    raise exception using errcode = 'RC011',
+      message = format('Gate Zero is written at READ COMMITTED, not at %s.', upper(current_setting('transaction_isolation'))),
+      hint = 'Begin the transaction at READ COMMITTED.',
+      detail = jsonb_build_object('isolation', current_setting('transaction_isolation'));
   end if;
 end $$;
 comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
@@ -61,8 +63,8 @@ begin
       left join cl.gate_zero_batch b on b.batch_id = i.batch_id) found
    where why is not null limit 1 $rule$ into bad using now_;
   if bad.why is not null then
-    perform recoup.refuse(bad.why,
-      case bad.why
+    raise exception using errcode = bad.why,
+      message = case bad.why
         when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
         when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, bad.attempt_count)
         when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
@@ -71,7 +73,7 @@ begin
         when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is still to come.', bad.intake_id, bad.opened_at)
         when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
         else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
-      case bad.why
+      hint = case bad.why
         when 'RC020' then 'Wait; the throttle cannot be shortened.'
         when 'RC021' then 'Exhausted is final. A fresh start is a new intake that names this one in retry_of.'
         when 'RC023' then 'The freeze ends its recoveries. A fresh start is a new intake.'
@@ -80,8 +82,8 @@ begin
         when 'RC026' then 'Take opened_at from recoup.now().'
         when 'RC027' then 'Open the attempts in order.'
         else 'Take batch_id from the intake.' end,
-      jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', bad.intake_status,
-        'attempt_count', bad.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_));
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', bad.intake_status,
+        'attempt_count', bad.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_);
   end if;
   return null;
 end $$;
@@ -99,8 +101,10 @@ begin
   select n.intake_id, n.finished_at into bad from new_rows n
    where n.finished_at > greatest(now_, n.opened_at + interval '1 microsecond') limit 1;
   if found then
-    perform recoup.refuse('RC026', format('The attempt on intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.finished_at),
-      'Take finished_at from recoup.now().', jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'now', now_));
+    raise exception using errcode = 'RC026',
+      message = format('The attempt on intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.finished_at),
+      hint = 'Take finished_at from recoup.now().',
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'now', now_);
   end if;
   return null;
 end $$;
@@ -132,11 +136,15 @@ begin
      and (a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
    limit 1 $rule$ into bad using now_;
   if bad.open > 0 then
-    perform recoup.refuse('RC022', format('Intake %s is being verified: it may still pass.', bad.intake_id),
-      'Let the attempt end; then it is exhausted or saved.', jsonb_build_object('intake_id', bad.intake_id));
+    raise exception using errcode = 'RC022',
+      message = format('Intake %s is being verified: it may still pass.', bad.intake_id),
+      hint = 'Let the attempt end; then it is exhausted or saved.',
+      detail = jsonb_build_object('intake_id', bad.intake_id);
   elsif bad.intake_id is not null then
-    perform recoup.refuse('RC028', format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
-      'To stop its recovery for now, pause its batch.', jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended));
+    raise exception using errcode = 'RC028',
+      message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
+      hint = 'To stop its recovery for now, pause its batch.',
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
   end if;
   return null;
 end $$;
@@ -150,8 +158,10 @@ declare
 begin
   select n.batch_id, n.batch_freeze_at into bad from new_rows n where n.frozen_at > now_ limit 1;
   if found then
-    perform recoup.refuse('RC023', format('Batch %s is not to be frozen before %s.', bad.batch_id, bad.batch_freeze_at),
-      'Wait for the end of its window, or pause it.', jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_));
+    raise exception using errcode = 'RC023',
+      message = format('Batch %s is not to be frozen before %s.', bad.batch_id, bad.batch_freeze_at),
+      hint = 'Wait for the end of its window, or pause it.',
+      detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
   end if;
   return null;
 end $$;

@@ -3,10 +3,10 @@
 create or replace function recoup.append_only() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform recoup.refuse('RC009',
-    format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user, lower(tg_op)),
-    'What is written stays. Record a new event through a move instead.',
-    jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op, 'authority', current_user));
+  raise exception using errcode = 'RC009',
+    message = format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user, lower(tg_op)),
+    hint = 'What is written stays. Record a new event through a move instead.',
+    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op, 'authority', current_user);
   return null;
 end $$;
 comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
@@ -25,10 +25,10 @@ begin
       return null;
     end if;
   end loop;
-  perform recoup.refuse('RC010',
-    format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
-    'Make the move; its recorder writes the event.',
-    jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user));
+  raise exception using errcode = 'RC010',
+    message = format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
+    hint = 'Make the move; its recorder writes the event.',
+    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
   return null;
 end $$;
 comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';

@@ -8,14 +8,6 @@
 -- row ran for minutes over a hundred thousand. Statuses are grouped before they are looked up, so a statement over many
 -- rows costs one pass and a handful of look-ups.
 
-create or replace function recoup.refuse(sqlstate_ text, happened text, next_step text, facts jsonb) returns void
-language plpgsql as $$
-begin
-  raise exception using errcode = sqlstate_, message = happened, hint = next_step, detail = facts::text;
-end $$;
-comment on function recoup.refuse(text, text, text, jsonb) is
-'Raises a refusal: message = what happened, hint = next step, detail = facts as JSON.';
-
 create or replace function recoup.authority_of(role_name name) returns text
 language sql immutable as $$
   -- An owner or a superuser is nobody here, whatever its name: only roles called recoup_<authority> count.
@@ -33,26 +25,36 @@ language sql stable as $$
 $$;
 comment on function recoup.allowed_steps(text, text) is 'What is listed from a status (null: births), in words.';
 
-create or replace function recoup.refuse_step(
-  sqlstate_ text, subject_ text, key_ jsonb, from_ text, to_ text, happened text) returns void
-language plpgsql as $$
-begin
-  perform recoup.refuse(sqlstate_,
-    format('%s (%s): %s may not %s.', subject_,
-           (select string_agg(value, ', ') from jsonb_each_text(key_)),
-           coalesce(recoup.authority_of(current_user), current_user::text), happened),
-    case when sqlstate_ = 'RC001' then 'It may be born as: ' else 'Allowed from here: ' end
-      || recoup.allowed_steps(subject_, from_) || '.',
-    jsonb_build_object(
-      'subject', subject_, 'key', key_, 'from', from_, 'to', to_,
-      'authority', coalesce(recoup.authority_of(current_user), current_user::text),
-      'allowed', (select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'authority', s.authority)
-                                            order by s.to_status, s.authority), '[]')
-                    from recoup.lifecycle_step s
-                   where s.subject = subject_ and s.from_status is not distinct from from_)));
-end $$;
-comment on function recoup.refuse_step(text, text, jsonb, text, text, text) is
-'Refuses a birth, move or exit, naming the authority and what is allowed.';
+create or replace function recoup.actor_name() returns text
+language sql stable as $$
+  -- An authority by its short name; anybody else as the role they are.
+  select coalesce((select s.authority from recoup.lifecycle_step s
+                    where s.authority = recoup.authority_of(current_user) limit 1), current_user::text)
+$$;
+comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
+
+create or replace function recoup.row_name(subject_ text, key_ jsonb) returns text
+language sql immutable as $$
+  select format('%s (%s)', subject_, (select string_agg(value, ', ') from jsonb_each_text(key_)))
+$$;
+comment on function recoup.row_name(text, jsonb) is 'A row, as a refusal names it.';
+
+create or replace function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) returns jsonb
+language sql stable as $$
+  select jsonb_build_object(
+    'subject', subject_, 'key', key_, 'from', from_, 'to', to_, 'authority', recoup.actor_name(),
+    'allowed', (select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'authority', s.authority)
+                                          order by s.to_status, s.authority), '[]')
+                  from recoup.lifecycle_step s
+                 where s.subject = subject_ and s.from_status is not distinct from from_))
+$$;
+comment on function recoup.step_facts(text, jsonb, text, text) is 'The facts of a refused birth, move or exit.';
+
+create or replace function recoup.key_object(key_ text[], alias text) returns text
+language sql immutable as $$
+  select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
+$$;
+comment on function recoup.key_object(text[], text) is 'SQL text of an object holding a row''s key.';
 
 -- Births ---------------------------------------------------------------------------------------------------------------
 
@@ -77,14 +79,20 @@ begin
     if not found then
       execute format('select %s from new_rows n where n.%I = $1 limit 1',
                      recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
-      perform recoup.refuse_step('RC001', subject_, sample, null, born, 'make it as ' || born);
+      raise exception using errcode = 'RC001',
+        message = format('%s: %s may not make it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(), born),
+        hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
+        detail = recoup.step_facts(subject_, sample, null, born);
     end if;
     foreach missing in array step.requires loop
       execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
                      recoup.key_object(life.key, 'n'), life.status_column, missing) into sample using born;
       if sample is not null then
-        perform recoup.refuse_step('RC001', subject_, sample, null, born,
-                                   format('make it as %s without %s', born, missing));
+        raise exception using errcode = 'RC001',
+          message = format('%s: %s may not make it as %s without %s.', recoup.row_name(subject_, sample),
+                           recoup.actor_name(), born, missing),
+          hint = format('As %s: %s.', born, step.says),
+          detail = recoup.step_facts(subject_, sample, null, born);
       end if;
     end loop;
   end loop;
@@ -93,12 +101,6 @@ end $$;
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 
 -- Moves ----------------------------------------------------------------------------------------------------------------
-
-create or replace function recoup.key_object(key_ text[], alias text) returns text
-language sql immutable as $$
-  select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
-$$;
-comment on function recoup.key_object(text[], text) is 'SQL text of an object holding a row''s key.';
 
 create or replace function recoup.column_rules(life recoup.lifecycle)
   returns table (sqlstate_ text, column_ text, broken text, rule text)
@@ -143,10 +145,10 @@ begin
     if seen.from_status is null or seen.to_status is null then
       execute format('select %s from %s where n.%I is null limit 1',
                      recoup.key_object(life.key, 'o'), paired, life.status_column) into sample;
-      perform recoup.refuse('RC004',
-        format('%s (%s): its key may not be changed.', subject_, (select string_agg(value, ', ') from jsonb_each_text(sample))),
-        format('%s identifies the row for good; make a new row instead.', array_to_string(life.key, ', ')),
-        jsonb_build_object('subject', subject_, 'key', sample, 'authority', current_user));
+      raise exception using errcode = 'RC004',
+        message = format('%s: its key may not be changed.', recoup.row_name(subject_, sample)),
+        hint = format('%s identifies the row for good; make a new row instead.', array_to_string(life.key, ', ')),
+        detail = jsonb_build_object('subject', subject_, 'key', sample, 'authority', current_user);
     end if;
 
     select * into step from recoup.lifecycle_step s
@@ -156,9 +158,12 @@ begin
       execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
                      recoup.key_object(life.key, 'o'), paired, life.status_column)
         into sample using seen.from_status, seen.to_status;
-      perform recoup.refuse_step('RC002', subject_, sample, seen.from_status, seen.to_status,
-        case when seen.from_status = seen.to_status then format('change it while it stays %s', seen.from_status)
-             else format('move it from %s to %s', seen.from_status, seen.to_status) end);
+      raise exception using errcode = 'RC002',
+        message = format(case when seen.from_status = seen.to_status then '%s: %s may not change it while it stays %s.'
+                              else '%s: %s may not move it from %s to %s.' end,
+                         recoup.row_name(subject_, sample), recoup.actor_name(), seen.from_status, seen.to_status),
+        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, seen.from_status)),
+        detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
     end if;
 
     if seen.broken or (step.counts and not seen.counted) then
@@ -171,12 +176,11 @@ begin
                        recoup.key_object(life.key, 'o'), paired, life.status_column, rule.broken)
           into sample using seen.from_status, seen.to_status;
         if sample is not null then
-          perform recoup.refuse(rule.sqlstate_,
-            format('%s (%s): %s %s.', subject_, (select string_agg(value, ', ') from jsonb_each_text(sample)),
-                   rule.column_, rule.rule),
-            format('Leave %s as it is, or write what the rule allows.', rule.column_),
-            jsonb_build_object('subject', subject_, 'key', sample, 'column', rule.column_, 'rule', rule.rule,
-                               'authority', current_user));
+          raise exception using errcode = rule.sqlstate_,
+            message = format('%s: %s %s.', recoup.row_name(subject_, sample), rule.column_, rule.rule),
+            hint = format('Leave %s as it is, or write what the rule allows.', rule.column_),
+            detail = jsonb_build_object('subject', subject_, 'key', sample, 'column', rule.column_, 'rule', rule.rule,
+                               'authority', current_user);
         end if;
       end loop;
     end if;
@@ -204,7 +208,11 @@ begin
     if not found then
       execute format('select %s from old_rows o where o.%I = $1 limit 1',
                      recoup.key_object(life.key, 'o'), life.status_column) into sample using gone;
-      perform recoup.refuse_step('RC003', subject_, sample, gone, null, format('delete it while it is %s', gone));
+      raise exception using errcode = 'RC003',
+        message = format('%s: %s may not delete it while it is %s.', recoup.row_name(subject_, sample),
+                         recoup.actor_name(), gone),
+        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, gone)),
+        detail = recoup.step_facts(subject_, sample, gone, null);
     end if;
   end loop;
   return null;
@@ -214,9 +222,10 @@ comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose
 create or replace function recoup.guard_truncate() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform recoup.refuse('RC008', format('%s: %s may not truncate it.', tg_argv[0], current_user),
-    'Rows leave only by a listed exit, one by one and recorded.',
-    jsonb_build_object('subject', tg_argv[0], 'authority', current_user));
+  raise exception using errcode = 'RC008',
+    message = format('%s: %s may not truncate it.', tg_argv[0], current_user),
+    hint = 'Rows leave only by a listed exit, one by one and recorded.',
+    detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
   return null;
 end $$;
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
