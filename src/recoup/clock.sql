@@ -18,6 +18,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   ahead timestamptz;
 begin
+  perform recoup.require_table(tg_relid, 'recoup.clock');
   select at into ahead from recoup.clock where status = 'released' and at > clock_timestamp();
   if found then
     raise exception using errcode = 'RC031',
@@ -30,6 +31,7 @@ begin
   end if;
   return null;
 end $$;
+revoke execute on function recoup.release_clock() from public;
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
 
 call recoup.install_clock();

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ import psycopg
 
 from recoup.database import access
 from recoup.database.connection import Transaction, connect, where
+from recoup.database.describe import SCHEMA_FILE, describe
 from recoup.database.migrate import check_schema, lifecycle_rows
 from recoup.database.roles import OWNER
 from recoup.lifecycles.declaration import Authority
@@ -147,6 +150,24 @@ def _guards(connection: Transaction) -> Iterator[Finding]:
         yield Finding(check="guards", verdict="well", found="on every guarded table, always on")
 
 
+def _objects(connection: Transaction) -> Iterator[Finding]:
+    """Tables, constraints, triggers, functions and grants are what this program made."""
+    expected, found = SCHEMA_FILE.read_text(encoding="utf-8").splitlines(), describe(connection).splitlines()
+    changes = [
+        line for line in difflib.unified_diff(expected, found, lineterm="", n=0) if line[:3] not in ("---", "+++")
+    ]
+    lines = [line for line in changes if not line.startswith("@@")]
+    if lines:
+        yield Finding(
+            check="objects",
+            verdict="broken",
+            found=f"{len(lines)} lines differ from what was made (+ new, - missing), first: {lines[0].strip()[:200]}",
+            next_step="Find out who changed the schema by hand, and put it back.",
+        )
+    else:
+        yield Finding(check="objects", verdict="well", found="tables, constraints, functions and grants as made")
+
+
 def _lifecycles(connection: Transaction) -> Iterator[Finding]:
     """What the guard reads is what this program declares."""
     declared = lifecycle_rows(LIFECYCLES)
@@ -196,8 +217,6 @@ def _read(
     connection: Transaction, query: str, table: str | None = None, given: list[dict[str, object]] | None = None
 ) -> list[tuple[object, ...]]:
     """Rows as the reader sees them; ``given`` stands in the query as rows of a table of ours."""
-    import json
-
     with connection.transaction(force_rollback=True):
         connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
         if table is None:
@@ -206,4 +225,11 @@ def _read(
         return connection.execute(prefix + query, (json.dumps(given),)).fetchall()
 
 
-CHECKS: tuple[Callable[[Transaction], Iterator[Finding]], ...] = (_login, _guards, _lifecycles, _clock, _waiting)
+CHECKS: tuple[Callable[[Transaction], Iterator[Finding]], ...] = (
+    _login,
+    _guards,
+    _objects,
+    _lifecycles,
+    _clock,
+    _waiting,
+)

@@ -200,11 +200,14 @@ def test_doctor_finds_a_guard_that_was_switched_off(
     with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
         admin.execute("alter table cl.gate_zero_intake disable trigger a_guard_moves")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards"]
+        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "objects"]
         admin.execute("alter table cl.gate_zero_intake enable always trigger a_guard_moves")
         admin.execute("update recoup.lifecycle_step set authority = 'hub' where from_status = 'PENDING'")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
         assert [f["check"] for f in found if f["verdict"] == "broken"] == ["lifecycles"]
+        admin.execute("alter table cl.gate_zero_attempt drop constraint gate_zero_attempt_check1")
+        found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
+        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["objects", "lifecycles"]
 
 
 def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:

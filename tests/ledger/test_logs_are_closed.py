@@ -67,6 +67,24 @@ def test_a_trigger_of_ones_own_is_no_recorder(written: Transaction, actor: Any) 
         assert sqlstate(written, "insert into cl_.bait values (1)") == "RC010"
 
 
+BAIT = """
+    create temporary table bait (like cl.gate_zero_attempt);
+    create trigger t after insert on bait referencing new table as new_rows
+      for each statement execute function cl.record_attempt_births();
+    insert into bait (attempt_id, intake_id, attempt_number, status, worker, token, opened_at, lease_until)
+    values (gen_random_uuid(), gen_random_uuid(), 1, 'open', 'mallory', gen_random_uuid(), now(), now());
+"""
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+def test_a_recorder_on_a_table_of_ones_own_records_nothing(written: Transaction, actor: Any) -> None:
+    """Its rows would be forged moves: an authority may not make the trigger, and the recorder knows its table."""
+    before = written.execute("select count(*) from cl.gate_zero_air").fetchone()
+    with acting(written, actor):
+        assert sqlstate(written, BAIT) == (NO_RIGHT if isinstance(actor, Authority) else "RC010")
+    assert written.execute("select count(*) from cl.gate_zero_air").fetchone() == before
+
+
 def test_a_recorder_cannot_be_called(written: Transaction) -> None:
     """A trigger function outside a trigger is refused by PostgreSQL itself."""
     assert sqlstate(written, "select cl.record_attempt_births()") == "0A000"
@@ -108,3 +126,13 @@ def test_an_event_names_who_acted(scratch: Transaction) -> None:
         "select distinct actor, actor_id, authority from cl.gate_zero_air where entity_id = %s", (intake,)
     ).fetchall()
     assert rows == [("human", "ada", "recoup_gate")]
+
+
+def test_nobody_may_run_what_runs_as_the_owner(admin: Transaction) -> None:
+    """A SECURITY DEFINER function that everybody may execute, or put on a table, is a door to the logs."""
+    rows = admin.execute(
+        "select p.oid::regprocedure::text from pg_proc p join pg_namespace s on s.oid = p.pronamespace"
+        " where p.prosecdef and s.nspowner = 'recoup_owner'::regrole"
+        " and (p.proacl is null or exists (select from aclexplode(p.proacl) a where a.grantee = 0))"
+    ).fetchall()
+    assert rows == []

@@ -37,7 +37,10 @@ def login(settings: Settings) -> str:
         from recoup.database import embedded
 
         return embedded.start(settings).app
-    with contextlib.closing(connect(settings.dsn, settings)) as connection:
+    user = options_of(settings.dsn).get("user")
+    if user:
+        return str(user)
+    with contextlib.closing(connect(settings.dsn, settings)) as connection:  # whoever libpq takes us for
         return connection.info.user
 
 

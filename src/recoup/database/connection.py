@@ -8,6 +8,7 @@ refuses comes out as a :class:`~recoup.refusals.Refusal`.
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -171,24 +172,12 @@ def _unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
     at = where(conninfo)
     # A failed connection carries no SQLSTATE in libpq; its words are the server's own.
     for words, code, next_step in (
-        (
-            "password authentication failed",
-            "login_refused",
-            "Check user and password in the connection string.",
-        ),
-        (
-            "no password supplied",
-            "login_refused",
-            "Put the password into the connection string, or a .pgpass file.",
-        ),
-        ("role", "login_refused", "Check the user in the connection string."),
-        (
-            "database",
-            "database_missing",
-            "Create the database, or name another one in the connection string.",
-        ),
+        ("password authentication failed", "login_refused", "Check user and password in the connection string."),
+        ("no password supplied", "login_refused", "Put the password into the connection string, or a .pgpass file."),
+        (r'role ".*" does not exist', "login_refused", "Check the user in the connection string."),
+        (r'database ".*" does not exist', "database_missing", "Create the database, or name another one."),
     ):
-        if words in said and ("does not exist" in said or words not in ("role", "database")):
+        if re.search(words, said):
             return ServerRefused(code, f"The server refused the login as {at}: {said}", next_step, at=at)
     return ServerRefused(
         "server_unreachable",

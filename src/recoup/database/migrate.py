@@ -19,7 +19,7 @@ from psycopg.sql import SQL, Identifier
 
 from recoup import __version__
 from recoup.database.connection import Transaction
-from recoup.database.roles import as_owner, ensure_roles
+from recoup.database.roles import OWNER, as_owner, check_rights, ensure_roles
 from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move
 from recoup.refusals import MigrationRefused
 
@@ -81,6 +81,7 @@ def migrate(
         from recoup.lifecycles import registry  # late: it imports every domain
 
         lifecycles = registry.LIFECYCLES
+    check_rights(connection)
     ensure_roles(connection, login=login)
     with connection.transaction():
         connection.execute("select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
@@ -110,7 +111,7 @@ def migrate(
 
 def check_schema(connection: Transaction) -> None:
     """Refuse a database that is not at this program's schema: older, newer, or not ours."""
-    if connection.execute("select from pg_namespace where nspname = 'recoup'").rowcount == 0:
+    if _owner_of_books(connection) != OWNER:
         raise MigrationRefused("not_migrated", "This database has no Recoup schema yet.", "Run: recoup migrate")
     try:
         with connection.transaction():
@@ -132,10 +133,22 @@ def check_schema(connection: Transaction) -> None:
         )
 
 
+def _owner_of_books(connection: Transaction) -> str | None:
+    row = connection.execute("select pg_get_userbyid(nspowner) from pg_namespace where nspname = 'recoup'").fetchone()
+    return str(row[0]) if row is not None else None
+
+
 def _ensure_books(connection: Transaction) -> bool:
     """Make the tables that remember what was applied. True when the database is new to us."""
-    if connection.execute("select from pg_namespace where nspname = 'recoup'").rowcount:
+    owner = _owner_of_books(connection)
+    if owner == OWNER:
         return False
+    if owner is not None:
+        raise MigrationRefused(
+            "name_taken",
+            f"There is a schema recoup, which belongs to {owner}, and Recoup did not make it.",
+            "Recoup does not touch what is not its own. Rename what is there, or use another database.",
+        )
     connection.execute("""
         create schema recoup;
         create table recoup.migration (name text primary key, checksum text not null, applied_at timestamptz not null,

@@ -20,8 +20,28 @@ OWNER = "recoup_owner"
 _TRIES = 20
 
 
+def check_rights(connection: Transaction) -> None:
+    """Refuse, before any role is made, a login that cannot let the owner make schemas in this database."""
+    # Asked and not tried: GRANT only warns where the login has another right, as everybody has that to connect.
+    (may,) = connection.execute(
+        "select has_database_privilege(current_user, current_database(), 'create with grant option')"
+        " or exists (select from pg_roles r where r.rolname = %s and has_database_privilege(r.oid, d.oid, 'create'))"
+        " from pg_database d where d.datname = current_database()",
+        (OWNER,),
+    ).fetchone() or (False,)
+    if not may:
+        raise _lacks_rights(connection, f"it may not make schemas in {connection.info.dbname}")
+
+
 def ensure_roles(connection: Transaction, *, login: str) -> None:
     """Make the roles that are missing, and let ``login`` take every authority. Safe to run from many places at once."""
+    if not _exists(connection, login):
+        raise MigrationRefused(
+            "login_unknown",
+            f"There is no login {login} on this server that could be given the authorities.",
+            f"Check its name; or, as an administrator: CREATE ROLE {login} LOGIN NOINHERIT PASSWORD '…'.",
+            login=login,
+        )
     missing = [role for role in [OWNER, *(a.role for a in Authority)] if not _exists(connection, role)]
     with _rights_explained(connection):
         for role in missing:
@@ -89,13 +109,17 @@ def _rights_explained(connection: Transaction) -> Iterator[None]:
     try:
         yield
     except errors.InsufficientPrivilege as error:
-        user = connection.info.user
-        raise MigrationRefused(
-            "login_lacks_rights",
-            f"The login {user} may not prepare the database: {error.diag.message_primary}.",
-            f"As an administrator: ALTER ROLE {user} CREATEROLE;"
-            f" ALTER DATABASE {connection.info.dbname} OWNER TO {user};"
-            " or set RECOUP_ADMIN_DSN to a login that has these rights. If the roles were made by another login,"
-            f" that one must: GRANT {OWNER} TO {user} WITH ADMIN OPTION.",
-            login=user,
-        ) from error
+        raise _lacks_rights(connection, error.diag.message_primary) from error
+
+
+def _lacks_rights(connection: Transaction, said: str | None) -> MigrationRefused:
+    user = connection.info.user
+    return MigrationRefused(
+        "login_lacks_rights",
+        f"The login {user} may not prepare the database: {said}.",
+        f"As an administrator: ALTER ROLE {user} CREATEROLE;"
+        f" ALTER DATABASE {connection.info.dbname} OWNER TO {user};"
+        " or set RECOUP_ADMIN_DSN to a login that has these rights. If the roles were made by another login,"
+        f" that one must: GRANT {OWNER} TO {user} WITH ADMIN OPTION.",
+        login=user,
+    )

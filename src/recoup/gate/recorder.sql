@@ -1,12 +1,13 @@
 -- The recorders of Gate Zero: what a birth or a move says in the AIR log, and what a pause says in the pause log.
 --
 -- SECURITY DEFINER and owned by the tables' owner: nobody else can write a log, and a log takes nothing from anybody
--- else. Each locks its entities before it draws seq, so that seq rises with time within an entity. Times come from the
+-- else. A recorder works for its own table only, and nobody but the owner may make a trigger of it. Each locks its entities before it draws seq, so that seq rises with time within an entity. Times come from the
 -- rows: ATTEMPT at opened_at, outcomes from finished_at on, a microsecond apart.
 
 create or replace function cl.record_attempt_births() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
   -- rule_attempt_births has locked the intakes in this same statement.
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
                                 incarnation, attempt_id, actor_id, authority)
@@ -16,11 +17,13 @@ begin
     from new_rows n;
   return null;
 end $$;
+revoke execute on function cl.record_attempt_births() from public;
 comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
 
 create or replace function cl.record_attempt_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
   execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
 
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
@@ -41,11 +44,13 @@ begin
            order by n.intake_id, said.step) e;
   return null;
 end $$;
+revoke execute on function cl.record_attempt_moves() from public;
 comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
 create or replace function cl.record_recovery_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_recovery');
   if not exists (select from new_rows where status = 'EXHAUSTED') then
     return null;
   end if;
@@ -62,11 +67,13 @@ begin
    where n.status = 'EXHAUSTED' $record$;
   return null;
 end $$;
+revoke execute on function cl.record_recovery_moves() from public;
 comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
 
 create or replace function cl.record_batch_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_batch');
   execute $record$
   insert into recoup.pause_log (incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)
   select (select recoup.present_incarnation()), (select recoup.now()),
@@ -77,4 +84,5 @@ begin
    where n.paused_at is distinct from o.paused_at $record$;
   return null;
 end $$;
+revoke execute on function cl.record_batch_moves() from public;
 comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';

@@ -33,6 +33,19 @@ begin
 end $$;
 comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
 
+create or replace function recoup.require_table(fired_on oid, subject_ text) returns void
+language plpgsql as $$
+begin
+  -- A trigger function can be put on any table that somebody owns, with rows of their own making.
+  if not exists (select from pg_partition_tree(to_regclass(subject_)) t where t.relid = fired_on) and fired_on <> to_regclass(subject_) then
+    raise exception using errcode = 'RC010',
+      message = format('%s is not %s: nothing is recorded for it.', fired_on::regclass, subject_),
+      hint = 'Make the move; its recorder writes the event.',
+      detail = jsonb_build_object('table', fired_on::regclass, 'subject', subject_);
+  end if;
+end $$;
+comment on function recoup.require_table(oid, text) is 'Refuses a recorder that was put on another table than its own.';
+
 create or replace procedure recoup.append_only_table(relation regclass)
 language plpgsql as $$
 begin

@@ -1,0 +1,420 @@
+"""Backup and restore: a whole database in one file, and back.
+
+What a caller can rely on:
+
+- A backup is made while work goes on. Its file is whole or absent, and readable by its owner alone.
+- A restore fills a new database beside the one that is there, checks it, and puts it in place in one transaction.
+  Whatever goes wrong before leaves everything as it was. A database that is replaced is kept under another name.
+- Guards, rights, sequences and the clock are afterwards as they were. Subscriptions read on, in another cluster too:
+  ``recoup.present_incarnation()`` sees to that.
+- No password is put on a command line, where everybody on the machine could read it.
+
+What lies outside a database is not part of it: logins, the locale, rights to connect, ALTER DATABASE … SET. The work
+is done by PostgreSQL's own programs: the embedded server's, or else those on PATH.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from psycopg import errors
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from recoup.database.connection import Transaction, connect, options_of, where
+from recoup.database.migrate import check_schema
+from recoup.database.programs import binaries
+from recoup.database.roles import OWNER, ensure_roles
+from recoup.database.server_user import move_durably
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
+from recoup.settings import Settings
+
+NAME_MOST_BYTES = 63  # a longer name would be cut by the server, and could then be another database's
+SAID_LINES = 10
+FIRST_USER_OID = 16384  # what is below came with the server
+# From 17 on pg_restore sets this without asking, and a server that does not know it refuses the whole restore.
+NEW_SETTING, NEW_SETTING_FROM = b"\nSET transaction_timeout = 0;", 17
+SCRIPT_HEAD_BYTES = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What a restore did."""
+
+    database: str
+    set_aside: str | None  # the name under which the database that stood there is kept
+    lacks: tuple[str, ...]  # what an older backup lacks of this program's schema; `recoup migrate` brings it
+
+
+def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
+    """Write the database that ``admin_uri`` names to a new file, and return its path."""
+    target = target.absolute()
+    _refuse_taken(target)
+    with contextlib.closing(connect(admin_uri, settings)) as connection:
+        if connection.execute("select from pg_namespace where nspname = 'recoup'").rowcount == 0:
+            raise MigrationRefused(
+                "not_migrated",
+                f"{where(admin_uri)} has no Recoup schema: there is nothing to back up.",
+                "Check which database the connection string names; or run: recoup migrate",
+            )
+        with _part_beside(target) as part:
+            with _owner_lent(connection) as as_owner:
+                options = ["--format=custom", *(["--role", OWNER] if as_owner else [])]
+                if settings.lock_timeout_ms:
+                    # A migration holds tables for itself; here too it is not waited for without end.
+                    options.append(f"--lock-wait-timeout={settings.lock_timeout_ms}")
+                _run(settings, "pg_dump", admin_uri, *options, "--file", part)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            _refuse_taken(target)
+            move_durably(part, target)
+    return target
+
+
+def restore(settings: Settings, admin_uri: str, source: Path, *, replace: bool, login: str) -> Restored:
+    """Read a backup into the database that ``admin_uri`` names. ``login`` is the everyday login, as in a migration.
+
+    A database that is there is refused, unless it is empty or ``replace`` is given; and anyway while somebody uses it.
+    """
+    source = source.absolute()
+    if not source.is_file():
+        raise InputRefused("backup_missing", f"There is no file {source}.", "Name a file that recoup db backup wrote.")
+    database = _named(admin_uri)
+    with contextlib.closing(_maintenance(settings, admin_uri)) as connection:
+        there = _there(settings, admin_uri, connection, database)
+        if there is not None:
+            _refuse_to_replace(there, replace=replace)
+        _refuse_without_right(connection, there)
+        ensure_roles(connection, login=login)
+        beside = _beside(database, f"_restoring_{secrets.token_hex(4)}")
+        connection.execute(SQL("create database {} template template0 encoding 'UTF8'").format(Identifier(beside)))
+        try:
+            lacks = _fill(settings, make_conninfo(admin_uri, dbname=beside), source, connection)
+            set_aside = _put_in_place(connection, beside, database, there)
+        except BaseException:
+            with contextlib.closing(_maintenance(settings, admin_uri)) as anew:  # the other one may be broken
+                anew.execute(SQL("drop database if exists {} with (force)").format(Identifier(beside)))
+            raise
+    return Restored(database=database, set_aside=set_aside, lacks=lacks)
+
+
+# The database that is there ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _There:
+    """A database that stands where the backup is to go."""
+
+    name: str
+    owner: str
+    owned: bool  # by the login, so that it may be renamed
+    sessions: int
+    empty: bool
+
+
+def _there(settings: Settings, admin_uri: str, connection: Transaction, database: str) -> _There | None:
+    row = connection.execute(
+        "select pg_get_userbyid(d.datdba), pg_has_role(current_user, d.datdba, 'usage'),"
+        # Autovacuum has no user; the server sends it away by itself.
+        " (select count(*) from pg_stat_activity a where a.datid = d.oid and a.usename is not null)"
+        " from pg_database d where d.datname = %s",
+        (database,),
+    ).fetchone()
+    if row is None:
+        return None
+    owner, owned, sessions = row
+    with contextlib.closing(connect(make_conninfo(admin_uri, dbname=database), settings)) as inside:
+        (made,) = inside.execute(
+            "select count(*) from (select oid from pg_class union all select oid from pg_proc union all"
+            " select oid from pg_namespace union all select oid from pg_type union all select oid from pg_extension) o"
+            " where oid >= %s",
+            (FIRST_USER_OID,),
+        ).fetchone() or (0,)
+    return _There(name=database, owner=owner, owned=owned, sessions=sessions, empty=made == 0)
+
+
+def _refuse_to_replace(there: _There, *, replace: bool) -> None:
+    if not there.empty and not replace:
+        raise InputRefused(
+            "database_exists",
+            f"There is a database {there.name} already, and it is not empty.",
+            "Restore with --replace: the database that is there is then kept under another name.",
+            database=there.name,
+        )
+    if there.sessions:
+        raise _in_use(there.name, sessions=there.sessions)
+
+
+def _in_use(database: str, *, sessions: int | None = None) -> ServerRefused:
+    return ServerRefused(
+        "database_in_use",
+        f"Somebody uses the database {database}" + (f": {sessions} session(s)." if sessions else "."),
+        "Stop the workers and programs that use it, then restore again. Who they are: select pid, usename,"
+        f" application_name from pg_stat_activity where datname = '{database}'.",
+        database=database, sessions=sessions,
+    )  # fmt: skip
+
+
+def _refuse_without_right(connection: Transaction, there: _There | None) -> None:
+    (may,) = connection.execute(
+        "select rolsuper or rolcreatedb from pg_roles where rolname = current_user"
+    ).fetchone() or (False,)
+    if may and (there is None or there.owned):
+        return
+    user = connection.info.user
+    raise ServerRefused(
+        "login_lacks_rights",
+        f"A restore is made in a new database and renamed into place, and the login {user} may not do that.",
+        f"As an administrator: ALTER ROLE {user} CREATEDB;"
+        + (f" ALTER DATABASE {there.name} OWNER TO {user};" if there is not None and not there.owned else "")
+        + " or set RECOUP_ADMIN_DSN to a login that has these rights.",
+        login=user,
+    )
+
+
+def _put_in_place(connection: Transaction, beside: str, database: str, there: _There | None) -> str | None:
+    """Give the new database its name, and the old one another. Both or neither: renames are transactional."""
+    rename = SQL("alter database {} rename to {}")
+    if there is None:
+        connection.execute(rename.format(Identifier(beside), Identifier(database)))
+        return None
+    aside = _beside(database, datetime.now(UTC).strftime("_before_%Y%m%dT%H%M%S_%fZ"))
+    try:
+        with connection.transaction():
+            # The server waits by itself for sessions that are just closing, and refuses because of all others.
+            connection.execute(rename.format(Identifier(database), Identifier(aside)))
+            connection.execute(rename.format(Identifier(beside), Identifier(database)))
+            if there.owner != connection.info.user:
+                connection.execute(
+                    SQL("alter database {} owner to {}").format(Identifier(database), Identifier(there.owner))
+                )
+    except errors.ObjectInUse as error:
+        raise _in_use(database) from error
+    if not there.empty:
+        return aside
+    try:
+        # Not by force: whoever got in meanwhile may have made something.
+        connection.execute(SQL("drop database {}").format(Identifier(aside)))
+    except errors.ObjectInUse:
+        return aside
+    return None
+
+
+# Filling the new one -------------------------------------------------------------------------------------------------
+
+
+def _fill(settings: Settings, uri: str, source: Path, connection: Transaction) -> tuple[str, ...]:
+    """Read the backup into an empty database and check that its schema is known. Returns what it lacks."""
+    with _owner_lent(connection) as as_owner:
+        connection.execute(SQL("grant create on database {} to {}").format(Identifier(_named(uri)), Identifier(OWNER)))
+        if connection.info.server_version // 10000 < NEW_SETTING_FROM <= _major(_program(settings, "pg_restore")):
+            _fill_by_script(settings, uri, source, as_owner=as_owner)
+        else:
+            options = ["--role", OWNER, "--no-owner"] if as_owner else []
+            _run(settings, "pg_restore", uri, "--exit-on-error", "--single-transaction", *options, source)
+        with contextlib.closing(connect(uri, settings)) as inside:
+            try:
+                check_schema(inside)
+            except MigrationRefused as refusal:
+                if refusal.code != "schema_older":
+                    raise
+                missing = refusal.facts["missing"]
+                assert isinstance(missing, list)
+                return tuple(missing)
+    return ()
+
+
+def _fill_by_script(settings: Settings, uri: str, source: Path, *, as_owner: bool) -> None:
+    """By way of SQL text, from which the setting that the server does not know can be taken."""
+    with tempfile.TemporaryDirectory(prefix="recoup-restore-") as folder:
+        script = Path(folder, "script.sql")
+        _run(settings, "pg_restore", None, *(["--no-owner"] if as_owner else []), "--file", script, source)
+        with script.open("r+b") as file:
+            at = file.read(SCRIPT_HEAD_BYTES).find(NEW_SETTING)
+            if at >= 0:
+                file.seek(at + 1)
+                file.write(b"---")  # makes the line a comment without moving what follows
+        options = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
+        if as_owner:
+            options += ["--command", f"set role {OWNER}"]
+        _run(settings, "psql", uri, *options, "--file", script)
+
+
+@contextlib.contextmanager
+def _owner_lent(connection: Transaction) -> Iterator[bool]:
+    """For as long as the block lasts, programs that log in as this login can become the owner. True if they must.
+
+    A superuser needs nothing. Any other login that may do this could do it at any time, so it gains nothing by it; a
+    run that is killed leaves the membership behind, and the next migration ends it.
+    """
+    (superuser,) = connection.execute("select rolsuper from pg_roles where rolname = current_user").fetchone() or (
+        False,
+    )
+    if superuser:
+        yield False
+        return
+    lent: list[str] = []
+    try:
+        for role in (OWNER, Authority.READER.role):
+            if not _may_become(connection, role):
+                _lend(connection, role)
+                lent.append(role)
+        yield True
+    finally:
+        for role in lent:
+            connection.execute(SQL("revoke {} from current_user").format(Identifier(role)))
+
+
+def _lend(connection: Transaction, role: str) -> None:
+    try:
+        connection.execute(SQL("grant {} to current_user").format(Identifier(role)))
+    except errors.InsufficientPrivilege as error:
+        user = connection.info.user
+        raise ServerRefused(
+            "login_lacks_rights",
+            f"Backup and restore act as {OWNER}, and the login {user} may not: {error.diag.message_primary}.",
+            "Set RECOUP_ADMIN_DSN to the login that migrates, or to a superuser. If the roles were made by another"
+            f" login, that one must: GRANT {role} TO {user} WITH ADMIN OPTION.",
+            login=user,
+        ) from error
+
+
+def _may_become(connection: Transaction, role: str) -> bool:
+    try:
+        with connection.transaction(force_rollback=True):
+            connection.execute("select set_config('role', %s, true)", (role,))
+    except errors.InsufficientPrivilege:
+        return False
+    return True
+
+
+# Names and connections -----------------------------------------------------------------------------------------------
+
+
+def _named(uri: str) -> str:
+    name = options_of(uri).get("dbname")
+    if not name:
+        raise InputRefused(
+            "database_unnamed",
+            f"{where(uri)} names no database to restore.",
+            "Name it in the connection string: postgresql://user:password@host:port/database.",
+        )
+    return str(name)
+
+
+def _beside(database: str, ending: str) -> str:
+    room = NAME_MOST_BYTES - len(ending.encode())
+    return database.encode()[:room].decode(errors="ignore") + ending
+
+
+def _maintenance(settings: Settings, uri: str) -> Transaction:
+    """A connection to a database that every server has: nobody can rename the one he is connected to."""
+    try:
+        return connect(make_conninfo(uri, dbname="postgres"), settings)
+    except ServerRefused as refusal:
+        if refusal.code != "database_missing":
+            raise
+        return connect(make_conninfo(uri, dbname="template1"), settings)
+
+
+# The file ------------------------------------------------------------------------------------------------------------
+
+
+def _refuse_taken(target: Path) -> None:
+    if os.path.lexists(target):
+        raise InputRefused(
+            "target_exists",
+            f"{target} exists already, and a backup replaces nothing.",
+            "Name another file, or move that one away.",
+            target=str(target),
+        )
+
+
+@contextlib.contextmanager
+def _part_beside(target: Path) -> Iterator[Path]:
+    """A file on the same disk, closed to others; gone afterwards unless it was renamed."""
+    part = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        os.close(handle)
+        part = Path(name)
+        yield part
+    except OSError as error:
+        raise InputRefused(
+            "target_unwritable",
+            f"{target} cannot be written: {error.strerror or error}.",
+            "Name a file in a folder that you can write, on a disk with space.",
+            target=str(target), error=str(error),
+        ) from error  # fmt: skip
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+# The programs --------------------------------------------------------------------------------------------------------
+
+
+def _program(settings: Settings, name: str) -> Path:
+    """Where a program of PostgreSQL is: with the embedded server's, else, for a server of others, on PATH."""
+    try:
+        found: str | Path | None = binaries(settings) / name
+    except ServerRefused as refusal:
+        if settings.dsn is None or refusal.code != "embedded_missing":
+            raise
+        found = shutil.which(name)
+    if found is None or not os.access(found, os.X_OK):
+        raise ServerRefused(
+            "programs_missing",
+            f"The program {name} of PostgreSQL was not found.",
+            "Install PostgreSQL's client programs, or recoup[embedded]; or set RECOUP_SERVER_BIN to their folder.",
+            program=name,
+        )
+    return Path(found)
+
+
+def _major(program: Path) -> int:
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"\(PostgreSQL\) (\d+)", said)
+    return int(match[1]) if match else 0
+
+
+def _run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) -> None:
+    """Run a program, against a database if ``uri`` is given. What it says at its failure becomes the refusal."""
+    program = _program(settings, name)
+    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program.
+    around = {key: value for key, value in os.environ.items() if not key.startswith("RECOUP_")} | {"LC_ALL": "C"}
+    login: list[str] = []
+    if uri is not None:
+        options = options_of(uri)
+        around |= {"PGPASSWORD": str(options.pop("password"))} if options.get("password") else {}
+        if options.get("sslpassword"):
+            raise InputRefused(
+                "sslpassword_given",
+                f"The connection string has an sslpassword, which could reach {name} on its command line only.",
+                "Use a key without a password for backup and restore.",
+            )
+        options.setdefault("connect_timeout", settings.connect_timeout_s)
+        login = ["--no-password", "--dbname", make_conninfo("", **options)]
+    command = [program, *login, *arguments]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=around, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        complaints = [line for line in said if "error:" in line.lower()]  # behind them may be a long command
+        raise ServerRefused(
+            "program_failed",
+            f"{name} ended with code {done.returncode}: {(complaints or said)[-1]}",
+            "Correct what its last words complain of, then try again; nothing was changed. If they are about versions,"
+            " set RECOUP_SERVER_BIN to the programs of the newest PostgreSQL that is involved.",
+            program=str(program), said="\n".join(said[-SAID_LINES:]),
+        )  # fmt: skip

@@ -1,0 +1,1356 @@
+-- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
+-- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
+-- Everything belongs to its schema's owner, unless a line says otherwise.
+
+create schema cl authorization recoup_owner;
+comment on schema cl is 'Gate Zero and the minting of company identities.';
+grant usage on schema cl to recoup_reader;
+
+create table cl.gate_zero_air (
+  air_event_id uuid not null default recoup.new_id(),
+  entity_type text not null default 'intake'::text,
+  entity_id uuid not null,
+  stage_id text not null default 'GATE_ZERO'::text,
+  process_id text not null default 'VERIFY_COMPANY_EXISTENCE'::text,
+  event_type text not null,
+  reason_code text not null,
+  batch_id text,
+  payload_ref text,
+  actor text,
+  event_timestamp timestamp with time zone not null,
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  attempt_id uuid,
+  actor_id text not null,
+  authority text not null,
+  constraint gate_zero_air_pkey PRIMARY KEY (air_event_id),
+  constraint gate_zero_air_entity_id_event_timestamp_key UNIQUE (entity_id, event_timestamp),
+  constraint gate_zero_air_seq_key UNIQUE (seq),
+  constraint gate_zero_air_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint gate_zero_air_check CHECK (event_type = 'ATTEMPT'::text AND reason_code = 'START'::text OR event_type = 'ATTEMPT'::text AND reason_code = 'RETRY'::text OR event_type = 'PASS'::text AND reason_code = 'CHECKS_PASSED'::text OR event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text OR event_type = 'REENTER'::text AND reason_code = 'RECOVERY_SUCCESS'::text OR event_type = 'EXHAUSTED'::text AND reason_code = 'MAX_ATTEMPTS_REACHED'::text OR event_type = 'EXHAUSTED'::text AND reason_code = 'RECOVERY_WINDOW_CLOSED'::text OR event_type = 'FAIL'::text AND reason_code = 'DOMAIN_NOT_FOUND'::text OR event_type = 'FAIL'::text AND reason_code = 'DOMAIN_NO_IMPRINT'::text OR event_type = 'FAIL'::text AND reason_code = 'NO_LINKEDIN_COMPANY'::text OR event_type = 'FAIL'::text AND reason_code = 'STATE_MISMATCH'::text OR event_type = 'FAIL'::text AND reason_code = 'STATE_AMBIGUOUS'::text OR event_type = 'FAIL'::text AND reason_code = 'STATE_MISSING'::text OR event_type = 'FAIL'::text AND reason_code = 'API_UNAVAILABLE'::text OR event_type = 'FAIL'::text AND reason_code = 'TIMEOUT'::text),
+  constraint gate_zero_air_entity_type_check CHECK (entity_type = 'intake'::text),
+  constraint gate_zero_air_event_timestamp_check CHECK (isfinite(event_timestamp)),
+  constraint gate_zero_air_process_id_check CHECK (process_id = 'VERIFY_COMPANY_EXISTENCE'::text),
+  constraint gate_zero_air_stage_id_check CHECK (stage_id = 'GATE_ZERO'::text)
+);
+comment on table cl.gate_zero_air is 'Immutable AIR (Action/Incident/Result) event log for Gate Zero. Records every verification attempt, pass, fail, and authorization. Downstream workers subscribe to this table for AUTH events. Append-only; no UPDATE or DELETE permitted.';
+comment on column cl.gate_zero_air.air_event_id is 'Unique identifier for this AIR event. Auto-generated UUID. Immutable.';
+comment on column cl.gate_zero_air.entity_type is 'Type of entity: always "intake" for Gate Zero.';
+comment on column cl.gate_zero_air.entity_id is 'The intake_id this event relates to.';
+comment on column cl.gate_zero_air.stage_id is 'Stage identifier: always "GATE_ZERO" for this table.';
+comment on column cl.gate_zero_air.process_id is 'Process identifier: the specific action taken (e.g., VERIFY_COMPANY_EXISTENCE).';
+comment on column cl.gate_zero_air.event_type is 'Event outcome: ATTEMPT, PASS, FAIL, AUTH, EXHAUSTED, REENTER.';
+comment on column cl.gate_zero_air.reason_code is 'Specific reason code for this event.';
+comment on column cl.gate_zero_air.batch_id is 'Optional batch identifier. Inherited from intake.';
+comment on column cl.gate_zero_air.payload_ref is 'Optional pointer to additional payload data.';
+comment on column cl.gate_zero_air.actor is 'Who/what triggered this event: system, ai, human.';
+comment on column cl.gate_zero_air.event_timestamp is 'When this event occurred. Immutable. Always UTC.';
+comment on column cl.gate_zero_air.seq is 'Order over all logs, drawn after the intake is locked.';
+comment on column cl.gate_zero_air.xid is 'Transaction that wrote it; for the settled read.';
+comment on column cl.gate_zero_air.incarnation is 'Cluster that wrote it.';
+comment on column cl.gate_zero_air.attempt_id is 'The attempt whose move wrote it; null when a freeze did.';
+comment on column cl.gate_zero_air.actor_id is 'Who exactly: the worker or person.';
+comment on column cl.gate_zero_air.authority is 'Database role that acted.';
+CREATE INDEX gate_zero_air_auth ON cl.gate_zero_air USING btree (event_timestamp) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
+CREATE INDEX gate_zero_air_fail ON cl.gate_zero_air USING btree (event_timestamp) WHERE event_type = 'FAIL'::text;
+CREATE INDEX gate_zero_air_xid ON cl.gate_zero_air USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.gate_zero_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table cl.gate_zero_air enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table cl.gate_zero_air enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_attempt_births', 'cl.record_attempt_moves', 'cl.record_recovery_moves');
+alter table cl.gate_zero_air enable always trigger a_only_recorders;
+grant select on table cl.gate_zero_air to recoup_reader;
+
+create table cl.gate_zero_attempt (
+  attempt_id uuid not null default recoup.new_id(),
+  intake_id uuid not null,
+  batch_id text,
+  attempt_number integer not null,
+  status text not null default 'open'::text,
+  reason_code text,
+  worker text not null,
+  token uuid not null default gen_random_uuid(),
+  opened_at timestamp with time zone not null,
+  lease_until timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  payload_ref text,
+  reentered_as uuid,
+  constraint gate_zero_attempt_pkey PRIMARY KEY (attempt_id),
+  constraint gate_zero_attempt_intake_id_attempt_number_key UNIQUE (intake_id, attempt_number),
+  constraint gate_zero_attempt_intake_id_fkey FOREIGN KEY (intake_id) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint gate_zero_attempt_attempt_number_check CHECK (attempt_number >= 1 AND attempt_number <= 3),
+  constraint gate_zero_attempt_check CHECK (lease_until > opened_at),
+  constraint gate_zero_attempt_check1 CHECK (finished_at > opened_at),
+  constraint gate_zero_attempt_check2 CHECK ((status = 'open'::text) = (finished_at IS NULL)),
+  constraint gate_zero_attempt_check3 CHECK ((status = ANY (ARRAY['failed'::text, 'crashed'::text])) = (reason_code IS NOT NULL)),
+  constraint gate_zero_attempt_check4 CHECK (status <> 'crashed'::text OR reason_code = 'TIMEOUT'::text),
+  constraint gate_zero_attempt_check5 CHECK ((status = 'passed'::text AND attempt_number > 1) = (reentered_as IS NOT NULL)),
+  constraint gate_zero_attempt_finished_at_check CHECK (isfinite(finished_at)),
+  constraint gate_zero_attempt_lease_until_check CHECK (isfinite(lease_until)),
+  constraint gate_zero_attempt_opened_at_check CHECK (isfinite(opened_at)),
+  constraint gate_zero_attempt_reason_code_check CHECK (reason_code = ANY (ARRAY['DOMAIN_NOT_FOUND'::text, 'DOMAIN_NO_IMPRINT'::text, 'NO_LINKEDIN_COMPANY'::text, 'STATE_MISMATCH'::text, 'STATE_AMBIGUOUS'::text, 'STATE_MISSING'::text, 'API_UNAVAILABLE'::text, 'TIMEOUT'::text])),
+  constraint gate_zero_attempt_status_check CHECK (status = ANY (ARRAY['open'::text, 'passed'::text, 'failed'::text, 'crashed'::text])),
+  constraint gate_zero_attempt_worker_check CHECK (worker <> ''::text)
+) with (fillfactor=85);
+comment on table cl.gate_zero_attempt is 'One verification attempt. Its birth and its end write the AIR; a worker that died is fenced by its token.';
+comment on column cl.gate_zero_attempt.attempt_id is 'Unique identifier of the attempt.';
+comment on column cl.gate_zero_attempt.intake_id is 'The intake being verified.';
+comment on column cl.gate_zero_attempt.batch_id is 'Inherited from intake.';
+comment on column cl.gate_zero_attempt.attempt_number is '1 for the first; at most 3.';
+comment on column cl.gate_zero_attempt.status is 'open, passed, failed or crashed.';
+comment on column cl.gate_zero_attempt.reason_code is 'Why it failed; TIMEOUT for a crashed one.';
+comment on column cl.gate_zero_attempt.worker is 'The worker that opened it.';
+comment on column cl.gate_zero_attempt.token is 'Fencing token: a result counts only with it, while the attempt is open.';
+comment on column cl.gate_zero_attempt.opened_at is 'When it began; time of its ATTEMPT event.';
+comment on column cl.gate_zero_attempt.lease_until is 'After this time without a result it counts as crashed.';
+comment on column cl.gate_zero_attempt.finished_at is 'When it ended; time of its first outcome event.';
+comment on column cl.gate_zero_attempt.payload_ref is 'Optional pointer to evidence of the outcome.';
+comment on column cl.gate_zero_attempt.reentered_as is 'On a passed retry: the new intake it made.';
+CREATE INDEX gate_zero_attempt_lease ON cl.gate_zero_attempt USING btree (lease_until) WHERE status = 'open'::text;
+CREATE UNIQUE INDEX gate_zero_attempt_one_open ON cl.gate_zero_attempt USING btree (intake_id) WHERE status = 'open'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_attempt_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
+alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births;
+CREATE TRIGGER b_rule_attempt_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_moves();
+alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_moves;
+CREATE TRIGGER c_record_attempt_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
+alter table cl.gate_zero_attempt enable always trigger c_record_attempt_births;
+CREATE TRIGGER c_record_attempt_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_moves();
+alter table cl.gate_zero_attempt enable always trigger c_record_attempt_moves;
+CREATE TRIGGER d_settle_attempts AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_attempts();
+alter table cl.gate_zero_attempt enable always trigger d_settle_attempts;
+grant insert, update on table cl.gate_zero_attempt to recoup_gate;
+grant select on table cl.gate_zero_attempt to recoup_reader;
+
+create table cl.gate_zero_batch (
+  batch_id text not null,
+  imported_at timestamp with time zone not null,
+  completed_at timestamp with time zone,
+  batch_freeze_at timestamp with time zone,
+  frozen_at timestamp with time zone,
+  paused_at timestamp with time zone,
+  paused_by text,
+  pause_reason text,
+  status text not null generated always as (
+CASE
+    WHEN frozen_at IS NOT NULL THEN 'FROZEN'::text
+    WHEN completed_at IS NOT NULL THEN 'COMPLETED'::text
+    ELSE 'OPEN'::text
+END) stored,
+  constraint gate_zero_batch_pkey PRIMARY KEY (batch_id),
+  constraint gate_zero_batch_batch_freeze_at_check CHECK (isfinite(batch_freeze_at)),
+  constraint gate_zero_batch_batch_id_check CHECK (batch_id <> ''::text),
+  constraint gate_zero_batch_check CHECK ((completed_at IS NULL) = (batch_freeze_at IS NULL)),
+  constraint gate_zero_batch_check1 CHECK (batch_freeze_at > completed_at),
+  constraint gate_zero_batch_check2 CHECK (frozen_at >= batch_freeze_at),
+  constraint gate_zero_batch_check3 CHECK ((paused_at IS NULL) = (paused_by IS NULL) AND (paused_at IS NULL) = (pause_reason IS NULL)),
+  constraint gate_zero_batch_completed_at_check CHECK (isfinite(completed_at)),
+  constraint gate_zero_batch_frozen_at_check CHECK (isfinite(frozen_at)),
+  constraint gate_zero_batch_imported_at_check CHECK (isfinite(imported_at)),
+  constraint gate_zero_batch_paused_at_check CHECK (isfinite(paused_at))
+);
+comment on table cl.gate_zero_batch is 'An import batch: its completion opens the recovery window, its freeze closes it, its pause stops all recovery at once.';
+comment on column cl.gate_zero_batch.batch_id is 'Name of the batch.';
+comment on column cl.gate_zero_batch.imported_at is 'When the import began.';
+comment on column cl.gate_zero_batch.completed_at is 'When the import was declared complete. Set once, by a call.';
+comment on column cl.gate_zero_batch.batch_freeze_at is 'End of the recovery window: completion plus 14 days. Set once.';
+comment on column cl.gate_zero_batch.frozen_at is 'When the freeze was carried out. Set once.';
+comment on column cl.gate_zero_batch.paused_at is 'Kill switch: since when recovery of this batch is paused; null when it is not.';
+comment on column cl.gate_zero_batch.paused_by is 'Who paused it.';
+comment on column cl.gate_zero_batch.pause_reason is 'Why it was paused.';
+comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, from the columns before it.';
+CREATE INDEX gate_zero_batch_to_freeze ON cl.gate_zero_batch USING btree (batch_freeze_at) WHERE frozen_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_batch FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_batch_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_batch_moves();
+alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves;
+CREATE TRIGGER c_record_batch_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_batch_moves();
+alter table cl.gate_zero_batch enable always trigger c_record_batch_moves;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at) on table cl.gate_zero_batch to recoup_hub;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, frozen_at) on table cl.gate_zero_batch to recoup_gate;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, pause_reason, paused_at, paused_by) on table cl.gate_zero_batch to recoup_operator;
+grant select on table cl.gate_zero_batch to recoup_reader;
+
+create table cl.gate_zero_intake (
+  intake_id uuid not null default recoup.new_id(),
+  batch_id text,
+  company_name text not null,
+  company_domain text,
+  linkedin_url text,
+  state text,
+  status text not null default 'PENDING'::text,
+  reentered_from uuid,
+  retry_of uuid,
+  created_at timestamp with time zone not null default recoup.now(),
+  updated_at timestamp with time zone not null default recoup.now(),
+  constraint gate_zero_intake_pkey PRIMARY KEY (intake_id),
+  constraint gate_zero_intake_reentered_from_key UNIQUE (reentered_from),
+  constraint gate_zero_intake_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES cl.gate_zero_batch(batch_id),
+  constraint gate_zero_intake_reentered_from_fkey FOREIGN KEY (reentered_from) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint gate_zero_intake_retry_of_fkey FOREIGN KEY (retry_of) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint gate_zero_intake_check CHECK (reentered_from IS NULL OR status = 'AUTHORIZED'::text),
+  constraint gate_zero_intake_check1 CHECK (reentered_from <> intake_id AND retry_of <> intake_id),
+  constraint gate_zero_intake_company_name_check CHECK (company_name <> ''::text),
+  constraint gate_zero_intake_created_at_check CHECK (isfinite(created_at)),
+  constraint gate_zero_intake_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'AUTHORIZED'::text, 'FAILED'::text, 'REENTER_SUCCEEDED'::text, 'EXHAUSTED'::text])),
+  constraint gate_zero_intake_updated_at_check CHECK (isfinite(updated_at))
+) with (fillfactor=85);
+comment on table cl.gate_zero_intake is 'A company candidate as it came in. What was given never changes; only its standing does.';
+comment on column cl.gate_zero_intake.intake_id is 'Unique identifier of the intake.';
+comment on column cl.gate_zero_intake.batch_id is 'The import batch, if any.';
+comment on column cl.gate_zero_intake.company_name is 'Name of the company, as given.';
+comment on column cl.gate_zero_intake.company_domain is 'Its domain, as given.';
+comment on column cl.gate_zero_intake.linkedin_url is 'Its directory page, as given.';
+comment on column cl.gate_zero_intake.state is 'US state, as given.';
+comment on column cl.gate_zero_intake.status is 'PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED or EXHAUSTED.';
+comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry succeeded and made this one.';
+comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator starts afresh with this one.';
+comment on column cl.gate_zero_intake.created_at is 'When it came in.';
+comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
+CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
+CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
+CREATE INDEX gate_zero_intake_retry_of ON cl.gate_zero_intake USING btree (retry_of) WHERE retry_of IS NOT NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
+grant insert on table cl.gate_zero_intake to recoup_hub;
+grant insert, update on table cl.gate_zero_intake to recoup_gate;
+grant select on table cl.gate_zero_intake to recoup_reader;
+
+create table cl.gate_zero_recovery (
+  recovery_id uuid not null default recoup.new_id(),
+  intake_id uuid not null,
+  batch_id text,
+  failure_reason text not null,
+  attempt_count integer not null default 1,
+  next_eligible_at timestamp with time zone not null,
+  status text not null default 'ACTIVE'::text,
+  created_at timestamp with time zone not null default recoup.now(),
+  updated_at timestamp with time zone not null default recoup.now(),
+  constraint gate_zero_recovery_pkey PRIMARY KEY (recovery_id),
+  constraint gate_zero_recovery_intake_id_key UNIQUE (intake_id),
+  constraint gate_zero_recovery_intake_id_fkey FOREIGN KEY (intake_id) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint gate_zero_recovery_attempt_count_check CHECK (attempt_count >= 1 AND attempt_count <= 3),
+  constraint gate_zero_recovery_check CHECK (status <> 'ACTIVE'::text OR attempt_count < 3),
+  constraint gate_zero_recovery_created_at_check CHECK (isfinite(created_at)),
+  constraint gate_zero_recovery_failure_reason_check CHECK (failure_reason = ANY (ARRAY['DOMAIN_NOT_FOUND'::text, 'DOMAIN_NO_IMPRINT'::text, 'NO_LINKEDIN_COMPANY'::text, 'STATE_MISMATCH'::text, 'STATE_AMBIGUOUS'::text, 'STATE_MISSING'::text, 'API_UNAVAILABLE'::text, 'TIMEOUT'::text])),
+  constraint gate_zero_recovery_next_eligible_at_check CHECK (isfinite(next_eligible_at)),
+  constraint gate_zero_recovery_status_check CHECK (status = ANY (ARRAY['ACTIVE'::text, 'EXHAUSTED'::text, 'SUCCEEDED'::text])),
+  constraint gate_zero_recovery_updated_at_check CHECK (isfinite(updated_at))
+) with (fillfactor=85);
+comment on table cl.gate_zero_recovery is 'Failed intake records awaiting retry. Tracks throttle state (attempt_count, next_eligible_at) and failure reason. Terminal states: EXHAUSTED (no more retries) and SUCCEEDED (a retry passed); ACTIVE is retryable.';
+comment on column cl.gate_zero_recovery.recovery_id is 'Unique identifier for this recovery record. Auto-generated UUID.';
+comment on column cl.gate_zero_recovery.intake_id is 'Reference to original gate_zero_intake record. One intake → one recovery.';
+comment on column cl.gate_zero_recovery.batch_id is 'Inherited from intake. Used for batch-level operations.';
+comment on column cl.gate_zero_recovery.failure_reason is 'Reason code from last failed attempt. Updated on each retry.';
+comment on column cl.gate_zero_recovery.attempt_count is 'Number of verification attempts. Starts at 1. Max 3.';
+comment on column cl.gate_zero_recovery.next_eligible_at is 'Earliest timestamp when retry is permitted. Enforced gate.';
+comment on column cl.gate_zero_recovery.status is 'Recovery status: ACTIVE (retryable) or EXHAUSTED (terminal).';
+comment on column cl.gate_zero_recovery.created_at is 'Timestamp when recovery record was created.';
+comment on column cl.gate_zero_recovery.updated_at is 'Timestamp of last update.';
+CREATE INDEX gate_zero_recovery_active_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'ACTIVE'::text;
+CREATE INDEX gate_zero_recovery_eligible ON cl.gate_zero_recovery USING btree (next_eligible_at) WHERE status = 'ACTIVE'::text;
+CREATE INDEX gate_zero_recovery_exhausted_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'EXHAUSTED'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_recovery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_recovery_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
+alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves;
+CREATE TRIGGER c_record_recovery_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
+alter table cl.gate_zero_recovery enable always trigger c_record_recovery_moves;
+CREATE TRIGGER d_settle_recoveries AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_recoveries();
+alter table cl.gate_zero_recovery enable always trigger d_settle_recoveries;
+grant insert, update on table cl.gate_zero_recovery to recoup_gate;
+grant select on table cl.gate_zero_recovery to recoup_reader;
+
+CREATE OR REPLACE FUNCTION cl.gate_zero_recovery_window()
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ select interval '14 days' $function$;
+comment on function cl.gate_zero_recovery_window() is 'How long after its completion a batch may be retried.';
+grant execute on function cl.gate_zero_recovery_window() to public;
+
+CREATE OR REPLACE FUNCTION cl.gate_zero_wait(attempt_count integer)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  -- After the first failure 24 hours, after the second 72. A third failure has nothing to wait for.
+  select case attempt_count when 1 then interval '24 hours' when 2 then interval '72 hours' end
+$function$;
+comment on function cl.gate_zero_wait(attempt_count integer) is 'The wait after so many failed attempts.';
+grant execute on function cl.gate_zero_wait(attempt_count integer) to public;
+
+CREATE OR REPLACE FUNCTION cl.record_attempt_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
+  -- rule_attempt_births has locked the intakes in this same statement.
+  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
+                                incarnation, attempt_id, actor_id, authority)
+  select n.intake_id, 'ATTEMPT', case when n.attempt_number = 1 then 'START' else 'RETRY' end, n.batch_id, n.payload_ref,
+         (select recoup.acting_kind()), n.opened_at, (select recoup.present_incarnation()), n.attempt_id,
+         (select recoup.acting_id()), (select recoup.acting_role())
+    from new_rows n;
+  return null;
+end $function$;
+comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
+
+CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
+  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+
+  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
+                                incarnation, attempt_id, actor_id, authority)
+  select e.intake_id, e.event_type, e.reason_code, e.batch_id, e.payload_ref,
+         (select recoup.acting_kind()), e.finished_at + e.step * interval '1 microsecond', (select recoup.present_incarnation()),
+         e.attempt_id, (select recoup.acting_id()), (select recoup.acting_role())
+    from (select n.intake_id, said.event_type, said.reason_code, n.batch_id, said.payload_ref, n.finished_at, said.step, n.attempt_id
+            from new_rows n
+           cross join lateral (values
+              (0, 'PASS',    'CHECKS_PASSED',       n.payload_ref,                 n.status = 'passed'),
+              (1, 'AUTH',    'EXISTENCE_CONFIRMED', n.payload_ref,                 n.status = 'passed'),
+              (2, 'REENTER', 'RECOVERY_SUCCESS',    'intake:' || n.reentered_as,   n.reentered_as is not null),
+              (0, 'FAIL',    n.reason_code,         n.payload_ref,                 n.status = 'failed'),
+              (0, 'FAIL',    n.reason_code,         'attempt:' || n.attempt_id,    n.status = 'crashed')
+           ) as said (step, event_type, reason_code, payload_ref, happened)
+           where said.happened
+           order by n.intake_id, said.step) e;
+  return null;
+end $function$;
+comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
+
+CREATE OR REPLACE FUNCTION cl.record_batch_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_batch');
+  execute $record$
+  insert into recoup.pause_log (incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)
+  select (select recoup.present_incarnation()), (select recoup.now()),
+         case when n.paused_at is null then 'RESUME' else 'PAUSE' end, 'batch', n.batch_id,
+         coalesce(n.pause_reason, nullif(current_setting('recoup.reason', true), ''), 'none given'),
+         (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
+    from new_rows n join old_rows o on o.batch_id = n.batch_id
+   where n.paused_at is distinct from o.paused_at $record$;
+  return null;
+end $function$;
+comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
+
+CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_recovery');
+  if not exists (select from new_rows where status = 'EXHAUSTED') then
+    return null;
+  end if;
+  -- rule_recovery_moves has locked the intakes in this same statement.
+  execute $record$
+  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp,
+                                incarnation, actor_id, authority)
+  select n.intake_id, 'EXHAUSTED', case when third.attempt_id is null then 'RECOVERY_WINDOW_CLOSED' else 'MAX_ATTEMPTS_REACHED' end,
+         n.batch_id, (select recoup.acting_kind()), greatest(n.updated_at, o.updated_at + interval '1 microsecond'),
+         (select recoup.present_incarnation()), (select recoup.acting_id()), (select recoup.acting_role())
+    from new_rows n
+    join old_rows o on o.recovery_id = n.recovery_id
+    left join cl.gate_zero_attempt third on third.intake_id = n.intake_id and third.attempt_number = 3
+   where n.status = 'EXHAUSTED' $record$;
+  return null;
+end $function$;
+comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
+
+CREATE OR REPLACE FUNCTION cl.require_read_committed()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception using errcode = 'RC011',
+      message = format('Gate Zero is written at READ COMMITTED, not at %s.', upper(current_setting('transaction_isolation'))),
+      hint = 'Begin the transaction at READ COMMITTED.',
+      detail = jsonb_build_object('isolation', current_setting('transaction_isolation'));
+  end if;
+end $function$;
+comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
+grant execute on function cl.require_read_committed() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  perform cl.require_read_committed();
+  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+
+  execute $rule$
+  select found.* from (
+    select n.intake_id, n.attempt_number, n.opened_at, i.status as intake_status, r.attempt_count, r.next_eligible_at,
+           b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
+           case when n.opened_at > $1 + interval '1 microsecond' then 'RC026'
+                when n.batch_id is distinct from i.batch_id then 'RC029'
+                when r.status = 'EXHAUSTED' then 'RC021'
+                when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
+                when r.status is distinct from 'ACTIVE' then 'RC025'
+                when n.attempt_number <> r.attempt_count + 1 then 'RC027'
+                -- Looked up, not counted: a recovery written by hand makes no attempt before it. Inside the CASE, so
+                -- that first attempts do not pay for it.
+                when not exists (select from cl.gate_zero_attempt p
+                                  where p.intake_id = n.intake_id and p.attempt_number = n.attempt_number - 1
+                                    and p.status in ('failed', 'crashed')) then 'RC027'
+                when b.batch_freeze_at <= $1 then 'RC023'
+                when b.paused_at is not null then 'RC024'
+                when least(n.opened_at, $1) < r.next_eligible_at then 'RC020' end as why
+      from new_rows n
+      join cl.gate_zero_intake i on i.intake_id = n.intake_id
+      left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
+      left join cl.gate_zero_batch b on b.batch_id = i.batch_id) found
+   where why is not null limit 1 $rule$ into bad using now_;
+  if bad.why is not null then
+    raise exception using errcode = bad.why,
+      message = case bad.why
+        when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
+        when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, bad.attempt_count)
+        when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
+        when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
+        when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, bad.intake_status, bad.attempt_number)
+        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is still to come.', bad.intake_id, bad.opened_at)
+        when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
+        else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
+      hint = case bad.why
+        when 'RC020' then 'Wait; the throttle cannot be shortened.'
+        when 'RC021' then 'Exhausted is final. A fresh start is a new intake that names this one in retry_of.'
+        when 'RC023' then 'The freeze ends its recoveries. A fresh start is a new intake.'
+        when 'RC024' then 'Resume the batch first.'
+        when 'RC025' then 'Look at its history: recoup gate history ' || bad.intake_id
+        when 'RC026' then 'Take opened_at from recoup.now().'
+        when 'RC027' then 'Open the attempts in order.'
+        else 'Take batch_id from the intake.' end,
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', bad.intake_status,
+        'attempt_count', bad.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_);
+  end if;
+  return null;
+end $function$;
+comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
+grant execute on function cl.rule_attempt_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  perform cl.require_read_committed();
+  -- A microsecond of grace after the opening: in simulated time an attempt opens and ends at one instant.
+  select n.intake_id, n.finished_at into bad from new_rows n
+   where n.finished_at > greatest(now_, n.opened_at + interval '1 microsecond') limit 1;
+  if found then
+    raise exception using errcode = 'RC026',
+      message = format('The attempt on intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.finished_at),
+      hint = 'Take finished_at from recoup.now().',
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'now', now_);
+  end if;
+  return null;
+end $function$;
+comment on function cl.rule_attempt_moves() is 'An attempt does not end in the future.';
+grant execute on function cl.rule_attempt_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  select n.batch_id, n.batch_freeze_at into bad from new_rows n where n.frozen_at > now_ limit 1;
+  if found then
+    raise exception using errcode = 'RC023',
+      message = format('Batch %s is not to be frozen before %s.', bad.batch_id, bad.batch_freeze_at),
+      hint = 'Wait for the end of its window, or pause it.',
+      detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
+  end if;
+  return null;
+end $function$;
+comment on function cl.rule_batch_moves() is 'A batch is not frozen before its window closes.';
+grant execute on function cl.rule_batch_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  now_ timestamptz := recoup.now();
+  bad  record;
+begin
+  if not exists (select from new_rows where status = 'EXHAUSTED') then
+    return null;
+  end if;
+  perform cl.require_read_committed();
+  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+
+  execute $rule$
+  select n.intake_id, a.ended, a.open
+    from new_rows n
+    left join cl.gate_zero_batch b on b.batch_id = n.batch_id
+   cross join lateral (
+         select count(*) filter (where t.status = 'open') as open,
+                count(*) filter (where t.status in ('failed', 'crashed')) as ended
+           from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
+   where n.status = 'EXHAUSTED'
+     and (a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
+   limit 1 $rule$ into bad using now_;
+  if bad.open > 0 then
+    raise exception using errcode = 'RC022',
+      message = format('Intake %s is being verified: it may still pass.', bad.intake_id),
+      hint = 'Let the attempt end; then it is exhausted or saved.',
+      detail = jsonb_build_object('intake_id', bad.intake_id);
+  elsif bad.intake_id is not null then
+    raise exception using errcode = 'RC028',
+      message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
+      hint = 'To stop its recovery for now, pause its batch.',
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
+  end if;
+  return null;
+end $function$;
+comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
+grant execute on function cl.rule_recovery_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.settle_attempts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  -- Waits run from the time itself, not from an event's microseconds behind it: where time stands still, an attempt
+  -- that opens and ends at one instant may be tried again exactly a wait later.
+  now_ timestamptz := recoup.now();
+begin
+  -- The intake: a first attempt decides it, a passed retry closes it.
+  if exists (select from new_rows where attempt_number = 1 or status = 'passed') then
+    execute $settle$ update cl.gate_zero_intake i
+       set status = case when n.status <> 'passed' then 'FAILED'
+                         when n.attempt_number = 1 then 'AUTHORIZED' else 'REENTER_SUCCEEDED' end,
+           updated_at = n.finished_at
+      from new_rows n
+     where i.intake_id = n.intake_id and (n.attempt_number = 1 or n.status = 'passed') $settle$;
+  end if;
+
+  -- Each step only where it has rows: planning and guarding an empty statement would cost a single attempt dearly.
+  if exists (select from new_rows where status <> 'passed' and attempt_number = 1) then
+    insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at, updated_at)
+    select n.intake_id, n.batch_id, n.reason_code, 1, least(n.finished_at, now_) + cl.gate_zero_wait(1), n.finished_at, n.finished_at
+      from new_rows n where n.status <> 'passed' and n.attempt_number = 1;
+  end if;
+
+  if exists (select from new_rows where status <> 'passed' and attempt_number > 1) then
+    execute $settle$ update cl.gate_zero_recovery r
+       set failure_reason = n.reason_code, attempt_count = r.attempt_count + 1,
+           next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(n.attempt_number), r.next_eligible_at),
+           status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
+           -- Behind FAIL, which has finished_at.
+           updated_at = n.finished_at + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
+      from new_rows n
+     where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
+  end if;
+
+  -- An attempt in flight when its batch was frozen may finish; its failure is the last.
+  if exists (select from new_rows where status <> 'passed' and batch_id is not null) then
+    execute $settle$ update cl.gate_zero_recovery r
+       set status = 'EXHAUSTED', updated_at = r.updated_at + interval '1 microsecond'
+      from new_rows n join cl.gate_zero_batch b on b.batch_id = n.batch_id and b.batch_freeze_at <= $1
+     where r.intake_id = n.intake_id and r.status = 'ACTIVE' and n.status <> 'passed' $settle$ using now_;
+  end if;
+
+  if exists (select from new_rows where reentered_as is not null) then
+    -- Success makes a new intake; the failed one is never turned into a success.
+    execute $settle$ insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state, status,
+                                     reentered_from, created_at, updated_at)
+    select n.reentered_as, i.batch_id, i.company_name, i.company_domain, i.linkedin_url, i.state, 'AUTHORIZED',
+           i.intake_id, n.finished_at, n.finished_at
+      from new_rows n join cl.gate_zero_intake i on i.intake_id = n.intake_id
+     where n.reentered_as is not null $settle$;
+
+    execute $settle$ update cl.gate_zero_recovery r set status = 'SUCCEEDED', updated_at = n.finished_at
+      from new_rows n where r.intake_id = n.intake_id and n.reentered_as is not null $settle$;
+  end if;
+  return null;
+end $function$;
+comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
+grant execute on function cl.settle_attempts() to public;
+
+CREATE OR REPLACE FUNCTION cl.settle_recoveries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if exists (select from new_rows where status = 'EXHAUSTED') then
+    execute $settle$ update cl.gate_zero_intake i set status = 'EXHAUSTED', updated_at = n.updated_at
+      from new_rows n where i.intake_id = n.intake_id and n.status = 'EXHAUSTED' $settle$;
+  end if;
+  return null;
+end $function$;
+comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
+grant execute on function cl.settle_recoveries() to public;
+
+create schema recoup authorization recoup_owner;
+comment on schema recoup is 'Recoup''s own tables: time, lifecycles, logs shared by all domains, subscriptions.';
+grant usage on schema recoup to recoup_reader;
+
+create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
+
+create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
+
+create table recoup.clock (
+  only_row boolean not null default true,
+  status text not null,
+  at timestamp with time zone,
+  released_at timestamp with time zone,
+  constraint clock_pkey PRIMARY KEY (only_row),
+  constraint clock_at_check CHECK (isfinite(at)),
+  constraint clock_check CHECK ((status = 'real'::text) = (at IS NULL)),
+  constraint clock_check1 CHECK ((status = 'released'::text) = (released_at IS NOT NULL)),
+  constraint clock_only_row_check CHECK (only_row),
+  constraint clock_status_check CHECK (status = ANY (ARRAY['real'::text, 'simulated'::text, 'released'::text]))
+);
+comment on table recoup.clock is 'The one row that says what time it is. Read it through recoup.now().';
+comment on column recoup.clock.only_row is 'Always true: there is one clock.';
+comment on column recoup.clock.status is 'real: the server''s clock. simulated: stands still at "at" until moved. released: was simulated, is the server''s clock now and for ever.';
+comment on column recoup.clock.at is 'Simulated time; after a release, where it stood.';
+comment on column recoup.clock.released_at is 'Real time of the release.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.clock REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.clock REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.clock FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_truncate;
+CREATE TRIGGER c_release_clock AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.release_clock();
+alter table recoup.clock enable always trigger c_release_clock;
+grant select on table recoup.clock to recoup_reader;
+grant update (at, released_at, status) on table recoup.clock to recoup_operator;
+
+create table recoup.incarnation (
+  incarnation integer not null,
+  system_identifier bigint not null,
+  began_at timestamp with time zone not null,
+  constraint incarnation_pkey PRIMARY KEY (incarnation),
+  constraint incarnation_incarnation_check CHECK (incarnation > 0)
+);
+comment on table recoup.incarnation is 'Which cluster wrote a log row. Transaction ids compare only within one incarnation: a restored database continues under lower ones.';
+comment on column recoup.incarnation.incarnation is 'Number carried by log rows and cursors. The highest is the present one.';
+comment on column recoup.incarnation.system_identifier is 'Identity of the cluster, from pg_control_system().';
+comment on column recoup.incarnation.began_at is 'Server time when this incarnation was first seen.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.incarnation FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.incarnation enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.incarnation FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.incarnation enable always trigger a_append_only_truncate;
+grant select on table recoup.incarnation to recoup_reader;
+
+create table recoup.late_result (
+  late_result_id bigint not null generated always as identity,
+  subject text not null,
+  unit_id uuid not null,
+  token uuid not null,
+  result jsonb not null,
+  received_at timestamp with time zone not null,
+  actor_id text not null,
+  constraint late_result_pkey PRIMARY KEY (late_result_id)
+);
+comment on table recoup.late_result is 'Append-only: results of workers that had been declared dead. Stored, and not applied.';
+comment on column recoup.late_result.late_result_id is 'Identity.';
+comment on column recoup.late_result.subject is 'Table of the unit of work.';
+comment on column recoup.late_result.unit_id is 'The unit of work.';
+comment on column recoup.late_result.token is 'The token under which the result was reported.';
+comment on column recoup.late_result.result is 'What was reported.';
+comment on column recoup.late_result.received_at is 'When.';
+comment on column recoup.late_result.actor_id is 'Who reported it.';
+CREATE INDEX late_result_unit ON recoup.late_result USING btree (subject, unit_id);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.late_result enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.late_result enable always trigger a_append_only_truncate;
+grant insert (actor_id, received_at, result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
+grant select on table recoup.late_result to recoup_reader;
+
+create table recoup.lifecycle (
+  subject text not null,
+  key text[] not null,
+  status_column text not null,
+  counter text,
+  frozen text[] not null,
+  once text[] not null,
+  rising text[] not null,
+  constraint lifecycle_pkey PRIMARY KEY (subject)
+);
+comment on table recoup.lifecycle is 'One row per guarded table. Written by `recoup migrate` from the declaration; read by recoup.guard().';
+comment on column recoup.lifecycle.subject is 'Schema and name of the guarded table.';
+comment on column recoup.lifecycle.key is 'Columns that identify a row. They never change.';
+comment on column recoup.lifecycle.status_column is 'The column that says where a row stands.';
+comment on column recoup.lifecycle.counter is 'Column that a counting move raises by exactly one.';
+comment on column recoup.lifecycle.frozen is 'Columns that never change after birth.';
+comment on column recoup.lifecycle.once is 'Columns that change once, from null to a value.';
+comment on column recoup.lifecycle.rising is 'Columns that never fall.';
+grant select on table recoup.lifecycle to recoup_reader;
+
+create table recoup.lifecycle_step (
+  subject text not null,
+  kind text not null,
+  from_status text,
+  to_status text,
+  authority text not null,
+  counts boolean not null,
+  requires text[] not null,
+  says text not null,
+  constraint lifecycle_step_subject_kind_from_status_to_status_authority_key UNIQUE NULLS NOT DISTINCT (subject, kind, from_status, to_status, authority),
+  constraint lifecycle_step_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
+  constraint lifecycle_step_check CHECK ((kind = 'birth'::text) = (from_status IS NULL)),
+  constraint lifecycle_step_check1 CHECK ((kind = 'exit'::text) = (to_status IS NULL)),
+  constraint lifecycle_step_kind_check CHECK (kind = ANY (ARRAY['birth'::text, 'move'::text, 'exit'::text]))
+);
+comment on table recoup.lifecycle_step is 'Every listed birth, move and exit. What is not listed is refused.';
+comment on column recoup.lifecycle_step.subject is 'The guarded table.';
+comment on column recoup.lifecycle_step.kind is 'birth (insert), move (update, a self-move included) or exit (delete).';
+comment on column recoup.lifecycle_step.from_status is 'Status before; null for a birth.';
+comment on column recoup.lifecycle_step.to_status is 'Status after; null for an exit.';
+comment on column recoup.lifecycle_step.authority is 'Who may: the database role recoup_<authority>.';
+comment on column recoup.lifecycle_step.counts is 'Whether the move must raise the lifecycle''s counter by exactly one.';
+comment on column recoup.lifecycle_step.requires is 'Columns that a birth must bring.';
+comment on column recoup.lifecycle_step.says is 'What the step means, in a sentence.';
+grant select on table recoup.lifecycle_step to recoup_reader;
+
+create table recoup.migration (
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null,
+  applied_by text not null,
+  recoup_version text not null,
+  constraint migration_pkey PRIMARY KEY (name)
+);
+comment on table recoup.migration is 'Migrations applied. A file that changed since is refused.';
+comment on column recoup.migration.name is 'Name of the file.';
+comment on column recoup.migration.checksum is 'SHA-256 of its text, as applied.';
+comment on column recoup.migration.applied_at is 'When, by the server''s clock.';
+comment on column recoup.migration.applied_by is 'The login that applied it.';
+comment on column recoup.migration.recoup_version is 'The program that applied it.';
+grant select on table recoup.migration to recoup_reader;
+
+create table recoup.pause_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  event_type text not null,
+  scope text not null,
+  scope_id text not null,
+  reason text not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint pause_log_pkey PRIMARY KEY (seq),
+  constraint pause_log_event_type_check CHECK (event_type = ANY (ARRAY['PAUSE'::text, 'RESUME'::text])),
+  constraint pause_log_logged_at_check CHECK (isfinite(logged_at)),
+  constraint pause_log_scope_check CHECK (scope = 'batch'::text)
+);
+comment on table recoup.pause_log is 'Append-only: who stopped or resumed what, and why.';
+comment on column recoup.pause_log.seq is 'Order over all logs.';
+comment on column recoup.pause_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.pause_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.pause_log.logged_at is 'When.';
+comment on column recoup.pause_log.event_type is 'PAUSE or RESUME.';
+comment on column recoup.pause_log.scope is 'What kind of thing was paused.';
+comment on column recoup.pause_log.scope_id is 'Which one.';
+comment on column recoup.pause_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.pause_log.actor is 'Kind of actor: system, ai, human.';
+comment on column recoup.pause_log.actor_id is 'Who.';
+comment on column recoup.pause_log.authority is 'Database role that acted.';
+CREATE INDEX pause_log_scope ON recoup.pause_log USING btree (scope, scope_id, seq);
+CREATE INDEX pause_log_xid ON recoup.pause_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.pause_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.pause_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_batch_moves');
+alter table recoup.pause_log enable always trigger a_only_recorders;
+grant select on table recoup.pause_log to recoup_reader;
+
+create table recoup.routine (
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null,
+  applied_by text not null,
+  recoup_version text not null,
+  constraint routine_pkey PRIMARY KEY (name)
+);
+comment on table recoup.routine is 'Routine files as last applied; applied again when they change.';
+comment on column recoup.routine.name is 'Name of the file.';
+comment on column recoup.routine.checksum is 'SHA-256 of its text, as applied.';
+comment on column recoup.routine.applied_at is 'When, by the server''s clock.';
+comment on column recoup.routine.applied_by is 'The login that applied it.';
+comment on column recoup.routine.recoup_version is 'The program that applied it.';
+grant select on table recoup.routine to recoup_reader;
+
+create table recoup.subscription (
+  name text not null,
+  log text not null,
+  "position" bigint not null default 0,
+  incarnation integer not null default 1,
+  since pg_snapshot not null default '1:1:'::pg_snapshot,
+  until pg_snapshot,
+  after_seq bigint not null default 0,
+  created_at timestamp with time zone not null,
+  acknowledged_at timestamp with time zone,
+  constraint subscription_pkey PRIMARY KEY (log, name)
+);
+comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
+comment on column recoup.subscription.name is 'The subscriber''s name.';
+comment on column recoup.subscription.log is 'Schema and name of the log.';
+comment on column recoup.subscription."position" is 'Raised by each acknowledgement; an acknowledgement of an older position is refused.';
+comment on column recoup.subscription.incarnation is 'Which incarnation''s rows are being read.';
+comment on column recoup.subscription.since is 'Everything visible in this snapshot is delivered.';
+comment on column recoup.subscription.until is 'While pages are left: the snapshot they are cut from.';
+comment on column recoup.subscription.after_seq is 'While pages are left: the last seq delivered of them.';
+comment on column recoup.subscription.created_at is 'When the subscription was made.';
+comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_mint;
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_operator;
+grant select on table recoup.subscription to recoup_reader;
+
+CREATE OR REPLACE FUNCTION recoup.acting_id()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select coalesce(nullif(current_setting('recoup.actor_id', true), ''), session_user::text) $function$;
+comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
+grant execute on function recoup.acting_id() to public;
+
+CREATE OR REPLACE FUNCTION recoup.acting_kind()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select coalesce(nullif(current_setting('recoup.actor_kind', true), ''), 'system') $function$;
+comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
+grant execute on function recoup.acting_kind() to public;
+
+CREATE OR REPLACE FUNCTION recoup.acting_role()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select coalesce(nullif(current_setting('role', true), 'none'), session_user::text) $function$;
+comment on function recoup.acting_role() is 'The role that acts; true inside a SECURITY DEFINER recorder too, where current_user is the owner.';
+grant execute on function recoup.acting_role() to public;
+
+CREATE OR REPLACE FUNCTION recoup.actor_name()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  -- An authority by its short name; anybody else as the role they are.
+  select coalesce((select s.authority from recoup.lifecycle_step s
+                    where s.authority = recoup.authority_of(current_user) limit 1), current_user::text)
+$function$;
+comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
+grant execute on function recoup.actor_name() to public;
+
+CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(string_agg(what, ', ' order by what), 'nothing')
+    from (select coalesce(to_status, 'delete') || ' (by ' || string_agg(authority, ', ' order by authority) || ')' as what
+            from recoup.lifecycle_step
+           where subject = subject_ and from_status is not distinct from from_
+           group by to_status) listed
+$function$;
+comment on function recoup.allowed_steps(subject_ text, from_ text) is 'What is listed from a status (null: births), in words.';
+grant execute on function recoup.allowed_steps(subject_ text, from_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.append_only()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  raise exception using errcode = 'RC009',
+    message = format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user, lower(tg_op)),
+    hint = 'What is written stays. Record a new event through a move instead.',
+    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op, 'authority', current_user);
+  return null;
+end $function$;
+comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
+grant execute on function recoup.append_only() to public;
+
+CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
+ LANGUAGE plpgsql
+AS $procedure$
+begin
+  -- Row level: cloned to partitions, costs inserts nothing, and also meets ON CONFLICT DO UPDATE, MERGE and cascades.
+  execute format('create or replace trigger a_append_only before update or delete on %s for each row execute function recoup.append_only()', relation);
+  execute format('create or replace trigger a_append_only_truncate before truncate on %s for each statement execute function recoup.append_only()', relation);
+  execute format('alter table %s enable always trigger a_append_only', relation);
+  execute format('alter table %s enable always trigger a_append_only_truncate', relation);
+end $procedure$;
+comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
+grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
+
+CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  -- An owner or a superuser is nobody here, whatever its name: only roles called recoup_<authority> count.
+  select case when starts_with(role_name::text, 'recoup_') then substr(role_name::text, 8) end
+$function$;
+comment on function recoup.authority_of(role_name name) is 'The authority a role stands for, or null.';
+grant execute on function recoup.authority_of(role_name name) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, VARIADIC recorders text[])
+ LANGUAGE plpgsql
+AS $procedure$
+begin
+  call recoup.append_only_table(relation);
+  execute format('create or replace trigger a_only_recorders before insert on %s for each statement execute function recoup.only_recorders(%s)',
+    relation, (select string_agg(quote_literal(r), ', ') from unnest(recorders) r));
+  execute format('alter table %s enable always trigger a_only_recorders', relation);
+end $procedure$;
+comment on procedure recoup.close_log(IN relation regclass, VARIADIC recorders text[]) is 'Makes a table an event log: append-only, written by the named recorders alone.';
+grant execute on procedure recoup.close_log(IN relation regclass, VARIADIC recorders text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
+ RETURNS TABLE(sqlstate_ text, column_ text, broken text, rule text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 'RC005', c, format('o.%1$I is distinct from n.%1$I', c), 'never changes after birth' from unnest(life.frozen) c
+  union all
+  select 'RC006', c, format('o.%1$I is not null and o.%1$I is distinct from n.%1$I', c), 'is set once'
+    from unnest(life.once) c
+  union all
+  select 'RC007', c, format('(o.%1$I is not null and (n.%1$I is null or n.%1$I < o.%1$I))', c), 'never falls'
+    from unnest(life.rising) c
+$function$;
+comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
+grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
+
+grant execute on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc)
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  -- One trigger per function, never shared: two of one name would silently replace each other.
+  name_ constant text := place || '_' || (select proname from pg_proc where oid = function_);
+begin
+  execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s()',
+    name_, event, relation,
+    case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+               else 'old table as old_rows new table as new_rows' end, function_);
+  execute format('alter table %s enable always trigger %I', relation, name_);
+end $procedure$;
+comment on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc) is 'Puts a rule (b), a recorder (c) or a consequence (d) behind the guard (a) of a table.';
+
+CREATE OR REPLACE FUNCTION recoup.guard_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  step     recoup.lifecycle_step;
+  born     text;
+  missing  text;
+  sample   jsonb;
+begin
+  if not exists (select from new_rows) then
+    return null;
+  end if;
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
+    select * into step from recoup.lifecycle_step s
+     where s.subject = subject_ and s.kind = 'birth' and s.to_status = born
+       and s.authority = recoup.authority_of(current_user);
+    if not found then
+      execute format('select %s from new_rows n where n.%I = $1 limit 1',
+                     recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
+      raise exception using errcode = 'RC001',
+        message = format('%s: %s may not make it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(), born),
+        hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
+        detail = recoup.step_facts(subject_, sample, null, born);
+    end if;
+    foreach missing in array step.requires loop
+      execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
+                     recoup.key_object(life.key, 'n'), life.status_column, missing) into sample using born;
+      if sample is not null then
+        raise exception using errcode = 'RC001',
+          message = format('%s: %s may not make it as %s without %s.', recoup.row_name(subject_, sample),
+                           recoup.actor_name(), born, missing),
+          hint = format('As %s: %s.', born, step.says),
+          detail = recoup.step_facts(subject_, sample, null, born);
+      end if;
+    end loop;
+  end loop;
+  return null;
+end $function$;
+comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
+grant execute on function recoup.guard_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  gone     text;
+  sample   jsonb;
+begin
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  for gone in execute format('select distinct o.%I::text from old_rows o', life.status_column) loop
+    perform from recoup.lifecycle_step s
+      where s.subject = subject_ and s.kind = 'exit' and s.from_status = gone
+        and s.authority = recoup.authority_of(current_user);
+    if not found then
+      execute format('select %s from old_rows o where o.%I = $1 limit 1',
+                     recoup.key_object(life.key, 'o'), life.status_column) into sample using gone;
+      raise exception using errcode = 'RC003',
+        message = format('%s: %s may not delete it while it is %s.', recoup.row_name(subject_, sample),
+                         recoup.actor_name(), gone),
+        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, gone)),
+        detail = recoup.step_facts(subject_, sample, gone, null);
+    end if;
+  end loop;
+  return null;
+end $function$;
+comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
+grant execute on function recoup.guard_exits() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  step     recoup.lifecycle_step;
+  rule     record;
+  seen     record;
+  paired   text;
+  sample   jsonb;
+begin
+  if not exists (select from new_rows) then
+    return null;
+  end if;
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
+  paired := 'old_rows o full join new_rows n on '
+    || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
+
+  for seen in execute format(
+      'select o.%1$I::text as from_status, n.%1$I::text as to_status, bool_or(%2$s) as broken, bool_and(%3$s) as counted
+         from %4$s group by 1, 2',
+      life.status_column,
+      coalesce((select string_agg(r.broken, ' or ') from recoup.column_rules(life) r), 'false'),
+      case when life.counter is null then 'true' else format('n.%1$I = o.%1$I + 1', life.counter) end,
+      paired)
+  loop
+    if seen.from_status is null or seen.to_status is null then
+      execute format('select %s from %s where n.%I is null limit 1',
+                     recoup.key_object(life.key, 'o'), paired, life.status_column) into sample;
+      raise exception using errcode = 'RC004',
+        message = format('%s: its key may not be changed.', recoup.row_name(subject_, sample)),
+        hint = format('%s identifies the row for good; make a new row instead.', array_to_string(life.key, ', ')),
+        detail = jsonb_build_object('subject', subject_, 'key', sample, 'authority', current_user);
+    end if;
+
+    select * into step from recoup.lifecycle_step s
+     where s.subject = subject_ and s.kind = 'move' and s.from_status = seen.from_status and s.to_status = seen.to_status
+       and s.authority = recoup.authority_of(current_user);
+    if not found then
+      execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
+                     recoup.key_object(life.key, 'o'), paired, life.status_column)
+        into sample using seen.from_status, seen.to_status;
+      raise exception using errcode = 'RC002',
+        message = format(case when seen.from_status = seen.to_status then '%s: %s may not change it while it stays %s.'
+                              else '%s: %s may not move it from %s to %s.' end,
+                         recoup.row_name(subject_, sample), recoup.actor_name(), seen.from_status, seen.to_status),
+        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, seen.from_status)),
+        detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
+    end if;
+
+    if seen.broken or (step.counts and not seen.counted) then
+      for rule in select * from recoup.column_rules(life)
+        union all select 'RC007', life.counter, format('n.%1$I is distinct from o.%1$I + 1', life.counter),
+                         format('rises by exactly one from %s to %s', seen.from_status, seen.to_status)
+                   where step.counts
+      loop
+        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 and %4$s limit 1',
+                       recoup.key_object(life.key, 'o'), paired, life.status_column, rule.broken)
+          into sample using seen.from_status, seen.to_status;
+        if sample is not null then
+          raise exception using errcode = rule.sqlstate_,
+            message = format('%s: %s %s.', recoup.row_name(subject_, sample), rule.column_, rule.rule),
+            hint = format('Leave %s as it is, or write what the rule allows.', rule.column_),
+            detail = jsonb_build_object('subject', subject_, 'key', sample, 'column', rule.column_, 'rule', rule.rule,
+                               'authority', current_user);
+        end if;
+      end loop;
+    end if;
+  end loop;
+  return null;
+end $function$;
+comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
+grant execute on function recoup.guard_moves() to public;
+
+CREATE OR REPLACE PROCEDURE recoup.guard_table(IN relation regclass, IN subject_ text)
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  event text[];
+begin
+  -- Named a_…: triggers of one event fire in the order of their names, and the guard comes before what follows a move.
+  foreach event slice 1 in array array[
+    ['births',   'insert',   'referencing new table as new_rows'],
+    ['moves',    'update',   'referencing old table as old_rows new table as new_rows'],
+    ['exits',    'delete',   'referencing old table as old_rows'],
+    ['truncate', 'truncate', '']]
+  loop
+    execute format('create or replace trigger a_guard_%1$s %2$s %3$s on %4$s %5$s for each statement execute function recoup.guard_%1$s(%6$L)',
+      event[1], case when event[2] = 'truncate' then 'before' else 'after' end, event[2], relation, event[3], subject_);
+    -- ALWAYS: also under session_replication_role = replica.
+    execute format('alter table %s enable always trigger a_guard_%s', relation, event[1]);
+  end loop;
+end $procedure$;
+comment on procedure recoup.guard_table(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle on a table. A partition needs its own: statement triggers are not inherited.';
+grant execute on procedure recoup.guard_table(IN relation regclass, IN subject_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_truncate()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  raise exception using errcode = 'RC008',
+    message = format('%s: %s may not truncate it.', tg_argv[0], current_user),
+    hint = 'Rows leave only by a listed exit, one by one and recorded.',
+    detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
+  return null;
+end $function$;
+comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
+grant execute on function recoup.guard_truncate() to public;
+
+CREATE OR REPLACE PROCEDURE recoup.install_clock()
+ LANGUAGE plpgsql
+AS $procedure$
+begin
+  execute format('create or replace function recoup.now() returns timestamptz language sql stable as $now$ %s $now$',
+    case when (select status from recoup.clock) = 'simulated' then 'select at from recoup.clock'
+         else 'select clock_timestamp()' end);
+end $procedure$;
+comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
+grant execute on procedure recoup.install_clock() to public;
+
+CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
+$function$;
+comment on function recoup.key_object(key_ text[], alias text) is 'SQL text of an object holding a row''s key.';
+grant execute on function recoup.key_object(key_ text[], alias text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.new_id()
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE; -- as the clock and the server have it
+comment on function recoup.new_id() is 'A new id, rising with time (UUID version 7).';
+grant execute on function recoup.new_id() to public;
+
+CREATE OR REPLACE FUNCTION recoup.now()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE; -- as the clock and the server have it
+comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
+grant execute on function recoup.now() to public;
+
+CREATE OR REPLACE FUNCTION recoup.only_recorders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  calls    text;
+  recorder text;
+begin
+  -- The call stack, innermost first. Only the recorders named when the log was closed may stand in it.
+  get diagnostics calls = pg_context;
+  foreach recorder in array tg_argv loop
+    if pg_trigger_depth() > 1 and calls ~ ('(^|\n)PL/pgSQL function ' || replace(recorder, '.', '\.') || '\(\) line \d+ at (SQL statement|EXECUTE)')
+    then
+      return null;
+    end if;
+  end loop;
+  raise exception using errcode = 'RC010',
+    message = format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
+    hint = 'Make the move; its recorder writes the event.',
+    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
+  return null;
+end $function$;
+comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
+grant execute on function recoup.only_recorders() to public;
+
+CREATE OR REPLACE FUNCTION recoup.present_incarnation()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  present  integer := nullif(current_setting('recoup.incarnation', true), '')::integer;
+  cluster  bigint;
+  newest   recoup.incarnation;
+begin
+  -- Asked once per session: a session cannot outlive its cluster.
+  if present is not null then
+    return present;
+  end if;
+  select system_identifier into cluster from pg_control_system();
+  select * into newest from recoup.incarnation order by incarnation desc limit 1;
+  if newest.system_identifier is distinct from cluster then
+    -- First use after a restore into another cluster, whose transaction ids may be lower than the stored ones.
+    lock table recoup.incarnation in share row exclusive mode;
+    select * into newest from recoup.incarnation order by incarnation desc limit 1;
+    if newest.system_identifier is distinct from cluster then
+      insert into recoup.incarnation (incarnation, system_identifier, began_at)
+      values (coalesce(newest.incarnation, 0) + 1, cluster, clock_timestamp()) returning * into newest;
+    end if;
+  end if;
+  perform set_config('recoup.incarnation', newest.incarnation::text, false);
+  return newest.incarnation;
+end $function$;
+comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
+grant execute on function recoup.present_incarnation() to recoup_reader;
+
+CREATE OR REPLACE FUNCTION recoup.release_clock()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  ahead timestamptz;
+begin
+  perform recoup.require_table(tg_relid, 'recoup.clock');
+  select at into ahead from recoup.clock where status = 'released' and at > clock_timestamp();
+  if found then
+    raise exception using errcode = 'RC031',
+      message = format('The simulated clock stands at %s, which is still to come.', ahead),
+      hint = 'Wait until then, or build a new simulated database: time never runs backwards.',
+      detail = jsonb_build_object('at', ahead);
+  end if;
+  if exists (select from new_rows where status = 'released') then
+    call recoup.install_clock();
+  end if;
+  return null;
+end $function$;
+comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
+
+CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- A trigger function can be put on any table that somebody owns, with rows of their own making.
+  if not exists (select from pg_partition_tree(to_regclass(subject_)) t where t.relid = fired_on) and fired_on <> to_regclass(subject_) then
+    raise exception using errcode = 'RC010',
+      message = format('%s is not %s: nothing is recorded for it.', fired_on::regclass, subject_),
+      hint = 'Make the move; its recorder writes the event.',
+      detail = jsonb_build_object('table', fired_on::regclass, 'subject', subject_);
+  end if;
+end $function$;
+comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
+grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select format('%s (%s)', subject_, (select string_agg(value, ', ') from jsonb_each_text(key_)))
+$function$;
+comment on function recoup.row_name(subject_ text, key_ jsonb) is 'A row, as a refusal names it.';
+grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'subject', subject_, 'key', key_, 'from', from_, 'to', to_, 'authority', recoup.actor_name(),
+    'allowed', (select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'authority', s.authority)
+                                          order by s.to_status, s.authority), '[]')
+                  from recoup.lifecycle_step s
+                 where s.subject = subject_ and s.from_status is not distinct from from_))
+$function$;
+comment on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) is 'The facts of a refused birth, move or exit.';
+grant execute on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) to public;
