@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import SQL, Composed
 
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, Refusal, ServerRefused, from_database
@@ -55,12 +56,7 @@ class Database:
         """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
         actor = actor or Actor("system", self.settings.actor)
         with _as_refusals(self.conninfo), self._opened().connection() as connection:
-            with connection.pipeline():  # BEGIN, the role and the actor travel together
-                connection.execute(
-                    "select set_config('role', %s, true), set_config('recoup.actor_kind', %s, true),"
-                    " set_config('recoup.actor_id', %s, true), set_config('recoup.reason', %s, true)",
-                    (authority.role, actor.kind, actor.id, reason or ""),
-                )
+            connection.execute(_begun(authority, actor, reason))
             yield connection
 
     def _opened(self) -> ConnectionPool[Transaction]:
@@ -77,7 +73,7 @@ class Database:
             begin_incarnation(connection)
         return ConnectionPool(
             self.conninfo,
-            kwargs={"connect_timeout": self.settings.connect_timeout_s},
+            kwargs={"autocommit": True, "connect_timeout": self.settings.connect_timeout_s},
             configure=lambda connection: bound_waits(connection, self.settings),
             check=ConnectionPool.check_connection,
             min_size=1,
@@ -98,6 +94,17 @@ class Database:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _begun(authority: Authority, actor: Actor, reason: str | None) -> Composed:
+    """BEGIN, the role and the actor, in one message.
+
+    Not as a pipeline: what ends one leaves the server's timer for idle transactions off.
+    """
+    told = {"role": authority.role, "recoup.actor_kind": actor.kind, "recoup.actor_id": actor.id}
+    told["recoup.reason"] = reason or ""
+    settings = (SQL("set_config({}, {}, true)").format(name, value) for name, value in told.items())
+    return SQL("begin; select {}").format(SQL(", ").join(settings))
 
 
 def connect(conninfo: str, settings: Settings) -> Transaction:
@@ -155,8 +162,6 @@ def bound_waits(connection: Transaction, settings: Settings) -> None:
             str(settings.idle_in_transaction_timeout_ms),
         ),
     )
-    if not connection.autocommit:
-        connection.commit()  # what a rolled back transaction sets is undone with it
 
 
 def where(conninfo: str) -> str:

@@ -85,10 +85,8 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
         "payloads": [outcome.payload_ref for outcome in outcomes],
     }
     with tx.cursor(row_factory=class_row(Finished)) as cursor:
-        with tx.pipeline():
-            tx.execute(Q["lock_intakes_of_attempts"], {"attempts": attempts})
-            cursor.execute(Q["finish_attempts"], given)
-        return cursor.fetchall()
+        tx.execute(Q["lock_intakes_of_attempts"], {"attempts": attempts})
+        return cursor.execute(Q["finish_attempts"], given).fetchall()
 
 
 def sweep_crashed(tx: Transaction, *, limit: int = 1000) -> list[UUID]:
