@@ -13,9 +13,9 @@ from recoup.settings import Settings, load
 
 app = App(
     name="db",
-    help="The server behind everything: PostgreSQL from RECOUP_DSN, or the embedded one in RECOUP_HOME.\n\n"
-    "The embedded server starts when it is needed, stays up when the command ends, and is stopped by `recoup db stop`.",
-    help_format="markdown",
+    help_epilogue="The server behind everything: PostgreSQL from RECOUP_DSN, or the embedded one in RECOUP_HOME.\n\n"
+    "The embedded server starts when it is needed, stays up when the command ends, and is stopped by recoup db stop.",
+    help_format="plaintext",
 )
 
 
@@ -108,7 +108,7 @@ def restore(
     Parameters
     ----------
     source
-        File written by `recoup db backup`.
+        File written by recoup db backup.
     """
     from recoup.database import access
     from recoup.database import backup as backups

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 app = App(
     name="demo",
-    help="Build the demo's own database in simulated time, ending at the present; then show what happened in it.",
-    help_format="markdown",
+    help_epilogue="Build the demo's own database in simulated time, ending at the present; then show what happened in it.",
+    help_format="plaintext",
 )
 Fresh = Annotated[bool, Parameter(negative="", show_default=False, help="Drop the demo's database and build it again.")]
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 app = App(
     name="gate",
-    help="Gate Zero: may a company candidate enter? At most three attempts, throttled, each step in the AIR log.",
-    help_format="markdown",
+    help_epilogue="Gate Zero: may a company candidate enter? At most three attempts, throttled, each step in the AIR log.",
+    help_format="plaintext",
 )
 Limit = Annotated[int, Parameter(help="At most so many.")]
 
@@ -128,7 +128,7 @@ def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo
     Parameters
     ----------
     attempt
-        The attempt, from `recoup gate open`.
+        The attempt, from recoup gate open.
     token
         Its token: a worker that was declared dead changes nothing.
     evidence
@@ -150,7 +150,7 @@ def fail(
     Parameters
     ----------
     attempt
-        The attempt, from `recoup gate open`.
+        The attempt, from recoup gate open.
     token
         Its token.
     reason

@@ -21,8 +21,8 @@ app = App(
     help="The recovery plane for failed work, on PostgreSQL.\n\n"
     "Records each failure once and for good, decides by policy what happens next, does it at most once, "
     "and can prove afterwards what happened and why.\n\n"
-    "First steps: `recoup db start`, `recoup migrate`, `recoup demo`. Something odd? `recoup doctor`.",
-    help_format="markdown",
+    "First steps: recoup db start, recoup migrate, recoup demo. Something odd? recoup doctor.",
+    help_format="plaintext",
 )
 app.command("recoup.cli.db:app", name="db", help="Start, stop and ask about the server; back up and restore.")
 app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the database to this program's schema.")
