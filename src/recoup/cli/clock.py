@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 app = App(
     name="clock",
-    help_epilogue="The time that decisions go by. Real unless the database was made with recoup migrate --simulated-from TIME.",
+    help_epilogue="The time that decisions go by. Real, unless the database was made with\n"
+    "recoup migrate --simulated-from TIME.",
     help_format="plaintext",
 )
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = App(
     name="demo",
-    help_epilogue="Build the demo's own database in simulated time, ending at the present; then show what happened in it.",
+    help_epilogue="The demo has a database of its own, in simulated time that ends at the present.",
     help_format="plaintext",
 )
 Fresh = Annotated[bool, Parameter(negative="", show_default=False, help="Drop the demo's database and build it again.")]

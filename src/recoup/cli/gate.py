@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = App(
     name="gate",
-    help_epilogue="Gate Zero: may a company candidate enter? At most three attempts, throttled, each step in the AIR log.",
+    help_epilogue="May a company candidate enter? At most three attempts, throttled, each step in the AIR log.",
     help_format="plaintext",
 )
 Limit = Annotated[int, Parameter(help="At most so many.")]
