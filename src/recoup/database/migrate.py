@@ -33,6 +33,7 @@ ROUTINES = (
     "gate/recorder.sql",
     "gate/consequences.sql",
 )
+DDL_LOCK_TIMEOUT = "30s"
 _LOCK = 7_265_666  # advisory: one migration at a time in one database
 
 
@@ -86,6 +87,8 @@ def migrate(
     with connection.transaction():
         connection.execute("select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
         connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+        # Whoever waits for a table in use makes everybody behind it wait too: give up instead, and change nothing.
+        connection.execute("select set_config('lock_timeout', %s, true)", (DDL_LOCK_TIMEOUT,))
         with as_owner(connection):
             new = _ensure_books(connection)
             if simulated_from is not None and not new:
