@@ -36,16 +36,19 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC009": ("append_only", "what a log holds stays as it is"),
     "RC010": ("event_written_by_hand", "events are written by the recorder of their move, and by nothing else"),
     "RC011": ("isolation_level", "the rules need the fresh snapshots of READ COMMITTED"),
+    "RC012": ("made_by_hand", "a consequence follows from its cause, and is not written by hand"),
+    "RC013": ("declaration_changed", "lifecycles are declared in the program and written by a migration"),
     "RC020": ("attempt_too_early", "no attempt before next_eligible_at"),
     "RC021": ("attempts_spent", "exhausted is final"),
     "RC022": ("attempt_open", "one attempt at a time; nothing is exhausted under a running one"),
     "RC023": ("batch_window_closed", "no retry after a batch's window closed, no freeze before"),
     "RC024": ("batch_paused", "no retry while its batch is paused"),
     "RC025": ("intake_not_waiting", "an attempt needs an intake that waits for it"),
-    "RC026": ("attempt_time", "an attempt neither begins nor ends in the future"),
+    "RC026": ("attempt_time", "an attempt begins and ends now, and nothing is born in the future"),
     "RC027": ("attempt_number", "attempts come in order"),
     "RC028": ("recovery_not_ended", "EXHAUSTED is true: three attempts, or a closed window"),
     "RC029": ("attempt_of_other_batch", "an attempt has the batch of its intake"),
+    "RC030": ("attempt_not_lapsed", "an attempt crashes when its lease has lapsed"),
     "RC031": ("clock_ahead", "a simulated clock ahead of real time cannot be released yet"),
 }
 
@@ -62,9 +65,9 @@ CONSTRAINTS: Mapping[str, tuple[str, str, str]] = {
         "Exhausted is final. A fresh start is a new intake.",
     ),
     "gate_zero_attempt_intake_id_attempt_number_key": (
-        "attempt_number",
-        "That attempt was made already.",
-        "Read the intake's history: recoup gate history INTAKE",
+        "attempt_open",
+        "The intake is being verified already.",
+        "Wait for the outcome, or for the lease to lapse.",
     ),
 }
 

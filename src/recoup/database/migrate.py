@@ -250,18 +250,15 @@ def lifecycle_rows(lifecycles: tuple[Lifecycle, ...]) -> dict[str, list[dict[str
         for step in life.steps:
             row: dict[str, object] = {
                 "subject": life.table, "authority": step.by, "says": step.says, "counts": False, "requires": [],
-                "from_status": None, "to_status": None,
+                "through": [], "from_status": None, "to_status": None,
             }  # fmt: skip
             match step:
                 case Birth():
                     row |= {"kind": "birth", "to_status": step.status, "requires": list(step.requires)}
+                    row["through"] = list(step.through)
                 case Move():
-                    row |= {
-                        "kind": "move",
-                        "from_status": step.source,
-                        "to_status": step.target,
-                        "counts": step.counts,
-                    }
+                    row |= {"kind": "move", "from_status": step.source, "to_status": step.target}
+                    row |= {"counts": step.counts, "through": list(step.through)}
                 case Exit():
                     row |= {"kind": "exit", "from_status": step.status}
             steps.append(row)
@@ -273,6 +270,7 @@ def _write_lifecycles(connection: Transaction, lifecycles: tuple[Lifecycle, ...]
     checksum = hashlib.sha256(text.encode()).hexdigest()
     if _applied(connection, "recoup.routine").get("lifecycles") == checksum:
         return False
+    connection.execute("set local recoup.migrating = on")
     connection.execute("delete from recoup.lifecycle_step; delete from recoup.lifecycle;")
     for table in ("lifecycle", "lifecycle_step"):
         into = Identifier("recoup", table)
@@ -280,5 +278,6 @@ def _write_lifecycles(connection: Transaction, lifecycles: tuple[Lifecycle, ...]
             SQL("insert into {0} select * from jsonb_populate_recordset(null::{0}, %s::jsonb -> %s)").format(into),
             (text, table),
         )
+    connection.execute("set local recoup.migrating = off")
     _write_down(connection, "recoup.routine", "lifecycles", checksum)
     return True

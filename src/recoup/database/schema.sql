@@ -148,7 +148,7 @@ CASE
 END) stored,
   constraint gate_zero_batch_pkey PRIMARY KEY (batch_id),
   constraint gate_zero_batch_batch_freeze_at_check CHECK (isfinite(batch_freeze_at)),
-  constraint gate_zero_batch_batch_id_check CHECK (batch_id <> ''::text),
+  constraint gate_zero_batch_batch_id_check CHECK (octet_length(batch_id) >= 1 AND octet_length(batch_id) <= 500),
   constraint gate_zero_batch_check CHECK ((completed_at IS NULL) = (batch_freeze_at IS NULL)),
   constraint gate_zero_batch_check1 CHECK (batch_freeze_at > completed_at),
   constraint gate_zero_batch_check2 CHECK (frozen_at >= batch_freeze_at),
@@ -179,6 +179,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_batch FOR EACH S
 alter table cl.gate_zero_batch enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_batch_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_batch_moves();
 alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves;
+CREATE TRIGGER b_rule_times AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('batch_id', 'imported_at');
+alter table cl.gate_zero_batch enable always trigger b_rule_times;
 CREATE TRIGGER c_record_batch_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_batch_moves();
 alter table cl.gate_zero_batch enable always trigger c_record_batch_moves;
 grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at) on table cl.gate_zero_batch to recoup_hub;
@@ -233,6 +235,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD
 alter table cl.gate_zero_intake enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_times AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('intake_id', 'created_at', 'updated_at');
+alter table cl.gate_zero_intake enable always trigger b_rule_times;
 grant insert on table cl.gate_zero_intake to recoup_hub;
 grant insert, update on table cl.gate_zero_intake to recoup_gate;
 grant select on table cl.gate_zero_intake to recoup_reader;
@@ -292,7 +296,10 @@ CREATE OR REPLACE FUNCTION cl.gate_zero_recovery_window()
  RETURNS interval
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-AS $function$ select interval '14 days' $function$;
+AS $function$
+  -- In hours: how long a day is depends on the session's time zone.
+  select interval '336 hours'
+$function$;
 comment on function cl.gate_zero_recovery_window() is 'How long after its completion a batch may be retried.';
 grant execute on function cl.gate_zero_recovery_window() to public;
 
@@ -306,6 +313,19 @@ AS $function$
 $function$;
 comment on function cl.gate_zero_wait(attempt_count integer) is 'The wait after so many failed attempts.';
 grant execute on function cl.gate_zero_wait(attempt_count integer) to public;
+
+grant execute on function cl.is_now(told timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.is_now(told timestamp with time zone, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  -- Taken from recoup.now() by the statement itself: not before it began, not after this moment. The microseconds are
+  -- those between events of one instant.
+  select told between least(now_, statement_timestamp()) and now_ + interval '10 microseconds'
+$function$;
+comment on function cl.is_now(told timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
@@ -371,7 +391,7 @@ begin
          coalesce(n.pause_reason, nullif(current_setting('recoup.reason', true), ''), 'none given'),
          (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
     from new_rows n join old_rows o on o.batch_id = n.batch_id
-   where n.paused_at is distinct from o.paused_at $record$;
+   where (n.paused_at, n.paused_by, n.pause_reason) is distinct from (o.paused_at, o.paused_by, o.pause_reason) $record$;
   return null;
 end $function$;
 comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
@@ -433,7 +453,7 @@ begin
   select found.* from (
     select n.intake_id, n.attempt_number, n.opened_at, i.status as intake_status, r.attempt_count, r.next_eligible_at,
            b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
-           case when n.opened_at > $1 + interval '1 microsecond' then 'RC026'
+           case when not cl.is_now(n.opened_at, $1) then 'RC026'
                 when n.batch_id is distinct from i.batch_id then 'RC029'
                 when r.status = 'EXHAUSTED' then 'RC021'
                 when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
@@ -446,7 +466,7 @@ begin
                                     and p.status in ('failed', 'crashed')) then 'RC027'
                 when b.batch_freeze_at <= $1 then 'RC023'
                 when b.paused_at is not null then 'RC024'
-                when least(n.opened_at, $1) < r.next_eligible_at then 'RC020' end as why
+                when n.opened_at < r.next_eligible_at then 'RC020' end as why
       from new_rows n
       join cl.gate_zero_intake i on i.intake_id = n.intake_id
       left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
@@ -460,7 +480,7 @@ begin
         when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
         when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
         when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, bad.intake_status, bad.attempt_number)
-        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is still to come.', bad.intake_id, bad.opened_at)
+        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.', bad.intake_id, bad.opened_at)
         when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
         else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
       hint = case bad.why
@@ -490,18 +510,22 @@ declare
   bad  record;
 begin
   perform cl.require_read_committed();
-  -- A microsecond of grace after the opening: in simulated time an attempt opens and ends at one instant.
-  select n.intake_id, n.finished_at into bad from new_rows n
-   where n.finished_at > greatest(now_, n.opened_at + interval '1 microsecond') limit 1;
+  select n.intake_id, n.finished_at, n.lease_until,
+         case when n.status = 'crashed' and n.lease_until > now_ then 'RC030' else 'RC026' end as why
+    into bad
+    from new_rows n
+   where not cl.is_now(n.finished_at, now_) or (n.status = 'crashed' and n.lease_until > now_) limit 1;
   if found then
-    raise exception using errcode = 'RC026',
-      message = format('The attempt on intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.finished_at),
-      hint = 'Take finished_at from recoup.now().',
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'now', now_);
+    raise exception using errcode = bad.why,
+      message = case bad.why
+        when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.', bad.intake_id, bad.finished_at)
+        else format('The attempt on intake %s has its lease until %s: it has not crashed.', bad.intake_id, bad.lease_until) end,
+      hint = case bad.why when 'RC026' then 'Take finished_at from recoup.now().' else 'Wait for its outcome, or for the lease to lapse.' end,
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'lease_until', bad.lease_until, 'now', now_);
   end if;
   return null;
 end $function$;
-comment on function cl.rule_attempt_moves() is 'An attempt does not end in the future.';
+comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 grant execute on function cl.rule_attempt_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
@@ -513,16 +537,24 @@ declare
   now_ timestamptz := recoup.now();
   bad  record;
 begin
-  select n.batch_id, n.batch_freeze_at into bad from new_rows n where n.frozen_at > now_ limit 1;
-  if found then
+  execute $rule$
+  select n.batch_id, n.batch_freeze_at, n.frozen_at is distinct from o.frozen_at as freezing
+    from new_rows n join old_rows o on o.batch_id = n.batch_id
+   where (n.completed_at is distinct from o.completed_at
+          and not (cl.is_now(n.completed_at, $1) and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window()))
+      or (n.frozen_at is distinct from o.frozen_at and (n.batch_freeze_at > $1 or not cl.is_now(n.frozen_at, $1)))
+      or n.paused_at > $1 + interval '1 second'
+   limit 1 $rule$ into bad using now_;
+  if bad.batch_id is not null then
     raise exception using errcode = 'RC023',
-      message = format('Batch %s is not to be frozen before %s.', bad.batch_id, bad.batch_freeze_at),
-      hint = 'Wait for the end of its window, or pause it.',
+      message = case when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.', bad.batch_id, bad.batch_freeze_at)
+                     else format('Batch %s is completed or paused now, and its window is %s long.', bad.batch_id, cl.gate_zero_recovery_window()) end,
+      hint = 'Take times from recoup.now(). To stop a recovery for now, pause its batch.',
       detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
   end if;
   return null;
 end $function$;
-comment on function cl.rule_batch_moves() is 'A batch is not frozen before its window closes.';
+comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
@@ -541,7 +573,7 @@ begin
   execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
 
   execute $rule$
-  select n.intake_id, a.ended, a.open
+  select n.intake_id, n.updated_at, a.ended, a.open
     from new_rows n
     left join cl.gate_zero_batch b on b.batch_id = n.batch_id
    cross join lateral (
@@ -549,13 +581,18 @@ begin
                 count(*) filter (where t.status in ('failed', 'crashed')) as ended
            from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
-     and (a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
+     and (n.updated_at > $1 + interval '1 second' or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
    limit 1 $rule$ into bad using now_;
   if bad.open > 0 then
     raise exception using errcode = 'RC022',
       message = format('Intake %s is being verified: it may still pass.', bad.intake_id),
       hint = 'Let the attempt end; then it is exhausted or saved.',
       detail = jsonb_build_object('intake_id', bad.intake_id);
+  elsif bad.updated_at > now_ + interval '1 second' then
+    raise exception using errcode = 'RC026',
+      message = format('The recovery of intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.updated_at),
+      hint = 'Take updated_at from recoup.now().',
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
   elsif bad.intake_id is not null then
     raise exception using errcode = 'RC028',
       message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
@@ -566,6 +603,28 @@ begin
 end $function$;
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_times()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  bad text;
+begin
+  execute format('select n.%1$I::text from new_rows n where %2$s limit 1', tg_argv[0],
+    (select string_agg(format('n.%I > $1', t), ' or ') from unnest(tg_argv) with ordinality a (t, place) where place > 1))
+    into bad using recoup.now() + interval '1 second';
+  if bad is not null then
+    raise exception using errcode = 'RC026',
+      message = format('%s %s has a time that is still to come.', tg_table_name, bad),
+      hint = 'Take times from recoup.now().',
+      detail = jsonb_build_object('table', tg_table_name, 'row', bad, 'now', recoup.now());
+  end if;
+  return null;
+end $function$;
+comment on function cl.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
+grant execute on function cl.rule_times() to public;
 
 CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
@@ -653,6 +712,12 @@ create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 92233
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
 
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
+
+create sequence recoup.subscription_position as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence recoup.subscription_position is 'Positions of subscriptions; none is used twice, also after one was dropped and made again.';
+grant usage on sequence recoup.subscription_position to recoup_consumer;
+grant usage on sequence recoup.subscription_position to recoup_mint;
+grant usage on sequence recoup.subscription_position to recoup_operator;
 
 create table recoup.clock (
   only_row boolean not null default true,
@@ -745,6 +810,8 @@ comment on column recoup.lifecycle.counter is 'Column that a counting move raise
 comment on column recoup.lifecycle.frozen is 'Columns that never change after birth.';
 comment on column recoup.lifecycle.once is 'Columns that change once, from null to a value.';
 comment on column recoup.lifecycle.rising is 'Columns that never fall.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.lifecycle enable always trigger a_only_migrations;
 grant select on table recoup.lifecycle to recoup_reader;
 
 create table recoup.lifecycle_step (
@@ -755,6 +822,7 @@ create table recoup.lifecycle_step (
   authority text not null,
   counts boolean not null,
   requires text[] not null,
+  through text[] not null,
   says text not null,
   constraint lifecycle_step_subject_kind_from_status_to_status_authority_key UNIQUE NULLS NOT DISTINCT (subject, kind, from_status, to_status, authority),
   constraint lifecycle_step_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
@@ -770,7 +838,10 @@ comment on column recoup.lifecycle_step.to_status is 'Status after; null for an 
 comment on column recoup.lifecycle_step.authority is 'Who may: the database role recoup_<authority>.';
 comment on column recoup.lifecycle_step.counts is 'Whether the move must raise the lifecycle''s counter by exactly one.';
 comment on column recoup.lifecycle_step.requires is 'Columns that a birth must bring.';
+comment on column recoup.lifecycle_step.through is 'Functions as whose consequence alone the step is made; empty: by anybody who has the authority.';
 comment on column recoup.lifecycle_step.says is 'What the step means, in a sentence.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle_step FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.lifecycle_step enable always trigger a_only_migrations;
 grant select on table recoup.lifecycle_step to recoup_reader;
 
 create table recoup.migration (
@@ -847,7 +918,7 @@ grant select on table recoup.routine to recoup_reader;
 create table recoup.subscription (
   name text not null,
   log text not null,
-  "position" bigint not null default 0,
+  "position" bigint not null default nextval('recoup.subscription_position'::regclass),
   incarnation integer not null default 1,
   since pg_snapshot not null default '1:1:'::pg_snapshot,
   until pg_snapshot,
@@ -859,7 +930,7 @@ create table recoup.subscription (
 comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
 comment on column recoup.subscription.name is 'The subscriber''s name.';
 comment on column recoup.subscription.log is 'Schema and name of the log.';
-comment on column recoup.subscription."position" is 'Raised by each acknowledgement; an acknowledgement of an older position is refused.';
+comment on column recoup.subscription."position" is 'New with each acknowledgement; one of an older position is refused.';
 comment on column recoup.subscription.incarnation is 'Which incarnation''s rows are being read.';
 comment on column recoup.subscription.since is 'Everything visible in this snapshot is delivered.';
 comment on column recoup.subscription.until is 'While pages are left: the snapshot they are cut from.';
@@ -891,8 +962,11 @@ CREATE OR REPLACE FUNCTION recoup.acting_role()
  RETURNS text
  LANGUAGE sql
  STABLE
-AS $function$ select coalesce(nullif(current_setting('role', true), 'none'), session_user::text) $function$;
-comment on function recoup.acting_role() is 'The role that acts; true inside a SECURITY DEFINER recorder too, where current_user is the owner.';
+AS $function$
+  -- Told by the guard of the same statement, which runs as whoever acts; a recorder runs as the owner.
+  select coalesce(nullif(current_setting('recoup.acting_role', true), ''), session_user::text)
+$function$;
+comment on function recoup.acting_role() is 'The role that acts, for a recorder behind a guard.';
 grant execute on function recoup.acting_role() to public;
 
 CREATE OR REPLACE FUNCTION recoup.actor_name()
@@ -960,6 +1034,20 @@ $function$;
 comment on function recoup.authority_of(role_name name) is 'The authority a role stands for, or null.';
 grant execute on function recoup.authority_of(role_name name) to public;
 
+CREATE OR REPLACE FUNCTION recoup.called_by(calls text, caller text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  -- A line of the call stack names a function before anything is quoted; the text of a statement stands in quotes. The
+  -- words around the name follow lc_messages, and its own quotes quote_all_identifiers, of which neither may matter. No
+  -- backslash: standard_conforming_strings may be off.
+  select replace(calls, '"' || replace(caller, '.', '"."') || '"()', caller || '()')
+         ~ ('(^|' || chr(10) || ')([^' || chr(10) || '"«»„“”]* )?' || replace(caller, '.', '[.]') || '[(][)]')
+$function$;
+comment on function recoup.called_by(calls text, caller text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
+grant execute on function recoup.called_by(calls text, caller text) to public;
+
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, VARIADIC recorders text[])
  LANGUAGE plpgsql
 AS $procedure$
@@ -988,22 +1076,23 @@ $function$;
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
-grant execute on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc) to public;
+grant execute on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[]) to public;
 
-CREATE OR REPLACE PROCEDURE recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc)
+CREATE OR REPLACE PROCEDURE recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[] DEFAULT '{}'::text[])
  LANGUAGE plpgsql
 AS $procedure$
 declare
   -- One trigger per function, never shared: two of one name would silently replace each other.
   name_ constant text := place || '_' || (select proname from pg_proc where oid = function_);
 begin
-  execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s()',
+  execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s(%s)',
     name_, event, relation,
     case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
-               else 'old table as old_rows new table as new_rows' end, function_);
+               else 'old table as old_rows new table as new_rows' end,
+    function_, (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
   execute format('alter table %s enable always trigger %I', relation, name_);
 end $procedure$;
-comment on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc) is 'Puts a rule (b), a recorder (c) or a consequence (d) behind the guard (a) of a table.';
+comment on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[]) is 'Puts a rule (b), a recorder (c) or a consequence (d) behind the guard (a) of a table.';
 
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
@@ -1016,11 +1105,13 @@ declare
   step     recoup.lifecycle_step;
   born     text;
   missing  text;
+  calls    text;
   sample   jsonb;
 begin
   if not exists (select from new_rows) then
     return null;
   end if;
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
     select * into step from recoup.lifecycle_step s
@@ -1033,6 +1124,17 @@ begin
         message = format('%s: %s may not make it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(), born),
         hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
         detail = recoup.step_facts(subject_, sample, null, born);
+    end if;
+    if step.through <> '{}' then
+      get diagnostics calls = pg_context;
+      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
+        execute format('select %s from new_rows n where n.%I = $1 limit 1',
+                       recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
+        raise exception using errcode = 'RC012',
+          message = format('%s: it is not made as %s by hand.', recoup.row_name(subject_, sample), born),
+          hint = format('%s: %s.', born, step.says),
+          detail = recoup.step_facts(subject_, sample, null, born);
+      end if;
     end if;
     foreach missing in array step.requires loop
       execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
@@ -1062,6 +1164,7 @@ declare
   gone     text;
   sample   jsonb;
 begin
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   for gone in execute format('select distinct o.%I::text from old_rows o', life.status_column) loop
     perform from recoup.lifecycle_step s
@@ -1094,11 +1197,13 @@ declare
   rule     record;
   seen     record;
   paired   text;
+  calls    text;
   sample   jsonb;
 begin
   if not exists (select from new_rows) then
     return null;
   end if;
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
   paired := 'old_rows o full join new_rows n on '
@@ -1134,6 +1239,20 @@ begin
                          recoup.row_name(subject_, sample), recoup.actor_name(), seen.from_status, seen.to_status),
         hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, seen.from_status)),
         detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
+    end if;
+
+    if step.through <> '{}' then
+      get diagnostics calls = pg_context;
+      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
+        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
+                       recoup.key_object(life.key, 'o'), paired, life.status_column)
+          into sample using seen.from_status, seen.to_status;
+        raise exception using errcode = 'RC012',
+          message = format('%s: it is not moved from %s to %s by hand.', recoup.row_name(subject_, sample),
+                           seen.from_status, seen.to_status),
+          hint = format('%s: %s.', seen.to_status, step.says),
+          detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
+      end if;
     end if;
 
     if seen.broken or (step.counts and not seen.counted) then
@@ -1218,6 +1337,17 @@ $function$;
 comment on function recoup.key_object(key_ text[], alias text) is 'SQL text of an object holding a row''s key.';
 grant execute on function recoup.key_object(key_ text[], alias text) to public;
 
+CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select step.through = '{}'
+      or exists (select from unnest(step.through) t where recoup.called_by(calls, t))
+$function$;
+comment on function recoup.made_through(step recoup.lifecycle_step, calls text) is 'Whether a step that is only ever a consequence was made as one.';
+grant execute on function recoup.made_through(step recoup.lifecycle_step, calls text) to public;
+
 CREATE OR REPLACE FUNCTION recoup.new_id()
  RETURNS uuid
  LANGUAGE sql
@@ -1232,6 +1362,23 @@ CREATE OR REPLACE FUNCTION recoup.now()
 comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
 grant execute on function recoup.now() to public;
 
+CREATE OR REPLACE FUNCTION recoup.only_migrations()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if current_setting('recoup.migrating', true) is distinct from 'on' then
+    raise exception using errcode = 'RC013',
+      message = format('%I.%I: %s may not change what the guard goes by.', tg_table_schema, tg_table_name, current_user),
+      hint = 'Lifecycles are declared in the program and written by recoup migrate.',
+      detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
+  end if;
+  return null;
+end $function$;
+comment on function recoup.only_migrations() is 'Refuses changes of the declared lifecycles outside a migration.';
+grant execute on function recoup.only_migrations() to public;
+
 CREATE OR REPLACE FUNCTION recoup.only_recorders()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1241,19 +1388,18 @@ declare
   calls    text;
   recorder text;
 begin
-  -- The call stack, innermost first. Only the recorders named when the log was closed may stand in it.
-  get diagnostics calls = pg_context;
-  foreach recorder in array tg_argv loop
-    if pg_trigger_depth() > 1 and calls ~ ('(^|\n)PL/pgSQL function ' || replace(recorder, '.', '\.') || '\(\) line \d+ at (SQL statement|EXECUTE)')
-    then
-      return null;
-    end if;
-  end loop;
+  if pg_trigger_depth() > 1 then
+    get diagnostics calls = pg_context;
+    foreach recorder in array tg_argv loop
+      if recoup.called_by(calls, recorder) then
+        return null;
+      end if;
+    end loop;
+  end if;
   raise exception using errcode = 'RC010',
     message = format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
     hint = 'Make the move; its recorder writes the event.',
     detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
-  return null;
 end $function$;
 comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
 grant execute on function recoup.only_recorders() to public;
@@ -1265,15 +1411,9 @@ CREATE OR REPLACE FUNCTION recoup.present_incarnation()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  present  integer := nullif(current_setting('recoup.incarnation', true), '')::integer;
-  cluster  bigint;
-  newest   recoup.incarnation;
+  cluster constant bigint := (select system_identifier from pg_control_system());  -- some microseconds
+  newest  recoup.incarnation;
 begin
-  -- Asked once per session: a session cannot outlive its cluster.
-  if present is not null then
-    return present;
-  end if;
-  select system_identifier into cluster from pg_control_system();
   select * into newest from recoup.incarnation order by incarnation desc limit 1;
   if newest.system_identifier is distinct from cluster then
     -- First use after a restore into another cluster, whose transaction ids may be lower than the stored ones.
@@ -1284,7 +1424,6 @@ begin
       values (coalesce(newest.incarnation, 0) + 1, cluster, clock_timestamp()) returning * into newest;
     end if;
   end if;
-  perform set_config('recoup.incarnation', newest.incarnation::text, false);
   return newest.incarnation;
 end $function$;
 comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';

@@ -78,6 +78,8 @@ call recoup.guard_table('cl.gate_zero_batch', 'cl.gate_zero_batch');
 call recoup.guard_table('cl.gate_zero_intake', 'cl.gate_zero_intake');
 call recoup.guard_table('cl.gate_zero_attempt', 'cl.gate_zero_attempt');
 call recoup.guard_table('cl.gate_zero_recovery', 'cl.gate_zero_recovery');
+call recoup.follow('cl.gate_zero_batch', 'insert', 'b', 'cl.rule_times', 'batch_id', 'imported_at');
+call recoup.follow('cl.gate_zero_intake', 'insert', 'b', 'cl.rule_times', 'intake_id', 'created_at', 'updated_at');
 call recoup.follow('cl.gate_zero_batch', 'update', 'b', 'cl.rule_batch_moves');
 call recoup.follow('cl.gate_zero_batch', 'update', 'c', 'cl.record_batch_moves');
 call recoup.follow('cl.gate_zero_attempt', 'insert', 'b', 'cl.rule_attempt_births');

@@ -49,6 +49,10 @@ class ReasonCode(StrEnum):
     TIMEOUT = "TIMEOUT"  # the verification timed out, or its worker died
 
 
+# What the end of an attempt, or of a recovery, does to the rows behind it (consequences.sql).
+ENDED_ATTEMPT = ("cl.settle_attempts",)
+ENDED_RECOVERY = ("cl.settle_recoveries",)
+
 BATCH = Lifecycle(
     table="cl.gate_zero_batch",
     says="An import batch and its recovery window. Pausing and resuming are self-moves, logged in recoup.pause_log.",
@@ -76,20 +80,22 @@ BATCH = Lifecycle(
     once=("completed_at", "batch_freeze_at", "frozen_at"),
 )
 
+PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED, EXHAUSTED = IntakeStatus
+
 INTAKE = Lifecycle(
     table="cl.gate_zero_intake",
     says="A company candidate. A failed one is never turned into a success: a passed retry makes a new one.",
     key=("intake_id",),
     births=(
-        Birth(IntakeStatus.PENDING, HUB, "a candidate came in"),
-        Birth(IntakeStatus.PENDING, GATE, "a candidate came in"),
-        Birth(IntakeStatus.AUTHORIZED, GATE, "re-entered after a passed retry", requires=("reentered_from",)),
+        Birth(PENDING, HUB, "a candidate came in"),
+        Birth(PENDING, GATE, "a candidate came in"),
+        Birth(AUTHORIZED, GATE, "re-entered after a passed retry", ("reentered_from",), ENDED_ATTEMPT),
     ),
     moves=(
-        Move(IntakeStatus.PENDING, IntakeStatus.AUTHORIZED, GATE, "the first attempt passed"),
-        Move(IntakeStatus.PENDING, IntakeStatus.FAILED, GATE, "the first attempt failed or crashed"),
-        Move(IntakeStatus.FAILED, IntakeStatus.REENTER_SUCCEEDED, GATE, "a retry passed and made a new intake"),
-        Move(IntakeStatus.FAILED, IntakeStatus.EXHAUSTED, GATE, "no attempts left, or the window closed"),
+        Move(PENDING, AUTHORIZED, GATE, "the first attempt passed", through=ENDED_ATTEMPT),
+        Move(PENDING, FAILED, GATE, "the first attempt failed or crashed", through=ENDED_ATTEMPT),
+        Move(FAILED, REENTER_SUCCEEDED, GATE, "a retry passed and made a new intake", through=ENDED_ATTEMPT),
+        Move(FAILED, EXHAUSTED, GATE, "no attempts left, or the window closed", through=ENDED_RECOVERY),
     ),
     frozen=(
         "intake_id", "batch_id", "company_name", "company_domain", "linkedin_url", "state", "reentered_from",
@@ -119,16 +125,16 @@ RECOVERY = Lifecycle(
     table="cl.gate_zero_recovery",
     says="The throttled second chance of a failed intake.",
     key=("recovery_id",),
-    births=(Birth(RecoveryStatus.ACTIVE, GATE, "the first attempt failed"),),
+    births=(Birth(RecoveryStatus.ACTIVE, GATE, "the first attempt failed", through=ENDED_ATTEMPT),),
     moves=(
-        Move(RecoveryStatus.ACTIVE, RecoveryStatus.ACTIVE, GATE, "failed again; waits longer", counts=True),
+        Move(RecoveryStatus.ACTIVE, RecoveryStatus.ACTIVE, GATE, "failed again; waits longer", True, ENDED_ATTEMPT),
         Move(
             RecoveryStatus.ACTIVE,
             RecoveryStatus.EXHAUSTED,
             GATE,
             "EXHAUSTED: three attempts, or window closed",
         ),
-        Move(RecoveryStatus.ACTIVE, RecoveryStatus.SUCCEEDED, GATE, "a retry passed"),
+        Move(RecoveryStatus.ACTIVE, RecoveryStatus.SUCCEEDED, GATE, "a retry passed", through=ENDED_ATTEMPT),
     ),
     counter="attempt_count",
     frozen=("recovery_id", "intake_id", "batch_id", "created_at"),

@@ -35,32 +35,37 @@ select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b
  limit %(limit)s;
 
 -- name: freeze_batches
+-- A batch that somebody holds is left for the next time.
 update cl.gate_zero_batch b set frozen_at = t.now_
   from (select recoup.now() as now_) t
- where b.batch_freeze_at <= t.now_ and b.frozen_at is null
+ where b.batch_id in (select d.batch_id from cl.gate_zero_batch d
+                       where d.batch_freeze_at <= (select recoup.now()) and d.frozen_at is null
+                       order by d.batch_freeze_at
+                         for no key update skip locked)
 returning b.batch_id;
 
 -- name: lock_frozen_recoveries
 -- Recoveries whose window closed and that nobody is verifying. The intakes are locked first and the update looks again:
 -- an attempt that opens at this moment either holds the intake, and is skipped, or comes later, and is refused.
+-- LATERAL with a limit: one look-up each, whatever the statistics say of a table that was quiet when it was analysed.
 select i.intake_id
-  from cl.gate_zero_intake i
- where i.intake_id = any(array(
-         select r.intake_id
-           from cl.gate_zero_batch b
-           join cl.gate_zero_recovery r on r.batch_id = b.batch_id and r.status = 'ACTIVE'
-          where b.batch_freeze_at <= (select recoup.now())
-            and not exists (select from cl.gate_zero_attempt a where a.intake_id = r.intake_id and a.status = 'open')
-          limit %(limit)s))
- order by i.intake_id
-   for no key update skip locked;
+  from (select b.batch_id from cl.gate_zero_batch b where b.batch_freeze_at <= (select recoup.now())) closed
+ cross join lateral (select r.intake_id from cl.gate_zero_recovery r
+                      where r.batch_id = closed.batch_id and r.status = 'ACTIVE' limit %(limit)s) r
+  left join lateral (select true as open from cl.gate_zero_attempt a
+                      where a.intake_id = r.intake_id and a.status = 'open' limit 1) a on true
+  join cl.gate_zero_intake i on i.intake_id = r.intake_id
+ where a.open is null
+ limit %(limit)s
+   for no key update of i skip locked;
 
 -- name: exhaust_recoveries
 update cl.gate_zero_recovery r
    set status = 'EXHAUSTED', updated_at = greatest(t.now_, r.updated_at + interval '1 microsecond')
-  from (select recoup.now() as now_) t
- where r.intake_id = any(%(intakes)s::uuid[]) and r.status = 'ACTIVE'
-   and not exists (select from cl.gate_zero_attempt a where a.intake_id = r.intake_id and a.status = 'open')
+  from (select recoup.now() as now_) t, unnest(%(intakes)s::uuid[]) given (intake_id)
+  left join lateral (select true as open from cl.gate_zero_attempt a
+                      where a.intake_id = given.intake_id and a.status = 'open' limit 1) a on true
+ where r.intake_id = given.intake_id and r.status = 'ACTIVE' and a.open is null
 returning r.intake_id;
 
 -- name: add_intakes
@@ -120,22 +125,23 @@ late as (
                             'reason_code', g.reason_code, 'payload_ref', g.payload_ref),
          (select recoup.now()), (select recoup.acting_id())
     from given g
-   where not exists (select from applied p where p.attempt_id = g.attempt_id)
+    join cl.gate_zero_attempt a on a.attempt_id = g.attempt_id
+    left join applied p on p.attempt_id = g.attempt_id
+   where p.attempt_id is null
   returning unit_id)
 select attempt_id, intake_id, status, reentered_as from applied
 union all
 select unit_id, null, 'late', null from late;
 
 -- name: lock_lapsed
-select i.intake_id
-  from cl.gate_zero_intake i
- where i.intake_id = any(array(
-         select a.intake_id from cl.gate_zero_attempt a
-          where a.status = 'open' and a.lease_until <= (select recoup.now())
-          order by a.lease_until
-          limit %(limit)s))
- order by i.intake_id
-   for no key update skip locked;
+-- What somebody holds at this moment is passed over, and does not count against the limit.
+select a.intake_id
+  from cl.gate_zero_attempt a
+  join cl.gate_zero_intake i on i.intake_id = a.intake_id
+ where a.status = 'open' and a.lease_until <= (select recoup.now())
+ order by a.lease_until
+ limit %(limit)s
+   for no key update of i skip locked;
 
 -- name: crash_attempts
 update cl.gate_zero_attempt a
@@ -158,11 +164,16 @@ select i.intake_id, i.batch_id, i.company_name, i.company_domain, i.state, i.sta
  where i.intake_id = any(%(intakes)s::uuid[]);
 
 -- name: eligible
--- Who may be tried again now, longest due first.
+-- Who may be tried again now, longest due first: not in a paused or closed batch, and not being tried.
 select r.recovery_id, r.intake_id, r.attempt_count, i.company_name
   from cl.gate_zero_recovery r
   join cl.gate_zero_intake i on r.intake_id = i.intake_id
+  left join cl.gate_zero_batch b on b.batch_id = r.batch_id
+  left join lateral (select true as open from cl.gate_zero_attempt a
+                      where a.intake_id = r.intake_id and a.status = 'open' limit 1) a on true
  where r.status = 'ACTIVE' and r.next_eligible_at <= (select recoup.now())
+   and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > (select recoup.now()))
+   and a.open is null
  order by r.next_eligible_at
  limit %(limit)s;
 

@@ -81,7 +81,7 @@ begin
          coalesce(n.pause_reason, nullif(current_setting('recoup.reason', true), ''), 'none given'),
          (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
     from new_rows n join old_rows o on o.batch_id = n.batch_id
-   where n.paused_at is distinct from o.paused_at $record$;
+   where (n.paused_at, n.paused_by, n.pause_reason) is distinct from (o.paused_at, o.paused_by, o.pause_reason) $record$;
   return null;
 end $$;
 revoke execute on function cl.record_batch_moves() from public;

@@ -13,7 +13,10 @@ $$;
 comment on function cl.gate_zero_wait(integer) is 'The wait after so many failed attempts.';
 
 create or replace function cl.gate_zero_recovery_window() returns interval
-language sql immutable parallel safe as $$ select interval '14 days' $$;
+language sql immutable parallel safe as $$
+  -- In hours: how long a day is depends on the session's time zone.
+  select interval '336 hours'
+$$;
 comment on function cl.gate_zero_recovery_window() is 'How long after its completion a batch may be retried.';
 
 create or replace function cl.require_read_committed() returns void
@@ -27,6 +30,32 @@ begin
   end if;
 end $$;
 comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
+
+create or replace function cl.is_now(told timestamptz, now_ timestamptz) returns boolean
+language sql stable as $$
+  -- Taken from recoup.now() by the statement itself: not before it began, not after this moment. The microseconds are
+  -- those between events of one instant.
+  select told between least(now_, statement_timestamp()) and now_ + interval '10 microseconds'
+$$;
+comment on function cl.is_now(timestamptz, timestamptz) is 'Whether a time that a statement writes is the present.';
+
+create or replace function cl.rule_times() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  bad text;
+begin
+  execute format('select n.%1$I::text from new_rows n where %2$s limit 1', tg_argv[0],
+    (select string_agg(format('n.%I > $1', t), ' or ') from unnest(tg_argv) with ordinality a (t, place) where place > 1))
+    into bad using recoup.now() + interval '1 second';
+  if bad is not null then
+    raise exception using errcode = 'RC026',
+      message = format('%s %s has a time that is still to come.', tg_table_name, bad),
+      hint = 'Take times from recoup.now().',
+      detail = jsonb_build_object('table', tg_table_name, 'row', bad, 'now', recoup.now());
+  end if;
+  return null;
+end $$;
+comment on function cl.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
 
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql
@@ -43,7 +72,7 @@ begin
   select found.* from (
     select n.intake_id, n.attempt_number, n.opened_at, i.status as intake_status, r.attempt_count, r.next_eligible_at,
            b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
-           case when n.opened_at > $1 + interval '1 microsecond' then 'RC026'
+           case when not cl.is_now(n.opened_at, $1) then 'RC026'
                 when n.batch_id is distinct from i.batch_id then 'RC029'
                 when r.status = 'EXHAUSTED' then 'RC021'
                 when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
@@ -56,7 +85,7 @@ begin
                                     and p.status in ('failed', 'crashed')) then 'RC027'
                 when b.batch_freeze_at <= $1 then 'RC023'
                 when b.paused_at is not null then 'RC024'
-                when least(n.opened_at, $1) < r.next_eligible_at then 'RC020' end as why
+                when n.opened_at < r.next_eligible_at then 'RC020' end as why
       from new_rows n
       join cl.gate_zero_intake i on i.intake_id = n.intake_id
       left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
@@ -70,7 +99,7 @@ begin
         when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
         when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
         when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, bad.intake_status, bad.attempt_number)
-        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is still to come.', bad.intake_id, bad.opened_at)
+        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.', bad.intake_id, bad.opened_at)
         when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
         else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
       hint = case bad.why
@@ -97,18 +126,22 @@ declare
   bad  record;
 begin
   perform cl.require_read_committed();
-  -- A microsecond of grace after the opening: in simulated time an attempt opens and ends at one instant.
-  select n.intake_id, n.finished_at into bad from new_rows n
-   where n.finished_at > greatest(now_, n.opened_at + interval '1 microsecond') limit 1;
+  select n.intake_id, n.finished_at, n.lease_until,
+         case when n.status = 'crashed' and n.lease_until > now_ then 'RC030' else 'RC026' end as why
+    into bad
+    from new_rows n
+   where not cl.is_now(n.finished_at, now_) or (n.status = 'crashed' and n.lease_until > now_) limit 1;
   if found then
-    raise exception using errcode = 'RC026',
-      message = format('The attempt on intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.finished_at),
-      hint = 'Take finished_at from recoup.now().',
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'now', now_);
+    raise exception using errcode = bad.why,
+      message = case bad.why
+        when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.', bad.intake_id, bad.finished_at)
+        else format('The attempt on intake %s has its lease until %s: it has not crashed.', bad.intake_id, bad.lease_until) end,
+      hint = case bad.why when 'RC026' then 'Take finished_at from recoup.now().' else 'Wait for its outcome, or for the lease to lapse.' end,
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'lease_until', bad.lease_until, 'now', now_);
   end if;
   return null;
 end $$;
-comment on function cl.rule_attempt_moves() is 'An attempt does not end in the future.';
+comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 
 create or replace function cl.rule_recovery_moves() returns trigger
 language plpgsql
@@ -125,7 +158,7 @@ begin
   execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
 
   execute $rule$
-  select n.intake_id, a.ended, a.open
+  select n.intake_id, n.updated_at, a.ended, a.open
     from new_rows n
     left join cl.gate_zero_batch b on b.batch_id = n.batch_id
    cross join lateral (
@@ -133,13 +166,18 @@ begin
                 count(*) filter (where t.status in ('failed', 'crashed')) as ended
            from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
-     and (a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
+     and (n.updated_at > $1 + interval '1 second' or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
    limit 1 $rule$ into bad using now_;
   if bad.open > 0 then
     raise exception using errcode = 'RC022',
       message = format('Intake %s is being verified: it may still pass.', bad.intake_id),
       hint = 'Let the attempt end; then it is exhausted or saved.',
       detail = jsonb_build_object('intake_id', bad.intake_id);
+  elsif bad.updated_at > now_ + interval '1 second' then
+    raise exception using errcode = 'RC026',
+      message = format('The recovery of intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.updated_at),
+      hint = 'Take updated_at from recoup.now().',
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
   elsif bad.intake_id is not null then
     raise exception using errcode = 'RC028',
       message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
@@ -156,13 +194,21 @@ declare
   now_ timestamptz := recoup.now();
   bad  record;
 begin
-  select n.batch_id, n.batch_freeze_at into bad from new_rows n where n.frozen_at > now_ limit 1;
-  if found then
+  execute $rule$
+  select n.batch_id, n.batch_freeze_at, n.frozen_at is distinct from o.frozen_at as freezing
+    from new_rows n join old_rows o on o.batch_id = n.batch_id
+   where (n.completed_at is distinct from o.completed_at
+          and not (cl.is_now(n.completed_at, $1) and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window()))
+      or (n.frozen_at is distinct from o.frozen_at and (n.batch_freeze_at > $1 or not cl.is_now(n.frozen_at, $1)))
+      or n.paused_at > $1 + interval '1 second'
+   limit 1 $rule$ into bad using now_;
+  if bad.batch_id is not null then
     raise exception using errcode = 'RC023',
-      message = format('Batch %s is not to be frozen before %s.', bad.batch_id, bad.batch_freeze_at),
-      hint = 'Wait for the end of its window, or pause it.',
+      message = case when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.', bad.batch_id, bad.batch_freeze_at)
+                     else format('Batch %s is completed or paused now, and its window is %s long.', bad.batch_id, cl.gate_zero_recovery_window()) end,
+      hint = 'Take times from recoup.now(). To stop a recovery for now, pause its batch.',
       detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
   end if;
   return null;
 end $$;
-comment on function cl.rule_batch_moves() is 'A batch is not frozen before its window closes.';
+comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';

@@ -17,19 +17,18 @@ declare
   calls    text;
   recorder text;
 begin
-  -- The call stack, innermost first. Only the recorders named when the log was closed may stand in it.
-  get diagnostics calls = pg_context;
-  foreach recorder in array tg_argv loop
-    if pg_trigger_depth() > 1 and calls ~ ('(^|\n)PL/pgSQL function ' || replace(recorder, '.', '\.') || '\(\) line \d+ at (SQL statement|EXECUTE)')
-    then
-      return null;
-    end if;
-  end loop;
+  if pg_trigger_depth() > 1 then
+    get diagnostics calls = pg_context;
+    foreach recorder in array tg_argv loop
+      if recoup.called_by(calls, recorder) then
+        return null;
+      end if;
+    end loop;
+  end if;
   raise exception using errcode = 'RC010',
     message = format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
     hint = 'Make the move; its recorder writes the event.',
     detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
-  return null;
 end $$;
 comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
 
@@ -70,15 +69,9 @@ comment on procedure recoup.close_log(regclass, text[]) is 'Makes a table an eve
 create or replace function recoup.present_incarnation() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  present  integer := nullif(current_setting('recoup.incarnation', true), '')::integer;
-  cluster  bigint;
-  newest   recoup.incarnation;
+  cluster constant bigint := (select system_identifier from pg_control_system());  -- some microseconds
+  newest  recoup.incarnation;
 begin
-  -- Asked once per session: a session cannot outlive its cluster.
-  if present is not null then
-    return present;
-  end if;
-  select system_identifier into cluster from pg_control_system();
   select * into newest from recoup.incarnation order by incarnation desc limit 1;
   if newest.system_identifier is distinct from cluster then
     -- First use after a restore into another cluster, whose transaction ids may be lower than the stored ones.
@@ -89,7 +82,6 @@ begin
       values (coalesce(newest.incarnation, 0) + 1, cluster, clock_timestamp()) returning * into newest;
     end if;
   end if;
-  perform set_config('recoup.incarnation', newest.incarnation::text, false);
   return newest.incarnation;
 end $$;
 comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
@@ -105,8 +97,11 @@ language sql stable as $$ select coalesce(nullif(current_setting('recoup.actor_i
 comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
 
 create or replace function recoup.acting_role() returns text
-language sql stable as $$ select coalesce(nullif(current_setting('role', true), 'none'), session_user::text) $$;
-comment on function recoup.acting_role() is 'The role that acts; true inside a SECURITY DEFINER recorder too, where current_user is the owner.';
+language sql stable as $$
+  -- Told by the guard of the same statement, which runs as whoever acts; a recorder runs as the owner.
+  select coalesce(nullif(current_setting('recoup.acting_role', true), ''), session_user::text)
+$$;
+comment on function recoup.acting_role() is 'The role that acts, for a recorder behind a guard.';
 
 call recoup.append_only_table('recoup.incarnation');
 call recoup.append_only_table('recoup.late_result');

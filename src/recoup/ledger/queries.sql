@@ -17,16 +17,45 @@ select s.position, s.incarnation, s.since::text, s.until::text, s.after_seq, rec
 select from recoup.subscription where log = %(log)s and name = %(name)s;
 
 -- name: present_snapshot
-select pg_current_snapshot()::text;
+-- A snapshot counts its own transaction as done. Ours is not: what it has yet to write must not pass for delivered.
+select least(pg_snapshot_xmin(s), own)::text || ':' || pg_snapshot_xmax(s)::text || ':' || coalesce(
+         (select string_agg(x::text, ',' order by x)
+            from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) running (x)), '')
+  from (select pg_current_snapshot(), pg_current_xact_id_if_assigned()) t (s, own);
 
--- name: read_settled
+-- name: window_rows
+-- How many rows lie between two snapshots, counted no further than it matters.
+select count(*) from (
+  select from {log} l
+   where l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) and l.xid < pg_snapshot_xmax(%(until)s::pg_snapshot)
+   limit %(most)s) w;
+
+-- name: read_short_window
 -- What became visible between two snapshots. "Not visible then" is spelled as "not begun then, or running then": a range
 -- and a few points of the index on xid, so that one long transaction does not widen what every poll has to read.
+with fresh as materialized (
+  select {columns}, l.event_type as event_type_, l.seq as seq_, l.xid as xid_
+    from {log} l
+   where l.incarnation = %(incarnation)s
+     and l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) and l.xid < pg_snapshot_xmax(%(until)s::pg_snapshot)
+   union all
+  select {columns}, l.event_type as event_type_, l.seq as seq_, l.xid as xid_
+    from {log} l
+   where l.incarnation = %(incarnation)s and l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
+select {names}
+  from fresh
+ where pg_visible_in_snapshot(xid_, %(until)s::pg_snapshot)
+   and seq_ > %(after_seq)s
+   and (%(event_types)s::text[] is null or event_type_ = any(%(event_types)s::text[]))
+ order by seq_
+ limit %(limit)s;
+
+-- name: read_long_window
+-- The same far behind: page by page along the index on seq, instead of all of it for every page.
 select {columns}
   from {log} l
  where l.incarnation = %(incarnation)s
    and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
-   and l.xid < pg_snapshot_xmax(%(until)s::pg_snapshot)
    and pg_visible_in_snapshot(l.xid, %(until)s::pg_snapshot)
    and l.seq > %(after_seq)s
    and (%(event_types)s::text[] is null or l.event_type = any(%(event_types)s::text[]))
@@ -47,6 +76,6 @@ select {columns}
 -- name: acknowledge
 -- Only from where the page was cut: of two acknowledgements of one page, one counts.
 update recoup.subscription
-   set position = position + 1, incarnation = %(incarnation)s, since = %(since)s::pg_snapshot,
+   set position = nextval('recoup.subscription_position'), incarnation = %(incarnation)s, since = %(since)s::pg_snapshot,
        until = %(until)s::pg_snapshot, after_seq = %(after_seq)s, acknowledged_at = recoup.now()
  where log = %(log)s and name = %(name)s and position = %(position)s;

@@ -9,6 +9,7 @@ Exactly once: read, work and acknowledge in one transaction. At least once: ackn
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ from recoup.refusals import InputRefused, LawRefused
 
 Q = load("recoup.ledger")
 PAGE_MOST = 10_000
+SHORT_WINDOW_ROWS = 20_000  # so many are read and sorted as one; a longer window is read along seq
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class Log:
         return Q[name].format(
             log=Identifier(*self.table.split(".")),
             columns=SQL(", ").join(SQL("l.") + Identifier(column) for column in self.columns),
+            names=SQL(", ").join(Identifier(column) for column in self.columns),
         )
 
 
@@ -89,30 +92,38 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
             **named,
         )
     position, incarnation, since, until, after_seq, present = row
-    at = Cursor(incarnation=incarnation, since=since, until=until, after_seq=after_seq)
     # Asked before anything is read: after a restore the cursor's ids mean nothing here, and must not be moved by ours.
     earlier = incarnation < present
-    if not earlier and at.until is None:
+    at = Cursor(incarnation=incarnation, since=since, until=until, after_seq=after_seq)
+    if at.until is None and not earlier:
         (snapshot,) = tx.execute(Q["present_snapshot"]).fetchone() or (None,)
-        at = Cursor(incarnation=incarnation, since=since, until=snapshot, after_seq=after_seq)
+        at = dataclasses.replace(at, until=snapshot)
+    parameters = {
+        **dataclasses.asdict(at), "limit": limit,
+        "event_types": list(event_types) if event_types is not None else None,
+    }  # fmt: skip
     with tx.cursor(row_factory=dict_row) as cursor:
-        events = cursor.execute(
-            log.query("read_earlier_incarnation" if earlier else "read_settled"),
-            {
-                "incarnation": at.incarnation, "since": at.since, "until": at.until, "after_seq": at.after_seq,
-                "limit": limit, "event_types": list(event_types) if event_types is not None else None,
-            },
-        ).fetchall()  # fmt: skip
+        events = cursor.execute(log.query(_way(tx, log, at)), parameters).fetchall()
     short = len(events) < limit
     return Page(
         log=log.table,
         name=name,
         events=tuple(events),
         position=position,
-        then=_after(at, events[-1]["seq"] if events else 0, short=short, earlier=earlier),
+        then=_after(at, events[-1]["seq"] if events else 0, short=short),
         # The last page of an older snapshot is not the end: more may have settled since that was taken.
         caught_up=short and not earlier and until is None,
     )
+
+
+def _way(tx: Transaction, log: Log, at: Cursor) -> str:
+    """Which query reads this window."""
+    if at.until is None:
+        return "read_earlier_incarnation"
+    (rows,) = tx.execute(
+        log.query("window_rows"), {"since": at.since, "until": at.until, "most": SHORT_WINDOW_ROWS}
+    ).fetchone() or (0,)
+    return "read_short_window" if rows < SHORT_WINDOW_ROWS else "read_long_window"
 
 
 def acknowledge(tx: Transaction, page: Page) -> None:
@@ -135,10 +146,10 @@ def acknowledge(tx: Transaction, page: Page) -> None:
         )  # fmt: skip
 
 
-def _after(at: Cursor, last_seq: int, *, short: bool, earlier: bool) -> Cursor:
+def _after(at: Cursor, last_seq: int, *, short: bool) -> Cursor:
+    """Where a subscription stands behind a page."""
     if not short:
-        return Cursor(incarnation=at.incarnation, since=at.since, until=at.until, after_seq=last_seq)
-    if earlier:
+        return dataclasses.replace(at, after_seq=last_seq)
+    if at.until is None:  # the rest of an earlier incarnation, and that was the last of it
         return Cursor(incarnation=at.incarnation + 1, since="1:1:", until=None, after_seq=0)
-    assert at.until is not None
     return Cursor(incarnation=at.incarnation, since=at.until, until=None, after_seq=0)

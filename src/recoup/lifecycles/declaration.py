@@ -43,6 +43,7 @@ class Birth:
     by: Authority
     says: str
     requires: tuple[str, ...] = ()  # columns that must not be null in a row born so
+    through: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Move:
     by: Authority
     says: str
     counts: bool = False  # the lifecycle's counter must rise by exactly one
+    through: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,23 @@ language sql stable as $$
 $$;
 comment on function recoup.step_facts(text, jsonb, text, text) is 'The facts of a refused birth, move or exit.';
 
+create or replace function recoup.called_by(calls text, caller text) returns boolean
+language sql immutable as $$
+  -- A line of the call stack names a function before anything is quoted; the text of a statement stands in quotes. The
+  -- words around the name follow lc_messages, and its own quotes quote_all_identifiers, of which neither may matter. No
+  -- backslash: standard_conforming_strings may be off.
+  select replace(calls, '"' || replace(caller, '.', '"."') || '"()', caller || '()')
+         ~ ('(^|' || chr(10) || ')([^' || chr(10) || '"«»„“”]* )?' || replace(caller, '.', '[.]') || '[(][)]')
+$$;
+comment on function recoup.called_by(text, text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
+
+create or replace function recoup.made_through(step recoup.lifecycle_step, calls text) returns boolean
+language sql immutable as $$
+  select step.through = '{}'
+      or exists (select from unnest(step.through) t where recoup.called_by(calls, t))
+$$;
+comment on function recoup.made_through(recoup.lifecycle_step, text) is 'Whether a step that is only ever a consequence was made as one.';
+
 create or replace function recoup.key_object(key_ text[], alias text) returns text
 language sql immutable as $$
   select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
@@ -66,11 +83,13 @@ declare
   step     recoup.lifecycle_step;
   born     text;
   missing  text;
+  calls    text;
   sample   jsonb;
 begin
   if not exists (select from new_rows) then
     return null;
   end if;
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
     select * into step from recoup.lifecycle_step s
@@ -83,6 +102,17 @@ begin
         message = format('%s: %s may not make it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(), born),
         hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
         detail = recoup.step_facts(subject_, sample, null, born);
+    end if;
+    if step.through <> '{}' then
+      get diagnostics calls = pg_context;
+      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
+        execute format('select %s from new_rows n where n.%I = $1 limit 1',
+                       recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
+        raise exception using errcode = 'RC012',
+          message = format('%s: it is not made as %s by hand.', recoup.row_name(subject_, sample), born),
+          hint = format('%s: %s.', born, step.says),
+          detail = recoup.step_facts(subject_, sample, null, born);
+      end if;
     end if;
     foreach missing in array step.requires loop
       execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
@@ -124,11 +154,13 @@ declare
   rule     record;
   seen     record;
   paired   text;
+  calls    text;
   sample   jsonb;
 begin
   if not exists (select from new_rows) then
     return null;
   end if;
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
   paired := 'old_rows o full join new_rows n on '
@@ -166,6 +198,20 @@ begin
         detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
     end if;
 
+    if step.through <> '{}' then
+      get diagnostics calls = pg_context;
+      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
+        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
+                       recoup.key_object(life.key, 'o'), paired, life.status_column)
+          into sample using seen.from_status, seen.to_status;
+        raise exception using errcode = 'RC012',
+          message = format('%s: it is not moved from %s to %s by hand.', recoup.row_name(subject_, sample),
+                           seen.from_status, seen.to_status),
+          hint = format('%s: %s.', seen.to_status, step.says),
+          detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
+      end if;
+    end if;
+
     if seen.broken or (step.counts and not seen.counted) then
       for rule in select * from recoup.column_rules(life)
         union all select 'RC007', life.counter, format('n.%1$I is distinct from o.%1$I + 1', life.counter),
@@ -200,6 +246,7 @@ declare
   gone     text;
   sample   jsonb;
 begin
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   for gone in execute format('select distinct o.%I::text from old_rows o', life.status_column) loop
     perform from recoup.lifecycle_step s
@@ -253,19 +300,42 @@ end $$;
 comment on procedure recoup.guard_table(regclass, text) is
 'Puts the guard of a lifecycle on a table. A partition needs its own: statement triggers are not inherited.';
 
-create or replace procedure recoup.follow(relation regclass, event text, place text, function_ regproc)
+create or replace procedure recoup.follow(relation regclass, event text, place text, function_ regproc, variadic arguments text[] default '{}')
 language plpgsql as $$
 declare
   -- One trigger per function, never shared: two of one name would silently replace each other.
   name_ constant text := place || '_' || (select proname from pg_proc where oid = function_);
 begin
-  execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s()',
+  execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s(%s)',
     name_, event, relation,
     case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
-               else 'old table as old_rows new table as new_rows' end, function_);
+               else 'old table as old_rows new table as new_rows' end,
+    function_, (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
   execute format('alter table %s enable always trigger %I', relation, name_);
 end $$;
-comment on procedure recoup.follow(regclass, text, text, regproc) is
+comment on procedure recoup.follow(regclass, text, text, regproc, text[]) is
 'Puts a rule (b), a recorder (c) or a consequence (d) behind the guard (a) of a table.';
+
+-- The declaration itself: changed by a migration, and by nothing else.
+
+create or replace function recoup.only_migrations() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_setting('recoup.migrating', true) is distinct from 'on' then
+    raise exception using errcode = 'RC013',
+      message = format('%I.%I: %s may not change what the guard goes by.', tg_table_schema, tg_table_name, current_user),
+      hint = 'Lifecycles are declared in the program and written by recoup migrate.',
+      detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
+  end if;
+  return null;
+end $$;
+comment on function recoup.only_migrations() is 'Refuses changes of the declared lifecycles outside a migration.';
+
+create or replace trigger a_only_migrations before insert or update or delete or truncate on recoup.lifecycle
+  for each statement execute function recoup.only_migrations();
+create or replace trigger a_only_migrations before insert or update or delete or truncate on recoup.lifecycle_step
+  for each statement execute function recoup.only_migrations();
+alter table recoup.lifecycle enable always trigger a_only_migrations;
+alter table recoup.lifecycle_step enable always trigger a_only_migrations;
 
 call recoup.guard_table('recoup.clock', 'recoup.clock');

@@ -42,10 +42,11 @@ def _lines(life: Lifecycle) -> Iterator[str]:
         match step:
             case Birth():
                 needs = f" (needs {', '.join(step.requires)})" if step.requires else ""
-                yield f"| birth | – | {step.status} | {step.by} | {step.says}{needs} |"
+                yield f"| birth | – | {step.status} | {step.by} | {step.says}{needs}{_hands(step.through)} |"
             case Move():
                 counts = f" ({life.counter} rises by exactly one)" if step.counts else ""
-                yield f"| move | {step.source} | {step.target} | {step.by} | {step.says}{counts} |"
+                meaning = f"{step.says}{counts}{_hands(step.through)}"
+                yield f"| move | {step.source} | {step.target} | {step.by} | {meaning} |"
             case Exit():
                 yield f"| exit | {step.status} | – | {step.by} | {step.says} |"
     yield ""
@@ -61,6 +62,10 @@ def _lines(life: Lifecycle) -> Iterator[str]:
     ):
         if columns:
             yield f"- {words}: {_code(columns)}."
+
+
+def _hands(through: tuple[str, ...]) -> str:
+    return f"; never by hand, only through `{'`, `'.join(through)}`" if through else ""
 
 
 def _diagram(life: Lifecycle) -> Iterator[str]:

@@ -51,6 +51,7 @@ create table recoup.lifecycle_step (
   authority   text not null,
   counts      boolean not null,
   requires    text[] not null,
+  through     text[] not null,
   says        text not null,
   check ((kind = 'birth') = (from_status is null)),
   check ((kind = 'exit') = (to_status is null)),
@@ -64,6 +65,7 @@ comment on column recoup.lifecycle_step.to_status is 'Status after; null for an 
 comment on column recoup.lifecycle_step.authority is 'Who may: the database role recoup_<authority>.';
 comment on column recoup.lifecycle_step.counts is 'Whether the move must raise the lifecycle''s counter by exactly one.';
 comment on column recoup.lifecycle_step.requires is 'Columns that a birth must bring.';
+comment on column recoup.lifecycle_step.through is 'Functions as whose consequence alone the step is made; empty: by anybody who has the authority.';
 comment on column recoup.lifecycle_step.says is 'What the step means, in a sentence.';
 
 -- Logs: one order for all, and which cluster's transaction ids a row carries -------------------------------------------
@@ -81,10 +83,13 @@ comment on column recoup.incarnation.incarnation is 'Number carried by log rows 
 comment on column recoup.incarnation.system_identifier is 'Identity of the cluster, from pg_control_system().';
 comment on column recoup.incarnation.began_at is 'Server time when this incarnation was first seen.';
 
+create sequence recoup.subscription_position;
+comment on sequence recoup.subscription_position is 'Positions of subscriptions; none is used twice, also after one was dropped and made again.';
+
 create table recoup.subscription (
   name            text not null,
   log             text not null,
-  position        bigint not null default 0,
+  position        bigint not null default nextval('recoup.subscription_position'),
   incarnation     integer not null default 1,
   since           pg_snapshot not null default '1:1:',
   until           pg_snapshot,
@@ -96,7 +101,7 @@ create table recoup.subscription (
 comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
 comment on column recoup.subscription.name is 'The subscriber''s name.';
 comment on column recoup.subscription.log is 'Schema and name of the log.';
-comment on column recoup.subscription.position is 'Raised by each acknowledgement; an acknowledgement of an older position is refused.';
+comment on column recoup.subscription.position is 'New with each acknowledgement; one of an older position is refused.';
 comment on column recoup.subscription.incarnation is 'Which incarnation''s rows are being read.';
 comment on column recoup.subscription.since is 'Everything visible in this snapshot is delivered.';
 comment on column recoup.subscription.until is 'While pages are left: the snapshot they are cut from.';
@@ -162,4 +167,5 @@ grant update (status, at, released_at) on recoup.clock to recoup_operator;
 grant insert (name, log, created_at), delete on recoup.subscription to recoup_consumer, recoup_mint, recoup_operator;
 grant update (position, incarnation, since, until, after_seq, acknowledged_at) on recoup.subscription
    to recoup_consumer, recoup_mint, recoup_operator;
+grant usage on sequence recoup.subscription_position to recoup_consumer, recoup_mint, recoup_operator;
 grant insert (subject, unit_id, token, result, received_at, actor_id) on recoup.late_result to recoup_gate;

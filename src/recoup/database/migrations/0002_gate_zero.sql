@@ -5,7 +5,7 @@ create schema cl;
 comment on schema cl is 'Gate Zero and the minting of company identities.';
 
 create table cl.gate_zero_batch (
-  batch_id        text primary key check (batch_id <> ''),
+  batch_id        text primary key check (octet_length(batch_id) between 1 and 500),
   imported_at     timestamptz not null check (isfinite(imported_at)),
   completed_at    timestamptz check (isfinite(completed_at)),
   batch_freeze_at timestamptz check (isfinite(batch_freeze_at)),
