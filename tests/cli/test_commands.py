@@ -202,6 +202,7 @@ def test_doctor_finds_a_guard_that_was_switched_off(
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
         assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "objects"]
         admin.execute("alter table cl.gate_zero_intake enable always trigger a_guard_moves")
+        admin.execute("set recoup.migrating = on")
         admin.execute("update recoup.lifecycle_step set authority = 'hub' where from_status = 'PENDING'")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
         assert [f["check"] for f in found if f["verdict"] == "broken"] == ["lifecycles"]

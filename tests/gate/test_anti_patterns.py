@@ -257,9 +257,9 @@ def test_no_retry_opens_without_the_failures_before_it(scratch: Transaction, who
         " values (%s, 'TIMEOUT', %s, recoup.now())"
     )
     exhaust = "update cl.gate_zero_recovery set status = 'EXHAUSTED', attempt_count = 3 where intake_id = %s"
-    expected = by(who, gate="RC027", others="RC001")
+    expected = by(who, gate="RC012", others="RC001")
     assert said_of_all(scratch, who, (make, intake, count), (ATTEMPT, intake, count + 1)) == expected
-    expected = by(who, gate="RC028", others="RC001")
+    expected = by(who, gate="RC012", others="RC001")
     assert said_of_all(scratch, who, (make, intake, count), (exhaust, intake)) == expected
 
 
@@ -325,7 +325,7 @@ def test_immutable_columns_of_a_recovery(scratch: Transaction, who: Any, column:
     changed_key = column == "recovery_id"
     for other in ("", ", attempt_count = 2"):
         change = f"update cl.gate_zero_recovery set {column} = {value}{other} where intake_id = %s"
-        expected = "RC004" if changed_key else by(who, gate="RC005", others="RC002")
+        expected = "RC004" if changed_key else by(who, gate="RC012", others="RC002")
         assert said(scratch, who, change, intake) == expected
 
 
@@ -351,7 +351,7 @@ def test_the_wait_cannot_be_shortened(scratch: Transaction, who: Any) -> None:
     intake = failed_intake(scratch)
     for change in ("- interval '1 microsecond'", "- interval '1 day'", "+ interval '1 day'"):
         update = f"update cl.gate_zero_recovery set next_eligible_at = next_eligible_at {change} where intake_id = %s"
-        assert said(scratch, who, update, intake) == by(who, gate="RC007", others="RC002")
+        assert said(scratch, who, update, intake) == by(who, gate="RC012", others="RC002")
 
 
 @everyone
@@ -361,7 +361,7 @@ def test_a_wait_is_not_skipped_by_a_failure_that_never_was(scratch: Transaction,
     intake = failed_intake(scratch)
     advance(scratch, DAY)
     answer = said_of_all(scratch, who, (claim, intake), (ATTEMPT, intake, 3))
-    assert answer == by(who, gate="RC027", others="RC002")
+    assert answer == by(who, gate="RC012", others="RC002")
     exhaust = "update cl.gate_zero_recovery set attempt_count = 3, status = 'EXHAUSTED' where intake_id = %s"
     twice = failed_intake(scratch, times=2)
     assert said(scratch, who, exhaust, twice) == by(who, gate="RC028", others="RC002")

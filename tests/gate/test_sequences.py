@@ -436,13 +436,15 @@ def test_the_token_of_an_earlier_attempt_does_not_end_a_later_one(desk: Desk) ->
     assert desk.word(intake) == "SFRF"
 
 
-def test_an_unknown_attempt_is_stored_as_late(desk: Desk) -> None:
-    """Nothing reported is lost, not even what belongs to nothing known here."""
+def test_an_unknown_attempt_is_refused(desk: Desk) -> None:
+    """A result of nothing known here is a caller's mistake: it is told, and nothing is written."""
     stranger = Attempt(
         attempt_id=uuid.uuid4(), intake_id=uuid.uuid4(), attempt_number=1, token=uuid.uuid4(), lease_until=desk.now()
     )
-    assert desk.finish(stranger, None).status == "late"
-    assert len(late_results(desk, stranger.attempt_id)) == 1
+    with pytest.raises(InputRefused) as caught:
+        desk.finish(stranger, None)
+    assert caught.value.code == "attempt_unknown"
+    assert late_results(desk, stranger.attempt_id) == []
 
 
 # Freeze -------------------------------------------------------------------------------------------------------------
@@ -869,10 +871,10 @@ def test_reporting_is_all_or_none(desk: Desk) -> None:
 def test_a_lease_that_ends_before_it_begins_is_refused(desk: Desk) -> None:
     """A lease of nothing would be swept before its worker looked."""
     intake = desk.intake()
-    for lease in (timedelta(0), timedelta(seconds=-1)):
+    for lease in (timedelta(0), timedelta(seconds=-1), timedelta(days=31)):
         with pytest.raises(InputRefused) as caught:
             desk.open(intake, lease=lease)
-        assert caught.value.code == "lease_empty"
+        assert caught.value.code == "lease_length"
     assert desk.word(intake) == ""
 
 

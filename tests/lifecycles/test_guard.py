@@ -353,9 +353,10 @@ def test_consequences_are_not_written_by_hand(scratch: Transaction) -> None:
         ("update cl.gate_zero_intake set status = 'EXHAUSTED' where intake_id = %s", failed),
         ("update cl.gate_zero_recovery set status = 'SUCCEEDED' where intake_id = %s", failed),
         ("update cl.gate_zero_recovery set attempt_count = 2 where intake_id = %s", failed),
-        ("insert into cl.gate_zero_recovery (intake_id, failure_reason, next_eligible_at) values (%s, 'TIMEOUT', now())",
-         pending),
-        ("insert into cl.gate_zero_intake (company_name, status, reentered_from) values ('x', 'AUTHORIZED', %s)", failed),
+        ("insert into cl.gate_zero_recovery (intake_id, failure_reason, next_eligible_at)"
+         " values (%s, 'TIMEOUT', now())", pending),
+        ("insert into cl.gate_zero_intake (company_name, status, reentered_from)"
+         " values ('x', 'AUTHORIZED', %s)", failed),
     ):  # fmt: skip
         with acting(scratch, Authority.GATE):
             assert refusal(scratch, statement, (key,)).sqlstate == "RC012", statement
@@ -363,7 +364,8 @@ def test_consequences_are_not_written_by_hand(scratch: Transaction) -> None:
     scratch.execute("create temporary table bait (x integer); grant insert on bait to recoup_gate")
     scratch.execute(
         "create function pg_temp.settle_attempts() returns trigger language plpgsql as $$ begin"
-        f" update cl.gate_zero_intake set status = 'AUTHORIZED' where intake_id = '{pending}' /* cl.settle_attempts() */;"
+        " update cl.gate_zero_intake set status = 'AUTHORIZED' /* cl.settle_attempts() */"
+        f" where intake_id = '{pending}';"
         " return null; end $$"
     )
     scratch.execute(

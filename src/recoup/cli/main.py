@@ -49,12 +49,24 @@ def _answered(run: Callable[[], object]) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except UnicodeEncodeError as error:
+        return _print_refusal(_not_text(error))
     except Exception as error:
         refusal_ = _from_server(error)
         if refusal_ is None:
             raise
         return _print_refusal(refusal_)
     return 0
+
+
+def _not_text(error: UnicodeEncodeError) -> Refusal:
+    from recoup.refusals import InputRefused
+
+    return InputRefused(
+        "text_not_utf8",
+        f"Something given is not UTF-8: {error.object[:80]!r}.",
+        "Write it in UTF-8. Nothing was changed.",
+    )
 
 
 def _from_server(error: Exception) -> Refusal | None:

@@ -54,7 +54,8 @@ def shown(value: object) -> str:
     if isinstance(value, datetime):
         # Times are told to the second, in UTC; JSON has them in full.
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-    return str(value)
+    # What came in from outside may hold anything; a terminal would obey it.
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
 
 
 def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:

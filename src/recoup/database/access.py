@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from psycopg import errors
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from recoup.database.connection import Database, Transaction, connect, options_of
+from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
 MAIN = "recoup"
@@ -68,4 +70,9 @@ def ensure_demo_database(settings: Settings, *, anew: bool) -> None:
         if anew:
             connection.execute(SQL("drop database if exists {} with (force)").format(Identifier(DEMO)))
         if connection.execute("select from pg_database where datname = %s", (DEMO,)).rowcount == 0:
-            connection.execute(SQL("create database {}").format(Identifier(DEMO)))
+            try:
+                connection.execute(SQL("create database {}").format(Identifier(DEMO)))
+            except (errors.DuplicateDatabase, errors.UniqueViolation) as error:
+                raise ServerRefused(
+                    "demo_busy", "Somebody else is building the demo at this moment.", "Wait until it is built."
+                ) from error

@@ -224,6 +224,7 @@ def _fill(settings: Settings, uri: str, source: Path, connection: Transaction) -
             options = ["--role", OWNER, "--no-owner"] if as_owner else []
             _run(settings, "pg_restore", uri, "--exit-on-error", "--single-transaction", *options, source)
         with contextlib.closing(connect(uri, settings)) as inside:
+            _begin_incarnation(inside)
             try:
                 check_schema(inside)
             except MigrationRefused as refusal:
@@ -233,6 +234,20 @@ def _fill(settings: Settings, uri: str, source: Path, connection: Transaction) -
                 assert isinstance(missing, list)
                 return tuple(missing)
     return ()
+
+
+def _begin_incarnation(connection: Transaction) -> None:
+    """Tell the logs that a restore happened, also into the cluster the backup came from or into a copy of it.
+
+    Its transaction ids may have been given out once already, for rows that are not in the backup.
+    """
+    with connection.transaction():
+        connection.execute(SQL("set local role {}").format(Identifier(OWNER)))
+        connection.execute(
+            "insert into recoup.incarnation (incarnation, system_identifier, began_at)"
+            " select coalesce(max(incarnation), 0) + 1, (select system_identifier from pg_control_system()),"
+            " clock_timestamp() from recoup.incarnation"
+        )
 
 
 def _fill_by_script(settings: Settings, uri: str, source: Path, *, as_owner: bool) -> None:

@@ -17,6 +17,9 @@ from recoup.refusals import InputRefused
 
 Q = load("recoup.gate")
 LEASE = timedelta(minutes=5)
+LEASE_MOST = timedelta(days=30)  # the intake of a lost worker waits no longer than this
+
+# Sets are planned anew each time (prepare=False): a plan kept from single rows compared many with many.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +64,14 @@ class Finished:
 
 def open_attempts(tx: Transaction, intakes: Sequence[UUID], *, worker: str, lease: timedelta = LEASE) -> list[Attempt]:
     """Open the next attempt of each intake, all or none. Refused too early, beside an open one, after the third."""
-    if lease <= timedelta(0):
-        raise InputRefused("lease_empty", f"A lease of {lease} ends before it begins.", "Give it some seconds.")
+    if not timedelta(0) < lease <= LEASE_MOST:
+        raise InputRefused("lease_length", f"A lease of {lease}.", f"Give it some seconds, and at most {LEASE_MOST}.")
     with tx.cursor(row_factory=class_row(Attempt)) as cursor:
-        locked = tx.execute(Q["lock_intakes"], {"intakes": list(intakes)}).fetchall()
+        locked = tx.execute(Q["lock_intakes"], {"intakes": list(intakes)}, prepare=False).fetchall()
         refuse_unknown(intakes, {row[0] for row in locked})
-        opened = cursor.execute(Q["open_attempts"], {"intakes": list(intakes), "worker": worker, "lease": lease})
+        opened = cursor.execute(
+            Q["open_attempts"], {"intakes": list(intakes), "worker": worker, "lease": lease}, prepare=False
+        )
         by_intake = {attempt.intake_id: attempt for attempt in opened}
     return [by_intake[intake_id] for intake_id in dict.fromkeys(intakes)]
 
@@ -85,8 +90,10 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
         "payloads": [outcome.payload_ref for outcome in outcomes],
     }
     with tx.cursor(row_factory=class_row(Finished)) as cursor:
-        tx.execute(Q["lock_intakes_of_attempts"], {"attempts": attempts})
-        return cursor.execute(Q["finish_attempts"], given).fetchall()
+        tx.execute(Q["lock_intakes_of_attempts"], {"attempts": attempts}, prepare=False)
+        finished = cursor.execute(Q["finish_attempts"], given, prepare=False).fetchall()
+    _refuse_unknown_attempts(attempts, finished)
+    return finished
 
 
 def sweep_crashed(tx: Transaction, *, limit: int = 1000) -> list[UUID]:
@@ -94,4 +101,15 @@ def sweep_crashed(tx: Transaction, *, limit: int = 1000) -> list[UUID]:
     lapsed = [row[0] for row in tx.execute(Q["lock_lapsed"], {"limit": limit})]
     if not lapsed:
         return []
-    return [row[0] for row in tx.execute(Q["crash_attempts"], {"intakes": lapsed})]
+    return [row[0] for row in tx.execute(Q["crash_attempts"], {"intakes": lapsed}, prepare=False)]
+
+
+def _refuse_unknown_attempts(asked: Sequence[UUID], found: Sequence[Finished]) -> None:
+    missing = set(asked) - {finished.attempt_id for finished in found}
+    if missing:
+        raise InputRefused(
+            "attempt_unknown",
+            f"There is no attempt {min(missing)}" + (f" (nor {len(missing) - 1} others)." if len(missing) > 1 else "."),
+            "Check the id; nothing was written.",
+            missing=sorted(map(str, missing))[:100],
+        )

@@ -14,6 +14,7 @@ from recoup.database.queries import load
 from recoup.refusals import InputRefused, Refusal
 
 Q = load("recoup.gate")
+BATCH_ID_BYTES_MOST = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +40,10 @@ class Frozen:
 
 def create_batch(tx: Transaction, batch_id: str) -> None:
     """Begin an import batch. Its recovery window opens when it is completed."""
-    if not batch_id.strip():
-        raise InputRefused("batch_unnamed", "A batch needs a name.", "Name it after the import.")
+    if not batch_id.strip() or len(batch_id.encode()) > BATCH_ID_BYTES_MOST:
+        raise InputRefused(
+            "batch_unnamed", "A batch needs a name, and not an endless one.", f"Use 1 to {BATCH_ID_BYTES_MOST} bytes."
+        )
     try:
         tx.execute(Q["create_batch"], {"batch_id": batch_id})
     except errors.UniqueViolation as error:
@@ -90,8 +93,8 @@ def freeze(tx: Transaction, *, limit: int = 1000) -> Frozen:
     locked = [row[0] for row in tx.execute(Q["lock_frozen_recoveries"], {"limit": limit})]
     if not locked:
         return Frozen(batches=batches, exhausted=())
-    exhausted = tuple(row[0] for row in tx.execute(Q["exhaust_recoveries"], {"intakes": locked}))
-    return Frozen(batches=batches, exhausted=exhausted)
+    ended = tx.execute(Q["exhaust_recoveries"], {"intakes": locked}, prepare=False)  # a set: planned anew
+    return Frozen(batches=batches, exhausted=tuple(row[0] for row in ended))
 
 
 def find_batch(tx: Transaction, batch_id: str) -> Batch:

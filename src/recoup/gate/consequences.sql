@@ -30,7 +30,7 @@ begin
   if exists (select from new_rows where status <> 'passed' and attempt_number > 1) then
     execute $settle$ update cl.gate_zero_recovery r
        set failure_reason = n.reason_code, attempt_count = r.attempt_count + 1,
-           next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(n.attempt_number), r.next_eligible_at),
+           next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(n.attempt_number), cl.never()),
            status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
            -- Behind FAIL, which has finished_at.
            updated_at = n.finished_at + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
@@ -38,12 +38,13 @@ begin
      where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
   end if;
 
-  -- An attempt in flight when its batch was frozen may finish; its failure is the last.
+  -- An attempt in flight when its batch was frozen may finish; its failure is the last. (status || '': by the key, not
+  -- by the partial index on the status; see queries.sql.)
   if exists (select from new_rows where status <> 'passed' and batch_id is not null) then
     execute $settle$ update cl.gate_zero_recovery r
-       set status = 'EXHAUSTED', updated_at = r.updated_at + interval '1 microsecond'
+       set status = 'EXHAUSTED', next_eligible_at = cl.never(), updated_at = r.updated_at + interval '1 microsecond'
       from new_rows n join cl.gate_zero_batch b on b.batch_id = n.batch_id and b.batch_freeze_at <= $1
-     where r.intake_id = n.intake_id and r.status = 'ACTIVE' and n.status <> 'passed' $settle$ using now_;
+     where r.intake_id = n.intake_id and r.status || '' = 'ACTIVE' and n.status <> 'passed' $settle$ using now_;
   end if;
 
   if exists (select from new_rows where reentered_as is not null) then
@@ -55,7 +56,8 @@ begin
       from new_rows n join cl.gate_zero_intake i on i.intake_id = n.intake_id
      where n.reentered_as is not null $settle$;
 
-    execute $settle$ update cl.gate_zero_recovery r set status = 'SUCCEEDED', updated_at = n.finished_at
+    execute $settle$ update cl.gate_zero_recovery r
+       set status = 'SUCCEEDED', next_eligible_at = cl.never(), updated_at = n.finished_at
       from new_rows n where r.intake_id = n.intake_id and n.reentered_as is not null $settle$;
   end if;
   return null;

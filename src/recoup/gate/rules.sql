@@ -12,6 +12,14 @@ language sql immutable parallel safe as $$
 $$;
 comment on function cl.gate_zero_wait(integer) is 'The wait after so many failed attempts.';
 
+create or replace function cl.never() returns timestamptz
+language sql immutable parallel safe as $$
+  -- When an ended recovery may be tried again. A time in the past would make the table look as if most of it were due,
+  -- and the query for what is due would be planned as if it returned most of it.
+  select timestamptz '9999-12-31 00:00:00+00'
+$$;
+comment on function cl.never() is 'The next_eligible_at of a recovery that has ended.';
+
 create or replace function cl.gate_zero_recovery_window() returns interval
 language sql immutable parallel safe as $$
   -- In hours: how long a day is depends on the session's time zone.

@@ -30,6 +30,12 @@ select count(*) from (
    where l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) and l.xid < pg_snapshot_xmax(%(until)s::pg_snapshot)
    limit %(most)s) w;
 
+-- name: before_window
+-- The seq before the first one of a long window. Looked for once; the pages then go along seq.
+select coalesce(min(l.seq) - 1, 0) from {log} l
+ where l.incarnation = %(incarnation)s
+   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))));
+
 -- name: read_short_window
 -- What became visible between two snapshots. "Not visible then" is spelled as "not begun then, or running then": a range
 -- and a few points of the index on xid, so that one long transaction does not widen what every poll has to read.

@@ -22,6 +22,7 @@ from recoup.database.queries import load
 from recoup.refusals import InputRefused, LawRefused
 
 Q = load("recoup.ledger")
+BEGINNING = "1:1:"  # the snapshot in which nothing is visible
 PAGE_MOST = 10_000
 SHORT_WINDOW_ROWS = 20_000  # so many are read and sorted as one; a longer window is read along seq
 
@@ -98,12 +99,13 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
     if at.until is None and not earlier:
         (snapshot,) = tx.execute(Q["present_snapshot"]).fetchone() or (None,)
         at = dataclasses.replace(at, until=snapshot)
+    way, at = _way(tx, log, at, begun=until is not None)
     parameters = {
         **dataclasses.asdict(at), "limit": limit,
         "event_types": list(event_types) if event_types is not None else None,
     }  # fmt: skip
     with tx.cursor(row_factory=dict_row) as cursor:
-        events = cursor.execute(log.query(_way(tx, log, at)), parameters).fetchall()
+        events = cursor.execute(log.query(way), parameters).fetchall()
     short = len(events) < limit
     return Page(
         log=log.table,
@@ -116,14 +118,22 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
     )
 
 
-def _way(tx: Transaction, log: Log, at: Cursor) -> str:
-    """Which query reads this window."""
+def _way(tx: Transaction, log: Log, at: Cursor, *, begun: bool) -> tuple[str, Cursor]:
+    """Which query reads this window, and from where.
+
+    A short window is read by its transactions and sorted. A long one is read page by page along ``seq``, for which its
+    first seq is looked up once.
+    """
     if at.until is None:
-        return "read_earlier_incarnation"
-    (rows,) = tx.execute(
-        log.query("window_rows"), {"since": at.since, "until": at.until, "most": SHORT_WINDOW_ROWS}
-    ).fetchone() or (0,)
-    return "read_short_window" if rows < SHORT_WINDOW_ROWS else "read_long_window"
+        return "read_earlier_incarnation", at
+    if begun or at.since == BEGINNING:
+        return "read_long_window", at
+    window = {"incarnation": at.incarnation, "since": at.since, "until": at.until, "most": SHORT_WINDOW_ROWS}
+    (rows,) = tx.execute(log.query("window_rows"), window).fetchone() or (0,)
+    if rows < SHORT_WINDOW_ROWS:
+        return "read_short_window", at
+    (before,) = tx.execute(log.query("before_window"), window).fetchone() or (0,)
+    return "read_long_window", dataclasses.replace(at, after_seq=before)
 
 
 def acknowledge(tx: Transaction, page: Page) -> None:
@@ -151,5 +161,5 @@ def _after(at: Cursor, last_seq: int, *, short: bool) -> Cursor:
     if not short:
         return dataclasses.replace(at, after_seq=last_seq)
     if at.until is None:  # the rest of an earlier incarnation, and that was the last of it
-        return Cursor(incarnation=at.incarnation + 1, since="1:1:", until=None, after_seq=0)
+        return Cursor(incarnation=at.incarnation + 1, since=BEGINNING, until=None, after_seq=0)
     return Cursor(incarnation=at.incarnation, since=at.until, until=None, after_seq=0)
