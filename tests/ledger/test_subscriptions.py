@@ -301,3 +301,93 @@ def test_a_subscription_is_not_made_without_a_name(db: Database) -> None:
     with pytest.raises(LawRefused) as refused, db.transaction(Authority.READER) as tx:
         subscribe(tx, gate.AIR, f"reader-{uuid.uuid4()}")
     assert refused.value.code == "authority_lacks_right"
+
+
+def test_a_subscriber_reads_what_it_wrote_itself(
+    own: tuple[Database, Callable[[], Transaction]], batches: list[str]
+) -> None:
+    """It reads, writes and acknowledges in one transaction, while others commit: its own event comes next time."""
+    database, connection = own
+    with database.transaction(Authority.OPERATOR) as tx:
+        subscribe(tx, PAUSES, "reader")
+    working, other = connection(), connection()
+    with acting(working, Authority.OPERATOR):
+        working.execute("select from recoup.subscription for update")  # it has its transaction id now
+        toggle(other, batches[1])
+        other.commit()  # and a later one is done before it looks
+        page = read(working, PAUSES, "reader")
+        working.execute(TOGGLE, (batches[0],))
+        acknowledge(working, page)
+    working.commit()
+    assert [event["scope_id"] for event in page.events] == [batches[1]]
+    assert [event["scope_id"] for event in drain(database, "reader")] == [batches[0]]
+    assert drain(database, "reader") == []
+
+
+def test_a_page_of_a_dropped_subscription_does_not_move_its_successor(
+    own: tuple[Database, Callable[[], Transaction]], batches: list[str]
+) -> None:
+    """Dropped and made again under its name, it begins at the beginning; nobody skips it ahead."""
+    database, connection = own
+    writer = connection()
+    toggle(writer, batches[0])
+    writer.commit()
+    with database.transaction(Authority.CONSUMER) as tx:
+        subscribe(tx, PAUSES, "reader")
+        page = read(tx, PAUSES, "reader")
+    with database.transaction(Authority.CONSUMER) as tx:
+        unsubscribe(tx, PAUSES, "reader")
+        subscribe(tx, PAUSES, "reader")
+    with pytest.raises(LawRefused), database.transaction(Authority.CONSUMER) as tx:
+        acknowledge(tx, page)
+    assert len(drain(database, "reader")) == 1
+
+
+def test_a_late_event_from_before_a_restore_is_read(
+    own: tuple[Database, Callable[[], Transaction]], batches: list[str], server: embedded.Server
+) -> None:
+    """Restored in the middle of a window, with an event that drew its seq first and committed last."""
+    database, connection = own
+    with database.transaction(Authority.CONSUMER) as tx:
+        subscribe(tx, PAUSES, "reader")
+    slow, quick = connection(), connection()
+    toggle(slow, batches[0])
+    for _ in range(3):
+        toggle(quick, batches[1])
+        quick.commit()
+    with database.transaction(Authority.CONSUMER) as tx:
+        page = read(tx, PAUSES, "reader", limit=2)
+        acknowledge(tx, page)
+    slow.commit()
+    # As a restore does it: whatever is there belongs to the incarnation before.
+    name = database.conninfo.split("/")[-1].split("?")[0]
+    with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
+        admin.execute(
+            "insert into recoup.incarnation select max(incarnation) + 1, max(system_identifier), now()"
+            " from recoup.incarnation"
+        )
+    toggle(quick, batches[2])
+    quick.commit()
+    rest = drain(database, "reader", limit=2)
+    rest += drain(database, "reader", limit=2)
+    assert [event["scope_id"] for event in page.events] == [batches[1]] * 2
+    assert [event["scope_id"] for event in rest] == [batches[1], batches[0], batches[2]]
+
+
+def test_a_long_window_is_read_page_by_page(
+    own: tuple[Database, Callable[[], Transaction]], batches: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Far behind, the pages go along seq from the window's first: complete, once, in order."""
+    monkeypatch.setattr("recoup.ledger.subscriptions.SHORT_WINDOW_ROWS", 5)
+    database, connection = own
+    writer = connection()
+    with database.transaction(Authority.CONSUMER) as tx:
+        subscribe(tx, PAUSES, "reader")
+    seen: list[dict[str, Any]] = []
+    for size in (3, 40, 4, 25):
+        for number in range(size):
+            toggle(writer, batches[number % 5])
+            writer.commit()
+        seen += drain(database, "reader", limit=7)
+    assert len(seen) == len({event["seq"] for event in seen}) == 72
+    assert [event["seq"] for event in seen] == sorted(event["seq"] for event in seen)
