@@ -22,7 +22,7 @@ from psycopg.sql import SQL, Identifier
 from company import failed_intake, intake_in, new_batch, new_intake, open_attempt
 from recoup import clock, gate
 from recoup.database import backup as backup_module
-from recoup.database import embedded
+from recoup.database import client, embedded
 from recoup.database.backup import Restored, backup, restore
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.describe import describe
@@ -386,13 +386,13 @@ def test_the_programs_of_a_server_of_others_may_be_on_the_path(
     def no_extra(settings: Settings) -> Path:
         raise ServerRefused("embedded_missing", "Not installed.", "Install it.")
 
-    monkeypatch.setattr(backup_module, "binaries", no_extra)
+    monkeypatch.setattr(client, "binaries", no_extra)
     monkeypatch.setenv("PATH", str(folder))
-    assert backup_module._program(found, "pg_dump") == folder / "pg_dump"
+    assert client.program(found, "pg_dump") == folder / "pg_dump"
     monkeypatch.setenv("PATH", str(tmp_path))
-    refused(ServerRefused, "programs_missing", lambda: backup_module._program(found, "pg_dump"))
+    refused(ServerRefused, "programs_missing", lambda: client.program(found, "pg_dump"))
     ours = dataclasses.replace(found, dsn=None)
-    refused(ServerRefused, "embedded_missing", lambda: backup_module._program(ours, "pg_dump"))
+    refused(ServerRefused, "embedded_missing", lambda: client.program(ours, "pg_dump"))
 
 
 def test_newer_programs_restore_into_an_older_server(

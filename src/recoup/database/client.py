@@ -1,0 +1,73 @@
+"""PostgreSQL's client programs: pg_dump, pg_restore, psql."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from psycopg.conninfo import make_conninfo
+
+from recoup.database.connection import options_of
+from recoup.database.programs import binaries
+from recoup.refusals import InputRefused, ServerRefused
+from recoup.settings import Settings
+
+SAID_LINES = 10
+
+
+def program(settings: Settings, name: str) -> Path:
+    """Where a program of PostgreSQL is: with the embedded server's, else, for a server of others, on PATH."""
+    try:
+        found: str | Path | None = binaries(settings) / name
+    except ServerRefused as refusal:
+        if settings.dsn is None or refusal.code != "embedded_missing":
+            raise
+        found = shutil.which(name)
+    if found is None or not os.access(found, os.X_OK):
+        raise ServerRefused(
+            "programs_missing",
+            f"The program {name} of PostgreSQL was not found.",
+            "Install PostgreSQL's client programs, or recoup[embedded]; or set RECOUP_SERVER_BIN to their folder.",
+            program=name,
+        )
+    return Path(found)
+
+
+def major(of: Path) -> int:
+    said = subprocess.run([of, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"\(PostgreSQL\) (\d+)", said)
+    return int(match[1]) if match else 0
+
+
+def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) -> None:
+    """Run a program, against a database if ``uri`` is given. What it says at its failure becomes the refusal."""
+    found = program(settings, name)
+    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program.
+    around = {key: value for key, value in os.environ.items() if not key.startswith("RECOUP_")} | {"LC_ALL": "C"}
+    login: list[str] = []
+    if uri is not None:
+        options = options_of(uri)
+        around |= {"PGPASSWORD": str(options.pop("password"))} if options.get("password") else {}
+        if options.get("sslpassword"):
+            raise InputRefused(
+                "sslpassword_given",
+                f"The connection string has an sslpassword, which could reach {name} on its command line only.",
+                "Use a key without a password for backup and restore.",
+            )
+        options.setdefault("connect_timeout", settings.connect_timeout_s)
+        login = ["--no-password", "--dbname", make_conninfo("", **options)]
+    command = [found, *login, *arguments]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=around, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        complaints = [line for line in said if "error:" in line.lower()]  # behind them may be a long command
+        raise ServerRefused(
+            "program_failed",
+            f"{name} ended with code {done.returncode}: {(complaints or said)[-1]}",
+            "Correct what its last words complain of, then try again; nothing was changed. If they are about versions,"
+            " set RECOUP_SERVER_BIN to the programs of the newest PostgreSQL that is involved.",
+            program=str(found), said="\n".join(said[-SAID_LINES:]),
+        )  # fmt: skip
