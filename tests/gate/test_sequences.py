@@ -17,9 +17,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from company import finish, new_intake, open_attempt
 from recoup import gate
 from recoup.database import embedded
-from recoup.database.connection import Actor, Database
+from recoup.database.connection import Actor, Database, Transaction
 from recoup.gate import Attempt, NewIntake
 from recoup.gate.attempts import LEASE
 from recoup.gate.lifecycle import ReasonCode
@@ -888,3 +889,20 @@ def test_histories_are_told_intake_by_intake(desk: Desk) -> None:
         assert mine == desk.rows(HISTORY, intake)
     with desk.db.transaction(Authority.READER) as tx, pytest.raises(InputRefused):
         gate.find_intakes(tx, [uuid.uuid4()])
+
+
+def test_a_clock_that_was_set_back_holds_nobody_up(scratch: Transaction) -> None:
+    """A server's clock may be corrected by some seconds: an attempt still ends, behind its beginning."""
+    intake = new_intake(scratch)
+    attempt = open_attempt(scratch, intake)
+    # A simulated clock only moves forward; so the attempt and its intake are moved instead.
+    for table, columns in (("attempt", ("opened_at", "lease_until")), ("intake", ("created_at", "updated_at"))):
+        scratch.execute(f"alter table cl.gate_zero_{table} disable trigger user")
+        later = ", ".join(f"{column} = {column} + interval '10 seconds'" for column in columns)
+        scratch.execute(f"update cl.gate_zero_{table} set {later} where intake_id = %s", (intake,))
+        for (name,) in scratch.execute(
+            "select tgname from pg_trigger where tgrelid = %s::regclass and not tgisinternal",
+            (f"cl.gate_zero_{table}",),
+        ).fetchall():
+            scratch.execute(f"alter table cl.gate_zero_{table} enable always trigger {name}")
+    assert finish(scratch, attempt, ReasonCode.TIMEOUT).status == "failed"

@@ -34,12 +34,9 @@ from psycopg import sql
 from recoup.database import server_user
 from recoup.database.data_folder import ADMIN, APP, Place, home_of, passwords_of, prepared, start_failed, tail
 from recoup.database.postmaster import POLL_S, alive, came_true, ended, noted_in
-from recoup.database.programs import binaries
 from recoup.database.server_user import as_account, write_whole
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
-
-__all__ = ["Server", "binaries", "start", "status", "stop"]
 
 DATABASE = "recoup"
 RETRY_S = 0.25

@@ -365,7 +365,7 @@ grant execute on function cl.rule_attempt_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0e4efa5f2e1b6e95c31157415f0ac9a1
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f4a47fe967869d72884542abc5e537dd
 comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 grant execute on function cl.rule_attempt_moves() to public;
 
@@ -393,14 +393,14 @@ grant execute on function cl.rule_times() to public;
 CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 92ae8ea07c56f678b9e74c83b8240951
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5c74a24e2e55c78eabaeaff189744d36
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 grant execute on function cl.settle_attempts() to public;
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body d233f52c4c63b924aa9d1b06deba18ad
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bff67259c3e6a1a2eed4f84340e90561
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 grant execute on function cl.settle_recoveries() to public;
 

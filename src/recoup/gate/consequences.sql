@@ -15,7 +15,7 @@ begin
     execute $settle$ update cl.gate_zero_intake i
        set status = case when n.status <> 'passed' then 'FAILED'
                          when n.attempt_number = 1 then 'AUTHORIZED' else 'REENTER_SUCCEEDED' end,
-           updated_at = n.finished_at
+           updated_at = greatest(i.updated_at, n.finished_at)  -- a server's clock may be set back
       from new_rows n
      where i.intake_id = n.intake_id and (n.attempt_number = 1 or n.status = 'passed') $settle$;
   end if;
@@ -33,7 +33,8 @@ begin
            next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(n.attempt_number), cl.never()),
            status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
            -- Behind FAIL, which has finished_at.
-           updated_at = n.finished_at + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
+           updated_at = greatest(r.updated_at, n.finished_at)
+                        + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
       from new_rows n
      where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
   end if;
@@ -57,7 +58,7 @@ begin
      where n.reentered_as is not null $settle$;
 
     execute $settle$ update cl.gate_zero_recovery r
-       set status = 'SUCCEEDED', next_eligible_at = cl.never(), updated_at = n.finished_at
+       set status = 'SUCCEEDED', next_eligible_at = cl.never(), updated_at = greatest(r.updated_at, n.finished_at)
       from new_rows n where r.intake_id = n.intake_id and n.reentered_as is not null $settle$;
   end if;
   return null;
@@ -68,7 +69,7 @@ create or replace function cl.settle_recoveries() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (select from new_rows where status = 'EXHAUSTED') then
-    execute $settle$ update cl.gate_zero_intake i set status = 'EXHAUSTED', updated_at = n.updated_at
+    execute $settle$ update cl.gate_zero_intake i set status = 'EXHAUSTED', updated_at = greatest(i.updated_at, n.updated_at)
       from new_rows n where i.intake_id = n.intake_id and n.status = 'EXHAUSTED' $settle$;
   end if;
   return null;
