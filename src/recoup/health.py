@@ -150,6 +150,44 @@ def _guards(connection: Transaction) -> Iterator[Finding]:
         yield Finding(check="guards", verdict="well", found="on every guarded table, always on")
 
 
+def _roles(connection: Transaction) -> Iterator[Finding]:
+    """Owner and authorities are what a transaction becomes, not somebody: they log in nowhere and rule over nothing."""
+    rows = connection.execute(
+        "select rolname from pg_roles where rolname = any(%s)"
+        " and (rolsuper or rolcanlogin or rolcreaterole or rolbypassrls or rolreplication) order by 1",
+        ([OWNER, *(authority.role for authority in Authority)],),
+    ).fetchall()
+    if rows:
+        names = ", ".join(row[0] for row in rows)
+        yield Finding(
+            check="roles",
+            verdict="broken",
+            found=f"may log in, or have rights over the server: {names}",
+            next_step=f"ALTER ROLE {rows[0][0]} NOLOGIN NOSUPERUSER NOCREATEROLE NOBYPASSRLS NOREPLICATION;",
+        )
+    else:
+        yield Finding(check="roles", verdict="well", found="owner and authorities log in nowhere")
+
+
+def _children(connection: Transaction) -> Iterator[Finding]:
+    """A table that inherits from a log is read with it, and has none of its triggers."""
+    rows = connection.execute(
+        "select i.inhrelid::regclass::text from pg_inherits i join pg_class p on p.oid = i.inhparent"
+        " join pg_namespace s on s.oid = p.relnamespace join pg_roles o on o.oid = s.nspowner"
+        " where o.rolname = %s and p.relkind = 'r' order by 1",
+        (OWNER,),
+    ).fetchall()
+    if rows:
+        yield Finding(
+            check="children",
+            verdict="broken",
+            found=f"tables inherit from ours: {', '.join(row[0] for row in rows)}",
+            next_step="Their rows pass for ours, unguarded. Find out who made them; ALTER TABLE … NO INHERIT.",
+        )
+    else:
+        yield Finding(check="children", verdict="well", found="no table inherits from ours")
+
+
 def _objects(connection: Transaction) -> Iterator[Finding]:
     """Tables, constraints, triggers, functions and grants are what this program made."""
     expected, found = SCHEMA_FILE.read_text(encoding="utf-8").splitlines(), describe(connection).splitlines()
@@ -227,7 +265,9 @@ def _read(
 
 CHECKS: tuple[Callable[[Transaction], Iterator[Finding]], ...] = (
     _login,
+    _roles,
     _guards,
+    _children,
     _objects,
     _lifecycles,
     _clock,
