@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -47,9 +49,9 @@ def cli(settings: Settings, server: embedded.Server, database_name: str) -> Run:
 
 
 @pytest.fixture(scope="module")
-def at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Path]]:
+def at_home() -> Iterator[tuple[Run, Path]]:
     """The command line with an embedded server of its own, in a folder with a space in its name."""
-    home = tmp_path_factory.mktemp("at home") / "re coup"
+    home = Path(tempfile.mkdtemp(prefix="re coup "))
     environment = {"RECOUP_HOME": str(home), "COLUMNS": "200"}
     for name in ("RECOUP_SERVER_BIN", "RECOUP_SERVER_USER"):
         if name in os.environ:
@@ -57,6 +59,7 @@ def at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Pat
     run = run_in(environment)
     yield run, home
     run("db", "stop")
+    shutil.rmtree(home)
 
 
 def refusal(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
