@@ -16,6 +16,7 @@ from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
     from recoup.database.connection import Transaction
+    from recoup.gate import Finished
 
 app = App(
     name="gate",
@@ -138,7 +139,7 @@ def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo
 
     with _acting(Authority.GATE, demo=demo) as tx:
         (done,) = gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt, token=token, payload_ref=evidence)])
-    print_fields(done, as_json=json)
+    _print_outcome(done, as_json=json)
 
 
 @app.command
@@ -172,7 +173,7 @@ def fail(
     outcome = gate.Failed(attempt_id=attempt, token=token, reason_code=ReasonCode(reason), payload_ref=evidence)
     with _acting(Authority.GATE, demo=demo) as tx:
         (done,) = gate.finish_attempts(tx, [outcome])
-    print_fields(done, as_json=json)
+    _print_outcome(done, as_json=json)
 
 
 @app.command
@@ -252,6 +253,12 @@ def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
         columns=["intake_id", *columns] if len(intakes) > 1 else columns,
         empty="Nothing has happened yet.",
     )
+
+
+def _print_outcome(done: Finished, *, as_json: bool) -> None:
+    print_fields(done, as_json=as_json)
+    if done.status == "late" and not as_json:
+        print("The attempt had ended before, or the token is not its own: the result was stored, and not applied.")
 
 
 def _refuse_none(intakes: tuple[UUID, ...]) -> None:

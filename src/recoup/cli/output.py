@@ -47,8 +47,10 @@ def print_fields(row: object, *, as_json: bool) -> None:
 
 def shown(value: object) -> str:
     """A value as a person reads it."""
-    if value is None:
+    if value is None or value == ():
         return "–"
+    if isinstance(value, tuple):
+        return ", ".join(shown(part) for part in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):

@@ -372,14 +372,14 @@ grant execute on function cl.rule_attempt_moves() to public;
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6b36c0dd1e9ffc22bdf074ae48bfcfe3
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6c85c6c4fad66e27eec903d429887bf3
 comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 41e7f6d0b5063cb76621ef77de5cc84a
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1bd403f2f74c05f8c3a0ed0d798555ae
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 

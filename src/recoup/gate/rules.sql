@@ -193,7 +193,7 @@ begin
   elsif bad.intake_id is not null then
     raise exception using errcode = 'RC028',
       message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
-      hint = 'To stop its recovery for now, pause its batch.',
+      hint = 'Its batch can be paused, which stops its recovery.',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
   end if;
   return null;
@@ -218,7 +218,7 @@ begin
     raise exception using errcode = 'RC023',
       message = case when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.', bad.batch_id, bad.batch_freeze_at)
                      else format('Batch %s is completed or paused now, and its window is %s long.', bad.batch_id, cl.gate_zero_recovery_window()) end,
-      hint = 'Take times from recoup.now(). To stop a recovery for now, pause its batch.',
+      hint = 'Take times from recoup.now(). A recovery is stopped by pausing its batch.',
       detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
   end if;
   return null;
