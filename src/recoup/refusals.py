@@ -50,6 +50,10 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC029": ("attempt_of_other_batch", "an attempt has the batch of its intake"),
     "RC030": ("attempt_not_lapsed", "an attempt crashes when its lease has lapsed"),
     "RC031": ("clock_ahead", "a simulated clock ahead of real time cannot be released yet"),
+    "RC032": ("paused", "no claim within a paused scope"),
+    "RC033": ("policy_not_in_force", "decisions go by the policy in force, and versions follow each other"),
+    "RC034": ("pause_scope", "what is paused is something that works"),
+    "RC035": ("seal_refused", "seals are made of known logs, in blocks of bounded size"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.

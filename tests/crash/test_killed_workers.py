@@ -23,13 +23,12 @@ import pytest
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.gate import Attempt, Frozen
-from recoup.gate.attempts import LEASE
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
-from desk import WINDOW, Desk, outcome
+from desk import LEASE, WINDOW, Desk, outcome
 
 PATIENCE_S = 20
 

@@ -148,7 +148,7 @@ def test_a_plain_login_migrates_and_works(home: Elsewhere) -> None:
     with home.connect(name) as connection:
         done = migrate(connection, login="app")
         assert done.applied
-        assert migrate(connection, login="app") == Migrated(applied=(), routines=(), lifecycles=False)
+        assert migrate(connection, login="app") == Migrated(applied=(), routines=(), lifecycles=False, policy=None)
         check_schema(connection)
         assert describe(connection) == SCHEMA_FILE.read_text(encoding="utf-8")
     with Database(home.uri(name), home.settings) as database:
@@ -503,7 +503,7 @@ def test_a_plain_login_that_may_create_databases_backs_up_and_restores(
         assert describe(connection) == schema
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("set role recoup_owner")
-        assert migrate(connection, login=everyday) == Migrated(applied=(), routines=(), lifecycles=False)
+        assert migrate(connection, login=everyday) == Migrated(applied=(), routines=(), lifecycles=False, policy=None)
     with Database(home.uri(name, everyday), home.settings) as database:
         with database.transaction(Authority.GATE) as tx:
             failed_intake(tx)

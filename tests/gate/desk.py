@@ -14,7 +14,6 @@ from histories import lawful
 from recoup import clock, gate
 from recoup.database.connection import Actor, Database
 from recoup.gate import Attempt, Failed, Finished, Frozen, NewIntake, Passed
-from recoup.gate.attempts import LEASE
 from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 
@@ -23,6 +22,7 @@ FAILURE = ReasonCode.NO_LINKEDIN_COMPANY
 DAY = timedelta(days=1)
 TICK = timedelta(microseconds=1)
 WINDOW = timedelta(days=14)
+LEASE = timedelta(minutes=5)  # the shipped policy's
 
 
 @dataclass(frozen=True)

@@ -206,13 +206,15 @@ select g as n, recoup.new_id() as id, g % 6 as kind, 'batch-' || g % {BATCHES} a
        now() - interval '360 days' + g * interval '259 seconds' as at
   from generate_series(1, {IDLE}) g;
 
-insert into cl.gate_zero_batch (batch_id, imported_at, completed_at, batch_freeze_at, frozen_at)
+insert into cl.gate_zero_batch (batch_id, imported_at, completed_at, batch_freeze_at, frozen_at,
+                                policy_version)
 select 'batch-' || b, now() - interval '400 days', now() - interval '390 days', now() - interval '376 days',
-       now() - interval '376 days'
+       now() - interval '376 days', 1
   from generate_series(0, {BATCHES} - 1) b;
 insert into cl.gate_zero_batch (batch_id, imported_at) values ('open', now() - interval '20 days');
-insert into cl.gate_zero_batch (batch_id, imported_at, completed_at, batch_freeze_at)
-values ('2025_annual_outreach', now() - interval '20 days', now() - interval '15 days', now() - interval '1 day');
+insert into cl.gate_zero_batch (batch_id, imported_at, completed_at, batch_freeze_at,
+                                policy_version)
+values ('2025_annual_outreach', now() - interval '20 days', now() - interval '15 days', now() - interval '1 day', 1);
 
 insert into cl.gate_zero_intake (intake_id, batch_id, company_name, status, created_at, updated_at)
 select id, case kind when 1 then 'open' else batch_id end, 'Idle ' || n,

@@ -22,14 +22,13 @@ from recoup import gate
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.gate import Attempt, NewIntake
-from recoup.gate.attempts import LEASE
 from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from desk import DAY, FAILURE, TICK, WINDOW, Desk, outcome
+from desk import DAY, FAILURE, LEASE, TICK, WINDOW, Desk, outcome
 
 HISTORY = """
 SELECT event_type, reason_code, event_timestamp

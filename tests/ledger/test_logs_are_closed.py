@@ -22,7 +22,11 @@ PAUSE_ROW = (
     "(incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)"
     " values (1, now(), 'PAUSE', 'batch', 'b', 'r', 'human', 'mallory', 'recoup_operator')"
 )
-LOGS = {"cl.gate_zero_air": AIR_ROW, "recoup.pause_log": PAUSE_ROW}
+CONTROL_ROW = (
+    "(incarnation, logged_at, subject, key, event_type, to_status, facts, reason, actor, actor_id, authority)"
+    " values (1, now(), 'recoup.worker', 'w', 'BIRTH', 'running', '{}', 'r', 'human', 'mallory', 'recoup_runner')"
+)
+LOGS = {"cl.gate_zero_air": AIR_ROW, "recoup.pause_log": PAUSE_ROW, "recoup.control_log": CONTROL_ROW}
 ACTORS: tuple[Authority | str | None, ...] = (*Authority, OWNER, None)
 
 
@@ -71,8 +75,9 @@ BAIT = """
     create temporary table bait (like cl.gate_zero_attempt);
     create trigger t after insert on bait referencing new table as new_rows
       for each statement execute function cl.record_attempt_births();
-    insert into bait (attempt_id, intake_id, attempt_number, status, worker, token, opened_at, lease_until)
-    values (gen_random_uuid(), gen_random_uuid(), 1, 'open', 'mallory', gen_random_uuid(), now(), now());
+    insert into bait (attempt_id, intake_id, attempt_number, status, worker, token, opened_at, lease_until,
+                      policy_version)
+    values (gen_random_uuid(), gen_random_uuid(), 1, 'open', 'mallory', gen_random_uuid(), now(), now(), 1);
 """
 
 

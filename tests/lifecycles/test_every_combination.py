@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,6 +20,8 @@ from recoup.database.roles import OWNER
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority, Lifecycle
 from recoup.lifecycles.registry import LIFECYCLES
+from recoup.pauses.lifecycle import PAUSE as PAUSE_LIFE
+from recoup.worker.lifecycle import WORKER
 
 NO_RIGHT = "42501"
 ACTORS: tuple[Authority | str | None, ...] = (*Authority, OWNER, None)  # None: the superuser itself
@@ -49,6 +52,35 @@ def clock_in(tx: Transaction, status: str) -> bool:
     return True
 
 
+def pause_in(tx: Transaction, status: str) -> str:
+    scope_id = f"source-{uuid.uuid4().hex[:12]}"
+    with acting(tx, Authority.OPERATOR):
+        tx.execute(f"insert into recoup.pause {PAUSE_ROW}", {"scope_id": scope_id, "status": "PAUSED"})
+        if status == "RUNNING":
+            tx.execute("update recoup.pause set status = 'RUNNING' where scope_id = %s", (scope_id,))
+    return scope_id
+
+
+def worker_in(tx: Transaction, status: str) -> uuid.UUID:
+    with acting(tx, Authority.RUNNER):
+        (worker,) = tx.execute(f"insert into recoup.worker {WORKER_ROW} returning worker_id").fetchone() or (None,)
+    with acting(tx, Authority.ORPHAN_RECOVERY if status == "lost" else Authority.RUNNER):
+        if status != "running":
+            tx.execute(
+                "update recoup.worker set status = %s, ended_at = recoup.now() where worker_id = %s", (status, worker)
+            )
+    assert isinstance(worker, uuid.UUID)
+    return worker
+
+
+PAUSE_ROW = (
+    "(scope, scope_id, status, changed_at, changed_by, reason)"
+    " values ('source', %(scope_id)s, %(status)s, recoup.now(), 'x', 'y')"
+)
+WORKER_ROW = (
+    "(name, host, pid, recoup_version, duties, started_at, heartbeat_at)"
+    " values ('w', 'h', 1, '0', '{}', recoup.now(), recoup.now())"
+)
 END = "finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond')"
 SUBJECTS = {
     "intake": Subject(
@@ -104,6 +136,26 @@ SUBJECTS = {
         {},
         {"OPEN": "(batch_id, imported_at) values (gen_random_uuid()::text, recoup.now())"},
     ),
+    "pause": Subject(
+        PAUSE_LIFE,
+        PAUSE_LIFE.statuses,
+        pause_in,
+        {status: f"status = '{status}'" for status in PAUSE_LIFE.statuses},
+        {
+            status: PAUSE_ROW.replace("%(scope_id)s", "gen_random_uuid()::text").replace("%(status)s", f"'{status}'")
+            for status in PAUSE_LIFE.statuses
+        },
+    ),
+    "worker": Subject(
+        WORKER,
+        WORKER.statuses,
+        worker_in,
+        {
+            status: f"status = '{status}', ended_at = {'null' if status == 'running' else 'recoup.now()'}"
+            for status in WORKER.statuses
+        },
+        {"running": WORKER_ROW},
+    ),
     "clock": Subject(
         CLOCK,
         ("real", "simulated", "released"),
@@ -118,16 +170,20 @@ SUBJECTS = {
     ),
 }
 PAUSE = "paused_at = recoup.now(), paused_by = 'x', pause_reason = 'y'"
-COMPLETE = "completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window()"
+COMPLETE = (
+    "completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window(),"
+    " policy_version = recoup.policy_version()"
+)
+UNDO = "completed_at = null, batch_freeze_at = null, policy_version = null"
 # A batch's status follows from its columns, so each pair says which columns it would take.
 BATCH_CHANGE = {
     ("OPEN", "OPEN"): PAUSE,
     ("OPEN", "COMPLETED"): COMPLETE,
     ("OPEN", "FROZEN"): COMPLETE + ", frozen_at = t.now_ + cl.gate_zero_recovery_window()",
-    ("COMPLETED", "OPEN"): "completed_at = null, batch_freeze_at = null",
+    ("COMPLETED", "OPEN"): UNDO,
     ("COMPLETED", "COMPLETED"): PAUSE,
     ("COMPLETED", "FROZEN"): "frozen_at = t.now_",
-    ("FROZEN", "OPEN"): "frozen_at = null, completed_at = null, batch_freeze_at = null",
+    ("FROZEN", "OPEN"): "frozen_at = null, " + UNDO,
     ("FROZEN", "COMPLETED"): "frozen_at = null",
     ("FROZEN", "FROZEN"): PAUSE,
 }
@@ -179,7 +235,7 @@ def test_moves_answer_as_declared(scratch: Transaction, name: str, source: str, 
     change = BATCH_CHANGE[source, target] if name == "batch" else subject.change[target]
     if prepare := PREPARE.get((name, source, target)):
         prepare(scratch, key)
-    statement = f"update {life.table} set {change} from (select recoup.now() as now_) t where {life.key[0]} = %(key)s"
+    statement = f"update {life.table} set {change} from (select recoup.now() as now_) t where {life.key[-1]} = %(key)s"
     listed = {move.by: move for move in life.moves if (move.source, move.target) == (source, target)}
     for actor in ACTORS:
         with acting(scratch, actor):
@@ -230,7 +286,7 @@ def test_exits_answer_as_declared(scratch: Transaction, name: str, status: str) 
     subject = SUBJECTS[name]
     assert subject.life.exits == ()
     key = subject.row_in(scratch, status)
-    statement = f"delete from {subject.life.table} where {subject.life.key[0]} = %(key)s"
+    statement = f"delete from {subject.life.table} where {subject.life.key[-1]} = %(key)s"
     for actor in ACTORS:
         with acting(scratch, actor):
             deleted = answer(scratch, statement, {"key": key})

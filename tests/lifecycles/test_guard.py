@@ -98,10 +98,11 @@ def test_a_frozen_column_never_changes(scratch: Transaction, name: str, column: 
 
 @pytest.mark.parametrize("column", BATCH.once)
 def test_a_set_once_column_changes_once(scratch: Transaction, column: str) -> None:
-    """completed_at, batch_freeze_at and frozen_at stay what they were first set to, and are not cleared."""
+    """Completion, window, policy and freeze stay what they were first set to, and are not cleared."""
     batch = batch_in(scratch, "FROZEN")
     guard_alone(scratch, "cl.gate_zero_batch", Authority.OPERATOR)
-    for value in (f"{column} + interval '1 second'", f"{column} - interval '1 second'"):
+    kind = column_type(scratch, "cl.gate_zero_batch", column)
+    for value in (OTHER[kind].format(column), LOWER[kind].format(column)):
         with acting(scratch, Authority.OPERATOR):
             error = refusal(scratch, f"update cl.gate_zero_batch set {column} = {value} where batch_id = %s", (batch,))
         assert error.sqlstate == "RC006"

@@ -28,7 +28,6 @@ from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.migrate import Migrated, check_schema, known_migrations, migrate
 from recoup.gate import Attempt, Finished, Frozen
-from recoup.gate.attempts import LEASE
 from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.lifecycles.registry import LIFECYCLES
@@ -36,7 +35,7 @@ from recoup.refusals import LawRefused
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
-from desk import DAY, FAILURE, TICK, WINDOW, Desk, outcome
+from desk import DAY, FAILURE, LEASE, TICK, WINDOW, Desk, outcome
 
 ROUNDS = 30
 PATIENCE_S = 20
@@ -438,7 +437,7 @@ def test_migrations_at_once_make_one_schema(
             return migrate(connection, login=server.app)
 
     results: list[Migrated] = together(*[bring_up] * (2 + round_))
-    nothing = Migrated(applied=(), routines=(), lifecycles=False)
+    nothing = Migrated(applied=(), routines=(), lifecycles=False, policy=None)
     (did,) = [result for result in results if result != nothing]
     assert did.applied == tuple(file.name for file in known_migrations())
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 from cyclopts import App, Parameter
 
+from recoup.cli.acting import acting
 from recoup.cli.output import Demo, Json, print_fields, print_rows
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
-    from recoup.database.connection import Transaction
     from recoup.gate import Finished
 
 app = App(
@@ -31,7 +29,7 @@ def batches(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> Non
     """List import batches, newest first, with their recovery window and kill switch."""
     from recoup import gate
 
-    with _acting(Authority.READER, demo=demo) as tx:
+    with acting(Authority.READER, demo=demo) as tx:
         found = gate.list_batches(tx, limit=limit)
     columns = ("batch_id", "status", "imported_at", "completed_at", "batch_freeze_at", "paused_by", "pause_reason")
     print_rows(found, as_json=json, columns=columns, empty="No batch yet. Make one: recoup gate create-batch NAME")
@@ -48,7 +46,7 @@ def create_batch(name: str, *, demo: Demo = False) -> None:
     """
     from recoup import gate
 
-    with _acting(Authority.OPERATOR, demo=demo) as tx:
+    with acting(Authority.OPERATOR, demo=demo) as tx:
         gate.create_batch(tx, name)
     print(f"batch {name} begun; when everything is in: recoup gate complete {name}")
 
@@ -65,7 +63,7 @@ def complete(batch: str, *, demo: Demo = False) -> None:
     from recoup import gate
     from recoup.cli.output import shown
 
-    with _acting(Authority.OPERATOR, demo=demo) as tx:
+    with acting(Authority.OPERATOR, demo=demo) as tx:
         closes = gate.complete_batch(tx, batch)
     print(f"batch {batch} is complete; its recovery window closes at {shown(closes)} UTC")
 
@@ -98,7 +96,7 @@ def add(
     from recoup import gate
 
     new = gate.NewIntake(company_name=company_name, company_domain=domain, state=state, linkedin_url=linkedin_url)
-    with _acting(Authority.HUB, demo=demo) as tx:
+    with acting(Authority.HUB, demo=demo) as tx:
         (intake_id,) = gate.add_intakes(tx, [new], batch_id=batch)
     print(intake_id)
 
@@ -117,7 +115,7 @@ def open_(*intakes: UUID, worker: str | None = None, demo: Demo = False, json: J
     from recoup import gate
 
     _refuse_none(intakes)
-    with _acting(Authority.GATE, demo=demo) as tx:
+    with acting(Authority.GATE, demo=demo) as tx:
         opened = gate.open_attempts(tx, intakes, worker=worker or f"{socket.gethostname()}-{os.getpid()}")
     print_rows(opened, as_json=json, empty="Nothing was opened.")
 
@@ -137,7 +135,7 @@ def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo
     """
     from recoup import gate
 
-    with _acting(Authority.GATE, demo=demo) as tx:
+    with acting(Authority.GATE, demo=demo) as tx:
         (done,) = gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt, token=token, payload_ref=evidence)])
     _print_outcome(done, as_json=json)
 
@@ -171,7 +169,7 @@ def fail(
             reason=reason,
         )
     outcome = gate.Failed(attempt_id=attempt, token=token, reason_code=ReasonCode(reason), payload_ref=evidence)
-    with _acting(Authority.GATE, demo=demo) as tx:
+    with acting(Authority.GATE, demo=demo) as tx:
         (done,) = gate.finish_attempts(tx, [outcome])
     _print_outcome(done, as_json=json)
 
@@ -181,7 +179,7 @@ def sweep(*, limit: Limit = 1000, demo: Demo = False) -> None:
     """Declare crashed every attempt that outlived its lease. It counts as failed."""
     from recoup import gate
 
-    with _acting(Authority.GATE, demo=demo) as tx:
+    with acting(Authority.GATE, demo=demo) as tx:
         swept = gate.sweep_crashed(tx, limit=limit)
     print(f"{len(swept)} attempts crashed")
 
@@ -191,7 +189,7 @@ def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
     """Close the window of every batch whose time has come, and end its recoveries."""
     from recoup import gate
 
-    with _acting(Authority.GATE, demo=demo) as tx:
+    with acting(Authority.GATE, demo=demo) as tx:
         frozen = gate.freeze(tx, limit=limit)
     print(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended")
 
@@ -215,7 +213,7 @@ def kill_switch(
     """
     from recoup import gate
 
-    with _acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
+    with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         changed = gate.resume_batch(tx, batch) if off else gate.pause_batch(tx, batch, reason=reason)
     word = "running" if off else "paused"
     print(f"recovery of batch {batch} is {word}" + ("" if changed else ", as it was before"))
@@ -226,7 +224,7 @@ def eligible(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> No
     """List failed intakes that may be tried again now, longest due first."""
     from recoup import gate
 
-    with _acting(Authority.READER, demo=demo) as tx:
+    with acting(Authority.READER, demo=demo) as tx:
         found = gate.eligible(tx, limit=limit)
     print_rows(found, as_json=json, empty="Nothing is due.")
 
@@ -243,7 +241,7 @@ def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
     from recoup import gate
 
     _refuse_none(intakes)
-    with _acting(Authority.READER, demo=demo) as tx:
+    with acting(Authority.READER, demo=demo) as tx:
         gate.find_intakes(tx, intakes)
         events = gate.history(tx, intakes)
     columns = ["event_timestamp", "event_type", "reason_code", "actor_id", "payload_ref"]
@@ -266,19 +264,3 @@ def _refuse_none(intakes: tuple[UUID, ...]) -> None:
         from recoup.refusals import InputRefused
 
         raise InputRefused("nothing_asked", "No intake was named.", "Give one or more intake ids.")
-
-
-@contextmanager
-def _acting(authority: Authority, *, demo: bool, reason: str | None = None) -> Iterator[Transaction]:
-    """One transaction of the person at the keyboard."""
-    from recoup.database import access
-    from recoup.database.connection import Actor
-    from recoup.settings import load
-
-    settings = load()
-    actor = Actor("human", settings.actor)
-    with (
-        access.opened(settings, demo=demo) as database,
-        database.transaction(authority, actor=actor, reason=reason) as tx,
-    ):
-        yield tx

@@ -29,6 +29,22 @@ app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the databa
 app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to mend.")
 app.command("recoup.cli.clock:app", name="clock", help="Real, simulated or released time: show, advance, release.")
 app.command("recoup.cli.gate:app", name="gate", help="Gate Zero: batches, intakes, attempts, history.")
+app.command("recoup.cli.policy:app", name="policy", help="The figures decisions go by: show, check, diff, apply.")
+app.command("recoup.cli.worker:worker", name="worker", help="Do the duties, until stopped.")
+app.command(
+    "recoup.cli.worker:duties", name="duties", help="What the workers do: last run, lag, done, failed, by whom."
+)
+app.command("recoup.cli.worker:workers", name="workers", help="Who works: running, stopped and lost workers.")
+app.command(
+    "recoup.cli.pauses:pause", name="pause", help="Stop everything, a duty, a table, a batch, a source, an action."
+)
+app.command("recoup.cli.pauses:resume", name="resume", help="Let it go on.")
+app.command("recoup.cli.pauses:list_pauses", name="pauses", help="What is paused, by whom and why.")
+app.command("recoup.cli.seal:app", name="seal", help="Seal the logs, export the head of the chain, verify.")
+app.command(
+    "recoup.cli.audit:audit", name="audit", help="Check every promise against the rows, and say which are broken."
+)
+app.command("recoup.cli.bench:bench", name="bench", help="Measure Recoup beside hand-written SQL.")
 app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, and look at what happened in it.")
 app.command("recoup.cli.completion:completion", name="completion", help="Print a completion script for your shell.")
 

@@ -44,5 +44,7 @@ def migrate(
         print(f"written  {name}")
     if done.lifecycles:
         print("written  lifecycles")
-    if not (done.applied or done.routines or done.lifecycles):
+    if done.policy:
+        print(f"written  policy, version {done.policy}")
+    if not (done.applied or done.routines or done.lifecycles or done.policy):
         print("nothing to do: the schema is the one this program knows")

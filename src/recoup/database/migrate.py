@@ -29,6 +29,12 @@ ROUTINES = (
     "lifecycles/guard.sql",
     "clock.sql",
     "ledger/log.sql",
+    "ledger/control.sql",
+    "policy/policy.sql",
+    "pauses/rules.sql",
+    "worker/rules.sql",
+    "ledger/canon.sql",
+    "ledger/seals.sql",
     "gate/rules.sql",
     "gate/recorder.sql",
     "gate/consequences.sql",
@@ -44,6 +50,7 @@ class Migrated:
     applied: tuple[str, ...]
     routines: tuple[str, ...]
     lifecycles: bool
+    policy: int | None  # version of the policy that was written
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +112,14 @@ def migrate(
             for file in changed:
                 _apply(connection, file, "recoup.routine")
             rewritten = _write_lifecycles(connection, lifecycles)
+            policy = _ensure_policy(connection)
             # Begun here and when a pool opens, so that no writer has to begin it while others wait.
             connection.execute("select recoup.present_incarnation()")
     return Migrated(
-        applied=tuple(f.name for f in pending), routines=tuple(f.name for f in changed), lifecycles=rewritten
+        applied=tuple(f.name for f in pending),
+        routines=tuple(f.name for f in changed),
+        lifecycles=rewritten,
+        policy=policy,
     )
 
 
@@ -222,6 +233,14 @@ def _write_down(connection: Transaction, book: str, name: str, checksum: str) ->
         ).format(Identifier(*book.split("."))),
         (name, checksum, __version__),
     )
+
+
+def _ensure_policy(connection: Transaction) -> int | None:
+    from recoup.policy import versions  # late: the models of a policy take a while to load
+
+    if connection.execute("select to_regclass('recoup.policy')").fetchone() == (None,):
+        return None  # an older schema, in a test of migrations
+    return versions.ensure(connection)
 
 
 def _refuse_new_clock(connection: Transaction) -> None:

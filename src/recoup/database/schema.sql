@@ -77,9 +77,9 @@ create table cl.gate_zero_attempt (
   finished_at timestamp with time zone,
   payload_ref text,
   reentered_as uuid,
+  policy_version integer not null default recoup.policy_version(),
   constraint gate_zero_attempt_pkey PRIMARY KEY (attempt_id),
   constraint gate_zero_attempt_intake_id_attempt_number_key UNIQUE (intake_id, attempt_number),
-  constraint gate_zero_attempt_intake_id_fkey FOREIGN KEY (intake_id) REFERENCES cl.gate_zero_intake(intake_id),
   constraint gate_zero_attempt_attempt_number_check CHECK (attempt_number >= 1 AND attempt_number <= 3),
   constraint gate_zero_attempt_check CHECK (lease_until > opened_at),
   constraint gate_zero_attempt_check1 CHECK (finished_at > opened_at),
@@ -108,6 +108,7 @@ comment on column cl.gate_zero_attempt.lease_until is 'After this time without a
 comment on column cl.gate_zero_attempt.finished_at is 'When it ended; time of its first outcome event.';
 comment on column cl.gate_zero_attempt.payload_ref is 'Optional pointer to evidence of the outcome.';
 comment on column cl.gate_zero_attempt.reentered_as is 'On a passed retry: the new intake it made.';
+comment on column cl.gate_zero_attempt.policy_version is 'The policy in force when it opened: its lease and the wait after it come from there.';
 CREATE INDEX gate_zero_attempt_lease ON cl.gate_zero_attempt USING btree (lease_until) WHERE status = 'open'::text;
 CREATE UNIQUE INDEX gate_zero_attempt_one_open ON cl.gate_zero_attempt USING btree (intake_id) WHERE status = 'open'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_attempt');
@@ -118,16 +119,16 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OL
 alter table cl.gate_zero_attempt enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_attempt');
 alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
-CREATE TRIGGER b_rule_attempt_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
-alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births;
-CREATE TRIGGER b_rule_attempt_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_moves();
-alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_moves;
-CREATE TRIGGER c_record_attempt_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
-alter table cl.gate_zero_attempt enable always trigger c_record_attempt_births;
-CREATE TRIGGER c_record_attempt_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_moves();
-alter table cl.gate_zero_attempt enable always trigger c_record_attempt_moves;
-CREATE TRIGGER d_settle_attempts AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_attempts();
-alter table cl.gate_zero_attempt enable always trigger d_settle_attempts;
+CREATE TRIGGER b_rule_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
+alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births_on_insert;
+CREATE TRIGGER b_rule_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_moves();
+alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_moves_on_update;
+CREATE TRIGGER c_record_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
+alter table cl.gate_zero_attempt enable always trigger c_record_attempt_births_on_insert;
+CREATE TRIGGER c_record_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_moves();
+alter table cl.gate_zero_attempt enable always trigger c_record_attempt_moves_on_update;
+CREATE TRIGGER d_settle_attempts_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_attempts();
+alter table cl.gate_zero_attempt enable always trigger d_settle_attempts_on_update;
 grant insert, update on table cl.gate_zero_attempt to recoup_gate;
 grant select on table cl.gate_zero_attempt to recoup_reader;
 
@@ -146,6 +147,7 @@ CASE
     WHEN completed_at IS NOT NULL THEN 'COMPLETED'::text
     ELSE 'OPEN'::text
 END) stored,
+  policy_version integer,
   constraint gate_zero_batch_pkey PRIMARY KEY (batch_id),
   constraint gate_zero_batch_batch_freeze_at_check CHECK (isfinite(batch_freeze_at)),
   constraint gate_zero_batch_batch_id_check CHECK (octet_length(batch_id) >= 1 AND octet_length(batch_id) <= 500),
@@ -156,7 +158,8 @@ END) stored,
   constraint gate_zero_batch_completed_at_check CHECK (isfinite(completed_at)),
   constraint gate_zero_batch_frozen_at_check CHECK (isfinite(frozen_at)),
   constraint gate_zero_batch_imported_at_check CHECK (isfinite(imported_at)),
-  constraint gate_zero_batch_paused_at_check CHECK (isfinite(paused_at))
+  constraint gate_zero_batch_paused_at_check CHECK (isfinite(paused_at)),
+  constraint gate_zero_batch_policy_check CHECK ((completed_at IS NULL) = (policy_version IS NULL))
 );
 comment on table cl.gate_zero_batch is 'An import batch: its completion opens the recovery window, its freeze closes it, its pause stops all recovery at once.';
 comment on column cl.gate_zero_batch.batch_id is 'Name of the batch.';
@@ -168,6 +171,8 @@ comment on column cl.gate_zero_batch.paused_at is 'Kill switch: since when recov
 comment on column cl.gate_zero_batch.paused_by is 'Who paused it.';
 comment on column cl.gate_zero_batch.pause_reason is 'Why it was paused.';
 comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, from the columns before it.';
+comment on column cl.gate_zero_batch.policy_version is 'The policy in force when it was completed: its window comes from there. Set once.';
+CREATE INDEX gate_zero_batch_paused ON cl.gate_zero_batch USING btree (paused_at) WHERE paused_at IS NOT NULL;
 CREATE INDEX gate_zero_batch_to_freeze ON cl.gate_zero_batch USING btree (batch_freeze_at) WHERE frozen_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_births;
@@ -177,15 +182,21 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD 
 alter table cl.gate_zero_batch enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_batch FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_truncate;
-CREATE TRIGGER b_rule_batch_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_batch_moves();
-alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves;
-CREATE TRIGGER b_rule_times AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('batch_id', 'imported_at');
-alter table cl.gate_zero_batch enable always trigger b_rule_times;
-CREATE TRIGGER c_record_batch_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_batch_moves();
-alter table cl.gate_zero_batch enable always trigger c_record_batch_moves;
-grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at) on table cl.gate_zero_batch to recoup_hub;
-grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, frozen_at) on table cl.gate_zero_batch to recoup_gate;
-grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, pause_reason, paused_at, paused_by) on table cl.gate_zero_batch to recoup_operator;
+CREATE TRIGGER b_rule_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_batch_moves();
+alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves_on_update;
+CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('batch_id', 'imported_at');
+alter table cl.gate_zero_batch enable always trigger b_rule_times_on_insert;
+CREATE TRIGGER c_record_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_batch_moves();
+alter table cl.gate_zero_batch enable always trigger c_record_batch_moves_on_update;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('imported_at');
+alter table cl.gate_zero_batch enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('completed_at', 'batch_freeze_at', 'frozen_at');
+alter table cl.gate_zero_batch enable always trigger c_record_control_on_update;
+CREATE TRIGGER d_wake_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
+alter table cl.gate_zero_batch enable always trigger d_wake_on_update;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, frozen_at, policy_version) on table cl.gate_zero_batch to recoup_gate;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, pause_reason, paused_at, paused_by, policy_version) on table cl.gate_zero_batch to recoup_operator;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, policy_version) on table cl.gate_zero_batch to recoup_hub;
 grant select on table cl.gate_zero_batch to recoup_reader;
 
 create table cl.gate_zero_intake (
@@ -235,8 +246,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD
 alter table cl.gate_zero_intake enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
-CREATE TRIGGER b_rule_times AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('intake_id', 'created_at', 'updated_at');
-alter table cl.gate_zero_intake enable always trigger b_rule_times;
+CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('intake_id', 'created_at', 'updated_at');
+alter table cl.gate_zero_intake enable always trigger b_rule_times_on_insert;
 grant insert on table cl.gate_zero_intake to recoup_hub;
 grant insert, update on table cl.gate_zero_intake to recoup_gate;
 grant select on table cl.gate_zero_intake to recoup_reader;
@@ -253,7 +264,6 @@ create table cl.gate_zero_recovery (
   updated_at timestamp with time zone not null default recoup.now(),
   constraint gate_zero_recovery_pkey PRIMARY KEY (recovery_id),
   constraint gate_zero_recovery_intake_id_key UNIQUE (intake_id),
-  constraint gate_zero_recovery_intake_id_fkey FOREIGN KEY (intake_id) REFERENCES cl.gate_zero_intake(intake_id),
   constraint gate_zero_recovery_attempt_count_check CHECK (attempt_count >= 1 AND attempt_count <= 3),
   constraint gate_zero_recovery_check CHECK (status <> 'ACTIVE'::text OR attempt_count < 3),
   constraint gate_zero_recovery_created_at_check CHECK (isfinite(created_at)),
@@ -283,28 +293,35 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING O
 alter table cl.gate_zero_recovery enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
-CREATE TRIGGER b_rule_recovery_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
-alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves;
-CREATE TRIGGER c_record_recovery_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
-alter table cl.gate_zero_recovery enable always trigger c_record_recovery_moves;
-CREATE TRIGGER d_settle_recoveries AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_recoveries();
-alter table cl.gate_zero_recovery enable always trigger d_settle_recoveries;
+CREATE TRIGGER b_rule_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
+alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves_on_update;
+CREATE TRIGGER c_record_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
+alter table cl.gate_zero_recovery enable always trigger c_record_recovery_moves_on_update;
+CREATE TRIGGER d_settle_recoveries_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_recoveries();
+alter table cl.gate_zero_recovery enable always trigger d_settle_recoveries_on_update;
 grant insert, update on table cl.gate_zero_recovery to recoup_gate;
 grant select on table cl.gate_zero_recovery to recoup_reader;
 
-CREATE OR REPLACE FUNCTION cl.gate_zero_recovery_window()
+CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
  RETURNS interval
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE; -- body 9cfc3d5b8cc850d1b2dbf266d283d69c
-comment on function cl.gate_zero_recovery_window() is 'How long after its completion a batch may be retried.';
-grant execute on function cl.gate_zero_recovery_window() to public;
+ STABLE PARALLEL SAFE; -- body 66fdeecee8580925a41bf63e6ce7a252
+comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the policy in force.';
+grant execute on function cl.gate_zero_lease() to public;
 
-CREATE OR REPLACE FUNCTION cl.gate_zero_wait(attempt_count integer)
+CREATE OR REPLACE FUNCTION cl.gate_zero_recovery_window(policy_version_ integer DEFAULT recoup.policy_version())
  RETURNS interval
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE; -- body a9a0c738d27570048fcdf67d5bf8c084
-comment on function cl.gate_zero_wait(attempt_count integer) is 'The wait after so many failed attempts.';
-grant execute on function cl.gate_zero_wait(attempt_count integer) to public;
+ STABLE PARALLEL SAFE; -- body df1723d34d7420b6b23397a703422bda
+comment on function cl.gate_zero_recovery_window(policy_version_ integer) is 'How long after its completion a batch may be retried, by a policy.';
+grant execute on function cl.gate_zero_recovery_window(policy_version_ integer) to public;
+
+CREATE OR REPLACE FUNCTION cl.gate_zero_wait(figures jsonb, attempt_count integer)
+ RETURNS interval
+ LANGUAGE sql
+ STABLE PARALLEL SAFE; -- body c53149f675023a2fda05cb3cd8603552
+comment on function cl.gate_zero_wait(figures jsonb, attempt_count integer) is 'The wait after so many failed attempts, by the figures of a policy.';
+grant execute on function cl.gate_zero_wait(figures jsonb, attempt_count integer) to public;
 
 grant execute on function cl.is_now(told timestamp with time zone, now_ timestamp with time zone) to public;
 
@@ -358,7 +375,7 @@ grant execute on function cl.require_read_committed() to public;
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5c2cff3329b32ba2aa287cbb96907a0d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75f668e07fd1e47ca0d05ef2348c924d
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
@@ -372,7 +389,7 @@ grant execute on function cl.rule_attempt_moves() to public;
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6c85c6c4fad66e27eec903d429887bf3
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fb6f1b375ce9b59f058e8e71aa50186f
 comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
 
@@ -393,7 +410,7 @@ grant execute on function cl.rule_times() to public;
 CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5c74a24e2e55c78eabaeaff189744d36
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 95632b32e24034a30857e4ddecc00af0
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 grant execute on function cl.settle_attempts() to public;
 
@@ -410,6 +427,8 @@ grant usage on schema recoup to recoup_reader;
 
 create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
+grant usage on sequence recoup.event_seq to recoup_gate;
+grant usage on sequence recoup.event_seq to recoup_operator;
 
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
 
@@ -444,10 +463,94 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE 
 alter table recoup.clock enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.clock FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_truncate;
-CREATE TRIGGER c_release_clock AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.release_clock();
-alter table recoup.clock enable always trigger c_release_clock;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('at', 'released_at');
+alter table recoup.clock enable always trigger c_record_control_on_update;
+CREATE TRIGGER c_release_clock_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.release_clock();
+alter table recoup.clock enable always trigger c_release_clock_on_update;
+CREATE TRIGGER d_wake_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
+alter table recoup.clock enable always trigger d_wake_on_update;
 grant select on table recoup.clock to recoup_reader;
 grant update (at, released_at, status) on table recoup.clock to recoup_operator;
+
+create table recoup.control_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  subject text not null,
+  key text not null,
+  event_type text not null,
+  from_status text,
+  to_status text,
+  facts jsonb not null,
+  reason text not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint control_log_pkey PRIMARY KEY (seq),
+  constraint control_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint control_log_check CHECK ((event_type = 'BIRTH'::text) = (from_status IS NULL)),
+  constraint control_log_check1 CHECK ((event_type = 'EXIT'::text) = (to_status IS NULL)),
+  constraint control_log_event_type_check CHECK (event_type = ANY (ARRAY['BIRTH'::text, 'MOVE'::text, 'EXIT'::text])),
+  constraint control_log_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.control_log is 'Append-only: who began, moved or ended what, for subjects that have no log of their own.';
+comment on column recoup.control_log.seq is 'Order over all logs.';
+comment on column recoup.control_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.control_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.control_log.logged_at is 'When.';
+comment on column recoup.control_log.subject is 'Table of the row.';
+comment on column recoup.control_log.key is 'Key of the row, as text.';
+comment on column recoup.control_log.event_type is 'BIRTH, MOVE or EXIT.';
+comment on column recoup.control_log.from_status is 'Status before; null for a birth.';
+comment on column recoup.control_log.to_status is 'Status after; null for an exit.';
+comment on column recoup.control_log.facts is 'What else the step wrote.';
+comment on column recoup.control_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.control_log.actor is 'Kind of actor: system, ai, human.';
+comment on column recoup.control_log.actor_id is 'Who.';
+comment on column recoup.control_log.authority is 'Database role that acted.';
+CREATE INDEX control_log_key ON recoup.control_log USING btree (subject, key, seq);
+CREATE INDEX control_log_xid ON recoup.control_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.control_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.control_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_control');
+alter table recoup.control_log enable always trigger a_only_recorders;
+grant select on table recoup.control_log to recoup_reader;
+
+create table recoup.duty_tally (
+  worker_id uuid not null,
+  duty text not null,
+  runs bigint not null,
+  done bigint not null,
+  failures bigint not null,
+  last_run_at timestamp with time zone not null,
+  last_done_at timestamp with time zone,
+  last_failed_at timestamp with time zone,
+  last_failure text,
+  constraint duty_tally_pkey PRIMARY KEY (worker_id, duty),
+  constraint duty_tally_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES recoup.worker(worker_id),
+  constraint duty_tally_done_check CHECK (done >= 0),
+  constraint duty_tally_duty_check CHECK (duty <> ''::text),
+  constraint duty_tally_failures_check CHECK (failures >= 0),
+  constraint duty_tally_runs_check CHECK (runs >= 0)
+) with (fillfactor=50);
+comment on table recoup.duty_tally is 'What each worker did of each duty. Written with the batch it counts, in one transaction.';
+comment on column recoup.duty_tally.worker_id is 'The worker.';
+comment on column recoup.duty_tally.duty is 'The duty.';
+comment on column recoup.duty_tally.runs is 'Batches run, idle ones between heartbeats not counted one by one.';
+comment on column recoup.duty_tally.done is 'Units done.';
+comment on column recoup.duty_tally.failures is 'Batches that raised, and were rolled back.';
+comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever came of it.';
+comment on column recoup.duty_tally.last_done_at is 'When it last did something.';
+comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
+comment on column recoup.duty_tally.last_failure is 'What it said then.';
+grant insert, update on table recoup.duty_tally to recoup_archiver;
+grant insert, update on table recoup.duty_tally to recoup_gate;
+grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
+grant insert, update on table recoup.duty_tally to recoup_runner;
+grant select on table recoup.duty_tally to recoup_reader;
 
 create table recoup.incarnation (
   incarnation integer not null,
@@ -474,7 +577,11 @@ create table recoup.late_result (
   result jsonb not null,
   received_at timestamp with time zone not null,
   actor_id text not null,
-  constraint late_result_pkey PRIMARY KEY (late_result_id)
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null default recoup.present_incarnation(),
+  constraint late_result_pkey PRIMARY KEY (late_result_id),
+  constraint late_result_seq_key UNIQUE (seq)
 );
 comment on table recoup.late_result is 'Append-only: results of workers that had been declared dead. Stored, and not applied.';
 comment on column recoup.late_result.late_result_id is 'Identity.';
@@ -484,7 +591,11 @@ comment on column recoup.late_result.token is 'The token under which the result 
 comment on column recoup.late_result.result is 'What was reported.';
 comment on column recoup.late_result.received_at is 'When.';
 comment on column recoup.late_result.actor_id is 'Who reported it.';
+comment on column recoup.late_result.seq is 'Order over all logs.';
+comment on column recoup.late_result.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.late_result.incarnation is 'Cluster that wrote it.';
 CREATE INDEX late_result_unit ON recoup.late_result USING btree (subject, unit_id);
+CREATE INDEX late_result_xid ON recoup.late_result USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.late_result enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
@@ -560,6 +671,49 @@ comment on column recoup.migration.applied_by is 'The login that applied it.';
 comment on column recoup.migration.recoup_version is 'The program that applied it.';
 grant select on table recoup.migration to recoup_reader;
 
+create table recoup.pause (
+  scope text not null,
+  scope_id text not null,
+  status text not null,
+  changed_at timestamp with time zone not null,
+  changed_by text not null,
+  reason text not null,
+  constraint pause_pkey PRIMARY KEY (scope, scope_id),
+  constraint pause_changed_at_check CHECK (isfinite(changed_at)),
+  constraint pause_check CHECK (scope <> 'global'::text OR scope_id = 'everything'::text),
+  constraint pause_reason_check CHECK (btrim(reason) <> ''::text),
+  constraint pause_scope_check CHECK (scope = ANY (ARRAY['global'::text, 'duty'::text, 'table'::text, 'source'::text, 'action'::text])),
+  constraint pause_scope_id_check CHECK (btrim(scope_id) <> ''::text),
+  constraint pause_status_check CHECK (status = ANY (ARRAY['PAUSED'::text, 'RUNNING'::text]))
+);
+comment on table recoup.pause is 'What is paused at present, and what was. A batch is paused in its own row; recoup.pauses shows both.';
+comment on column recoup.pause.scope is 'global, duty, table, source (of partitions) or action.';
+comment on column recoup.pause.scope_id is 'Which one; "everything" for the global scope.';
+comment on column recoup.pause.status is 'PAUSED, or RUNNING again.';
+comment on column recoup.pause.changed_at is 'Since when.';
+comment on column recoup.pause.changed_by is 'Who paused or resumed it.';
+comment on column recoup.pause.reason is 'Why.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.pause REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.pause FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_pauses_on_insert AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
+alter table recoup.pause enable always trigger b_rule_pauses_on_insert;
+CREATE TRIGGER b_rule_pauses_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
+alter table recoup.pause enable always trigger b_rule_pauses_on_update;
+CREATE TRIGGER c_record_pauses_on_insert AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_pauses();
+alter table recoup.pause enable always trigger c_record_pauses_on_insert;
+CREATE TRIGGER c_record_pauses_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_pauses();
+alter table recoup.pause enable always trigger c_record_pauses_on_update;
+CREATE TRIGGER d_wake_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
+alter table recoup.pause enable always trigger d_wake_on_update;
+grant insert, update on table recoup.pause to recoup_operator;
+grant select on table recoup.pause to recoup_reader;
+
 create table recoup.pause_log (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
   xid xid8 not null default pg_current_xact_id(),
@@ -575,7 +729,7 @@ create table recoup.pause_log (
   constraint pause_log_pkey PRIMARY KEY (seq),
   constraint pause_log_event_type_check CHECK (event_type = ANY (ARRAY['PAUSE'::text, 'RESUME'::text])),
   constraint pause_log_logged_at_check CHECK (isfinite(logged_at)),
-  constraint pause_log_scope_check CHECK (scope = 'batch'::text)
+  constraint pause_log_scope_check CHECK (scope = ANY (ARRAY['global'::text, 'duty'::text, 'table'::text, 'batch'::text, 'source'::text, 'action'::text]))
 );
 comment on table recoup.pause_log is 'Append-only: who stopped or resumed what, and why.';
 comment on column recoup.pause_log.seq is 'Order over all logs.';
@@ -595,9 +749,65 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.pause_log FOR EAC
 alter table recoup.pause_log enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.pause_log enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_batch_moves');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_batch_moves', 'recoup.record_pauses');
 alter table recoup.pause_log enable always trigger a_only_recorders;
 grant select on table recoup.pause_log to recoup_reader;
+
+create view recoup.pauses (
+  scope text,
+  scope_id text,
+  paused_at timestamp with time zone,
+  paused_by text,
+  reason text
+);
+comment on view recoup.pauses is 'Everything that is paused at present.';
+comment on column recoup.pauses.scope is 'global, duty, table, batch, source (of partitions) or action.';
+comment on column recoup.pauses.scope_id is 'Which one; "everything" for the global scope.';
+comment on column recoup.pauses.paused_at is 'Since when.';
+comment on column recoup.pauses.paused_by is 'Who paused it.';
+comment on column recoup.pauses.reason is 'Why.';
+grant select on table recoup.pauses to recoup_reader;
+
+create table recoup.policy (
+  version integer not null,
+  figures jsonb not null,
+  document text not null,
+  reason text not null,
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  applied_at timestamp with time zone not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint policy_pkey PRIMARY KEY (version),
+  constraint policy_seq_key UNIQUE (seq),
+  constraint policy_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint policy_applied_at_check CHECK (isfinite(applied_at)),
+  constraint policy_figures_check CHECK (jsonb_typeof(figures) = 'object'::text),
+  constraint policy_reason_check CHECK (btrim(reason) <> ''::text),
+  constraint policy_version_check CHECK (version > 0)
+);
+comment on table recoup.policy is 'Append-only: every policy that was ever in force. The highest version is. What a policy decided carries its version.';
+comment on column recoup.policy.version is 'One more than the version before it.';
+comment on column recoup.policy.figures is 'Every figure, complete: what the document does not say is filled in from the defaults of its day.';
+comment on column recoup.policy.document is 'The TOML document, as it was given.';
+comment on column recoup.policy.reason is 'Why it was applied.';
+comment on column recoup.policy.seq is 'Order over all logs.';
+comment on column recoup.policy.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.policy.incarnation is 'Cluster that wrote it.';
+comment on column recoup.policy.applied_at is 'When.';
+comment on column recoup.policy.actor is 'Kind of actor: system, ai, human.';
+comment on column recoup.policy.actor_id is 'Who.';
+comment on column recoup.policy.authority is 'Database role that acted.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.policy enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.policy FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.policy enable always trigger a_append_only_truncate;
+CREATE TRIGGER b_stamp_policy BEFORE INSERT ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.stamp_policy();
+alter table recoup.policy enable always trigger b_stamp_policy;
+grant insert (document, figures, reason, version) on table recoup.policy to recoup_operator;
+grant select on table recoup.policy to recoup_reader;
 
 create table recoup.routine (
   name text not null,
@@ -614,6 +824,56 @@ comment on column recoup.routine.applied_at is 'When, by the server''s clock.';
 comment on column recoup.routine.applied_by is 'The login that applied it.';
 comment on column recoup.routine.recoup_version is 'The program that applied it.';
 grant select on table recoup.routine to recoup_reader;
+
+create table recoup.seal (
+  number bigint not null,
+  log text not null,
+  canon integer not null,
+  incarnation integer not null,
+  system_identifier bigint not null,
+  since pg_snapshot not null,
+  until pg_snapshot,
+  after_seq bigint not null,
+  last_seq bigint not null,
+  closes boolean not null,
+  rows bigint not null,
+  rows_digest bytea not null,
+  sealed_at timestamp with time zone not null,
+  actor_id text not null,
+  previous bytea not null,
+  digest bytea not null,
+  constraint seal_pkey PRIMARY KEY (number),
+  constraint seal_digest_key UNIQUE (digest),
+  constraint seal_check CHECK (last_seq >= after_seq),
+  constraint seal_number_check CHECK (number > 0),
+  constraint seal_rows_check CHECK (rows >= 0),
+  constraint seal_sealed_at_check CHECK (isfinite(sealed_at))
+);
+comment on table recoup.seal is 'Append-only: blocks of settled log rows, each with a digest over its rows, chained. What a superuser changes behind a seal is found.';
+comment on column recoup.seal.number is 'Place in the chain, without gaps.';
+comment on column recoup.seal.log is 'The log whose rows are sealed.';
+comment on column recoup.seal.canon is 'Version of the canonical form of its rows: recoup.canon_<log>_<version>.';
+comment on column recoup.seal.incarnation is 'Cluster that wrote the rows.';
+comment on column recoup.seal.system_identifier is 'Identity of that cluster.';
+comment on column recoup.seal.since is 'The block holds what was not visible in this snapshot …';
+comment on column recoup.seal.until is '… and is in this one; null: the rest of a cluster that is over.';
+comment on column recoup.seal.after_seq is 'A window is sealed in pages: this one begins behind this seq …';
+comment on column recoup.seal.last_seq is '… and ends with this one.';
+comment on column recoup.seal.closes is 'Whether it is the last page of its window, which then has no end.';
+comment on column recoup.seal.rows is 'How many rows it holds.';
+comment on column recoup.seal.rows_digest is 'SHA-256 over the SHA-256 of each row''s canonical text, in the order of seq.';
+comment on column recoup.seal.sealed_at is 'When.';
+comment on column recoup.seal.actor_id is 'Who.';
+comment on column recoup.seal.previous is 'Digest of the seal before it; zeros for the first.';
+comment on column recoup.seal.digest is 'SHA-256 over all that comes before, the previous digest included.';
+CREATE INDEX seal_log ON recoup.seal USING btree (log, number);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.seal enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.seal FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.seal enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_sealers BEFORE INSERT ON recoup.seal FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_sealers();
+alter table recoup.seal enable always trigger a_only_sealers;
+grant select on table recoup.seal to recoup_reader;
 
 create table recoup.subscription (
   name text not null,
@@ -641,6 +901,53 @@ grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_mint;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_operator;
 grant select on table recoup.subscription to recoup_reader;
+
+create table recoup.worker (
+  worker_id uuid not null default recoup.new_id(),
+  name text not null,
+  host text not null,
+  pid integer not null,
+  recoup_version text not null,
+  duties text[] not null,
+  status text not null default 'running'::text,
+  started_at timestamp with time zone not null,
+  heartbeat_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint worker_pkey PRIMARY KEY (worker_id),
+  constraint worker_check CHECK ((status = 'running'::text) = (ended_at IS NULL)),
+  constraint worker_ended_at_check CHECK (isfinite(ended_at)),
+  constraint worker_heartbeat_at_check CHECK (isfinite(heartbeat_at)),
+  constraint worker_name_check CHECK (name <> ''::text),
+  constraint worker_started_at_check CHECK (isfinite(started_at)),
+  constraint worker_status_check CHECK (status = ANY (ARRAY['running'::text, 'stopped'::text, 'lost'::text]))
+) with (fillfactor=50);
+comment on table recoup.worker is 'One row per life of a worker process. A process that comes back after it was declared lost is a new row.';
+comment on column recoup.worker.worker_id is 'The worker''s incarnation: one process, one life.';
+comment on column recoup.worker.name is 'Its name, as logs have it.';
+comment on column recoup.worker.host is 'Machine it runs on.';
+comment on column recoup.worker.pid is 'Process id there.';
+comment on column recoup.worker.recoup_version is 'The program it runs.';
+comment on column recoup.worker.duties is 'The duties it does.';
+comment on column recoup.worker.status is 'running, stopped (said goodbye) or lost (fell silent).';
+comment on column recoup.worker.started_at is 'When it registered.';
+comment on column recoup.worker.heartbeat_at is 'When it was last heard of.';
+comment on column recoup.worker.ended_at is 'When it stopped or was declared lost.';
+CREATE INDEX worker_running ON recoup.worker USING btree (heartbeat_at) WHERE status = 'running'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.worker REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.worker FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_truncate;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('name', 'host', 'pid', 'recoup_version');
+alter table recoup.worker enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_at');
+alter table recoup.worker enable always trigger c_record_control_on_update;
+grant insert (duties, heartbeat_at, host, name, pid, recoup_version, started_at, worker_id), update (ended_at, heartbeat_at, status) on table recoup.worker to recoup_runner;
+grant select on table recoup.worker to recoup_reader;
+grant update (ended_at, status) on table recoup.worker to recoup_orphan_recovery;
 
 CREATE OR REPLACE FUNCTION recoup.acting_id()
  RETURNS text
@@ -696,12 +1003,68 @@ CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
 comment on function recoup.authority_of(role_name name) is 'The authority a role stands for, or null.';
 grant execute on function recoup.authority_of(role_name name) to public;
 
+grant execute on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) to public;
+
+CREATE OR REPLACE FUNCTION recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint DEFAULT NULL::bigint)
+ RETURNS TABLE(rows bigint, last_seq bigint, digest bytea)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'on'
+ SET enable_bitmapscan TO 'on'; -- body 2879e13732508d0a6757c44159afa384
+comment on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) is 'Count, last seq and digest of a block''s rows: SHA-256 over the SHA-256 of each, in the order of seq.';
+
 CREATE OR REPLACE FUNCTION recoup.called_by(calls text, caller text)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE; -- body 96967a42158637350b3c09f2d47921b3
+ IMMUTABLE; -- body 8c9e29a831b480d8163c2f992d044efb
 comment on function recoup.called_by(calls text, caller text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
 grant execute on function recoup.called_by(calls text, caller text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_control_log_1(l recoup.control_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body a57e0ffc48f5eeb23a37cc07781123fd
+comment on function recoup.canon_control_log_1(l recoup.control_log) is 'Canonical text of a row of recoup.control_log, version 1.';
+grant execute on function recoup.canon_control_log_1(l recoup.control_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_gate_zero_air_1(l cl.gate_zero_air)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 322d67f9fd63ee416a7cafefc485c541
+comment on function recoup.canon_gate_zero_air_1(l cl.gate_zero_air) is 'Canonical text of a row of cl.gate_zero_air, version 1.';
+grant execute on function recoup.canon_gate_zero_air_1(l cl.gate_zero_air) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_late_result_1(l recoup.late_result)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 0724899f879c603dc693d63d1e61d95a
+comment on function recoup.canon_late_result_1(l recoup.late_result) is 'Canonical text of a row of recoup.late_result, version 1.';
+grant execute on function recoup.canon_late_result_1(l recoup.late_result) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_pause_log_1(l recoup.pause_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body cd5318e5a90624a71f5929d8db174217
+comment on function recoup.canon_pause_log_1(l recoup.pause_log) is 'Canonical text of a row of recoup.pause_log, version 1.';
+grant execute on function recoup.canon_pause_log_1(l recoup.pause_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_policy_1(l recoup.policy)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 0fd76f88dbeaacee21962f0a14fc678a
+comment on function recoup.canon_policy_1(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 1.';
+grant execute on function recoup.canon_policy_1(l recoup.policy) to public;
+
+CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e187746f12c83af2671af595d46d76ed
+comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
+grant execute on function recoup.check_seal(s recoup.seal) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, VARIADIC recorders text[])
  LANGUAGE plpgsql; -- body 66d652650bbf417c605b2dccbe687587
@@ -715,10 +1078,21 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
+CREATE OR REPLACE FUNCTION recoup.first_unsealed(log_ text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'; -- body 53bf82cc9ff192af78ef2af6da731572
+comment on function recoup.first_unsealed(log_ text) is 'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
+grant execute on function recoup.first_unsealed(log_ text) to public;
+
 grant execute on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 27aa5ccd8f6feafd29ba92fdb3f29903
+ LANGUAGE plpgsql; -- body d391a4604daa7443970f9ce6a4d5750f
 comment on procedure recoup.follow(IN relation regclass, IN event text, IN place text, IN function_ regproc, VARIADIC arguments text[]) is 'Puts a rule (b), a recorder (c) or a consequence (d) behind the guard (a) of a table.';
 
 CREATE OR REPLACE FUNCTION recoup.guard_births()
@@ -753,6 +1127,15 @@ CREATE OR REPLACE FUNCTION recoup.guard_truncate()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75a3f7a9eedc06ab0dc6547939e06d95
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
+
+grant execute on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) to public;
+
+CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 07876fd3987cb5fa95edc87963ea0cc7
+comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
  LANGUAGE plpgsql; -- body fb9c83c5219d8ecf2b059f809f7f4603
@@ -801,6 +1184,27 @@ CREATE OR REPLACE FUNCTION recoup.only_recorders()
 comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
 grant execute on function recoup.only_recorders() to public;
 
+CREATE OR REPLACE FUNCTION recoup.only_sealers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body aaf4840131562b76f2c68c01c1b74a0c
+comment on function recoup.only_sealers() is 'Refuses every seal that recoup.seal_next did not make.';
+grant execute on function recoup.only_sealers() to public;
+
+CREATE OR REPLACE FUNCTION recoup.paused(VARIADIC scopes text[])
+ RETURNS recoup.pause
+ LANGUAGE plpgsql
+ STABLE; -- body e3eb5cb97f071b69c27900a9e41f5d56
+comment on function recoup.paused(VARIADIC scopes text[]) is 'The pause that stops a claim within these scopes, or null.';
+grant execute on function recoup.paused(VARIADIC scopes text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.policy_version()
+ RETURNS integer
+ LANGUAGE sql
+ STABLE; -- body b3ac24fba3b3a3517f69c1bd41ac4a2f
+comment on function recoup.policy_version() is 'The version of the policy in force.';
+grant execute on function recoup.policy_version() to public;
+
 CREATE OR REPLACE FUNCTION recoup.present_incarnation()
  RETURNS integer
  LANGUAGE plpgsql
@@ -808,6 +1212,27 @@ CREATE OR REPLACE FUNCTION recoup.present_incarnation()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body b0dbae1eadcbb179e9bcdb2984697b40
 comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
 grant execute on function recoup.present_incarnation() to recoup_reader;
+
+CREATE OR REPLACE FUNCTION recoup.record_control()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 34958f72626078a7b4e008efd498cb88
+comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
+
+CREATE OR REPLACE FUNCTION recoup.record_pauses()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0297516b70af0fc26d882c66b47bca3b
+comment on function recoup.record_pauses() is 'PAUSE or RESUME, in the pause log.';
+
+CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE; -- body b7cbff7fa225a6005384c62ea913174d
+comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
+grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.release_clock()
  RETURNS trigger
@@ -818,7 +1243,7 @@ comment on function recoup.release_clock() is 'On the move to released: makes re
 
 CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
  RETURNS void
- LANGUAGE plpgsql; -- body e83762dc95a3b0b7951feaf6ffc9ff4a
+ LANGUAGE plpgsql; -- body bc5783e8c28bcef5bfc1aa1f79567f4a
 comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
 
@@ -829,9 +1254,81 @@ CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
 comment on function recoup.row_name(subject_ text, key_ jsonb) is 'A row, as a refusal names it.';
 grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 
+CREATE OR REPLACE FUNCTION recoup.rule_pauses()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b7dff08d155c11c72d5d305c96750767
+comment on function recoup.rule_pauses() is 'A paused table is one whose work is guarded; a pause begins now.';
+grant execute on function recoup.rule_pauses() to public;
+
+CREATE OR REPLACE FUNCTION recoup.seal_cursor(log_ text)
+ RETURNS recoup.seal
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b43d183051210d30ef27494df7d3f486
+comment on function recoup.seal_cursor(log_ text) is 'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a window.';
+grant execute on function recoup.seal_cursor(log_ text) to public;
+
+grant execute on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) to recoup_archiver;
+
+CREATE OR REPLACE FUNCTION recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval DEFAULT NULL::interval)
+ RETURNS SETOF recoup.seal
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d12a80d9a91b94de64add569758fae16
+comment on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
+
+CREATE OR REPLACE FUNCTION recoup.seal_text_1(s recoup.seal)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body c9ac09dc11427f5f21c6fad85c1024c6
+comment on function recoup.seal_text_1(s recoup.seal) is 'Canonical text of a seal without its digest, version 1.';
+grant execute on function recoup.seal_text_1(s recoup.seal) to public;
+
+grant execute on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) to public;
+
+CREATE OR REPLACE FUNCTION recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'; -- body e9e531ec0103730af74f61ba2a75e64c
+comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
+
+CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
+ RETURNS pg_snapshot
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 50554bd28ec4756f84b0c18946025ba1
+comment on function recoup.settled_snapshot() is 'The present snapshot, with the own transaction among the running ones.';
+grant execute on function recoup.settled_snapshot() to public;
+
+CREATE OR REPLACE FUNCTION recoup.snapshot_below(s pg_snapshot, below xid8)
+ RETURNS pg_snapshot
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75c14e270fdb4d9c368033f91462451e
+comment on function recoup.snapshot_below(s pg_snapshot, below xid8) is 'What is visible in a snapshot (null: everything) and has a lower transaction id.';
+grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to public;
+
+CREATE OR REPLACE FUNCTION recoup.stamp_policy()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 37b3460bb0f440f756561486bf524ab9
+comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
+grant execute on function recoup.stamp_policy() to public;
+
 CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text)
  RETURNS jsonb
  LANGUAGE sql
  STABLE; -- body a149e04ae5b46324e24fec4966205fe5
 comment on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) is 'The facts of a refused birth, move or exit.';
 grant execute on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.wake()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 326854c3da1d79c476b479e0d5b1cd81
+comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
+grant execute on function recoup.wake() to public;

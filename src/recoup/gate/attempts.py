@@ -16,7 +16,6 @@ from recoup.gate.lifecycle import ReasonCode
 from recoup.refusals import InputRefused
 
 Q = load("recoup.gate")
-LEASE = timedelta(minutes=5)
 LEASE_MOST = timedelta(days=30)  # the intake of a lost worker waits no longer than this
 
 # Sets are planned anew each time (prepare=False): a plan kept from single rows compared many with many.
@@ -62,10 +61,14 @@ class Finished:
     reentered_as: UUID | None
 
 
-def open_attempts(tx: Transaction, intakes: Sequence[UUID], *, worker: str, lease: timedelta = LEASE) -> list[Attempt]:
-    """Open the next attempt of each intake, all or none. Refused too early, beside an open one, after the third."""
-    if not timedelta(0) < lease <= LEASE_MOST:
-        raise InputRefused("lease_length", f"A lease of {lease}.", f"Give it some seconds, and at most {LEASE_MOST}.")
+def open_attempts(
+    tx: Transaction, intakes: Sequence[UUID], *, worker: str, lease: timedelta | None = None
+) -> list[Attempt]:
+    """Open the next attempt of each intake, all or none. Refused too early, beside an open one, after the third.
+
+    The lease is the policy's, unless another one is asked for.
+    """
+    _check_lease(lease)
     with tx.cursor(row_factory=class_row(Attempt)) as cursor:
         locked = tx.execute(Q["lock_intakes"], {"intakes": list(intakes)}, prepare=False).fetchall()
         refuse_unknown(intakes, {row[0] for row in locked})
@@ -74,6 +77,22 @@ def open_attempts(tx: Transaction, intakes: Sequence[UUID], *, worker: str, leas
         )
         by_intake = {attempt.intake_id: attempt for attempt in opened}
     return [by_intake[intake_id] for intake_id in dict.fromkeys(intakes)]
+
+
+def claim_attempts(
+    tx: Transaction, *, limit: int, worker: str, retries: bool, lease: timedelta | None = None
+) -> list[Attempt]:
+    """Take up to so many intakes and open their next attempt: due retries, or first attempts of those that wait.
+
+    Claim no more than starts at once. Nobody gets what another worker holds; nothing is claimed in a paused scope.
+    """
+    _check_lease(lease)
+    with tx.cursor(row_factory=class_row(Attempt)) as cursor:
+        return cursor.execute(
+            Q["claim_retries" if retries else "claim_pending"],
+            {"limit": limit, "worker": worker, "lease": lease},
+            prepare=False,
+        ).fetchall()
 
 
 def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> list[Finished]:
@@ -96,12 +115,32 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
     return finished
 
 
-def sweep_crashed(tx: Transaction, *, limit: int = 1000) -> list[UUID]:
-    """Declare crashed what outlived its lease: FAIL, TIMEOUT, and it counts. Call again until nothing is left."""
-    lapsed = [row[0] for row in tx.execute(Q["lock_lapsed"], {"limit": limit})]
-    if not lapsed:
+def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
+    """Declare crashed what outlived its lease: FAIL, TIMEOUT, and it counts. Call again until nothing is left.
+
+    ``only`` takes one intake alone, for when a whole set was refused because of one row.
+    """
+    found = lapsed(tx, limit=limit, only=only)
+    if not found:
         return []
-    return [row[0] for row in tx.execute(Q["crash_attempts"], {"intakes": lapsed}, prepare=False)]
+    return [row[0] for row in tx.execute(Q["crash_attempts"], {"intakes": found}, prepare=False)]
+
+
+def lapsed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
+    """Intakes whose attempt outlived its lease, longest first, and locked."""
+    given = {"limit": limit, "only": only}
+    return [row[0] for row in tx.execute(Q["lock_lapsed" if only is None else "lock_lapsed_one"], given)]
+
+
+def sweep_lag(tx: Transaction) -> float | None:
+    """For how many seconds the oldest lapsed attempt has been waiting to be swept; None: there is none."""
+    row = tx.execute(Q["sweep_lag"]).fetchone()
+    return None if row is None or row[0] is None else float(row[0])
+
+
+def _check_lease(lease: timedelta | None) -> None:
+    if lease is not None and not timedelta(0) < lease <= LEASE_MOST:
+        raise InputRefused("lease_length", f"A lease of {lease}.", f"Give it some seconds, and at most {LEASE_MOST}.")
 
 
 def _refuse_unknown_attempts(asked: Sequence[UUID], found: Sequence[Finished]) -> None:

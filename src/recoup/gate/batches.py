@@ -83,18 +83,32 @@ def resume_batch(tx: Transaction, batch_id: str) -> bool:
     return done
 
 
-def freeze(tx: Transaction, *, limit: int = 1000) -> Frozen:
+def freeze(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> Frozen:
     """Close the window of every batch whose time has come, and end at most ``limit`` of its recoveries.
 
     Call it again until nothing is exhausted. A recovery being verified at this moment is left alone: it ends with its
-    attempt.
+    attempt. ``only`` takes one intake alone, for when a whole set was refused because of one row.
     """
-    batches = tuple(row[0] for row in tx.execute(Q["freeze_batches"]))
-    locked = [row[0] for row in tx.execute(Q["lock_frozen_recoveries"], {"limit": limit})]
+    batches = tuple(row[0] for row in tx.execute(Q["freeze_batches"])) if only is None else ()
+    locked = closing(tx, limit=limit, only=only)
     if not locked:
         return Frozen(batches=batches, exhausted=())
     ended = tx.execute(Q["exhaust_recoveries"], {"intakes": locked}, prepare=False)  # a set: planned anew
     return Frozen(batches=batches, exhausted=tuple(row[0] for row in ended))
+
+
+def closing(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
+    """Intakes whose recovery is to end because its window closed, and locked."""
+    given = {"limit": limit, "only": only}
+    return [
+        row[0] for row in tx.execute(Q["lock_frozen_recoveries" if only is None else "lock_frozen_recovery"], given)
+    ]
+
+
+def freeze_lag(tx: Transaction) -> float | None:
+    """For how many seconds the window of the oldest batch that is not frozen has been closed; None: there is none."""
+    row = tx.execute(Q["freeze_lag"]).fetchone()
+    return None if row is None or row[0] is None else float(row[0])
 
 
 def find_batch(tx: Transaction, batch_id: str) -> Batch:

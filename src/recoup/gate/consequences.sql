@@ -23,19 +23,19 @@ begin
   -- Each step only where it has rows: planning and guarding an empty statement would cost a single attempt dearly.
   if exists (select from new_rows where status <> 'passed' and attempt_number = 1) then
     insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at, updated_at)
-    select n.intake_id, n.batch_id, n.reason_code, 1, least(n.finished_at, now_) + cl.gate_zero_wait(1), n.finished_at, n.finished_at
-      from new_rows n where n.status <> 'passed' and n.attempt_number = 1;
+    select n.intake_id, n.batch_id, n.reason_code, 1, least(n.finished_at, now_) + cl.gate_zero_wait(p.figures, 1), n.finished_at, n.finished_at
+      from new_rows n join recoup.policy p on p.version = n.policy_version where n.status <> 'passed' and n.attempt_number = 1;
   end if;
 
   if exists (select from new_rows where status <> 'passed' and attempt_number > 1) then
     execute $settle$ update cl.gate_zero_recovery r
        set failure_reason = n.reason_code, attempt_count = r.attempt_count + 1,
-           next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(n.attempt_number), cl.never()),
+           next_eligible_at = coalesce(least(n.finished_at, $1) + cl.gate_zero_wait(p.figures, n.attempt_number), cl.never()),
            status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
            -- Behind FAIL, which has finished_at.
            updated_at = greatest(r.updated_at, n.finished_at)
                         + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
-      from new_rows n
+      from new_rows n join recoup.policy p on p.version = n.policy_version
      where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
   end if;
 
@@ -76,6 +76,9 @@ begin
 end $$;
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 
+-- For whoever opens an attempt by hand; our own statements name the policy once for all their rows.
+alter table cl.gate_zero_attempt alter column policy_version set default recoup.policy_version();
+
 -- The order of one table's triggers is the order of their letters: guard, rule, recorder, consequence.
 call recoup.guard_table('cl.gate_zero_batch', 'cl.gate_zero_batch');
 call recoup.guard_table('cl.gate_zero_intake', 'cl.gate_zero_intake');
@@ -84,7 +87,10 @@ call recoup.guard_table('cl.gate_zero_recovery', 'cl.gate_zero_recovery');
 call recoup.follow('cl.gate_zero_batch', 'insert', 'b', 'cl.rule_times', 'batch_id', 'imported_at');
 call recoup.follow('cl.gate_zero_intake', 'insert', 'b', 'cl.rule_times', 'intake_id', 'created_at', 'updated_at');
 call recoup.follow('cl.gate_zero_batch', 'update', 'b', 'cl.rule_batch_moves');
+call recoup.follow('cl.gate_zero_batch', 'insert', 'c', 'recoup.record_control', 'imported_at');
+call recoup.follow('cl.gate_zero_batch', 'update', 'c', 'recoup.record_control', 'completed_at', 'batch_freeze_at', 'frozen_at');
 call recoup.follow('cl.gate_zero_batch', 'update', 'c', 'cl.record_batch_moves');
+call recoup.follow('cl.gate_zero_batch', 'update', 'd', 'recoup.wake');
 call recoup.follow('cl.gate_zero_attempt', 'insert', 'b', 'cl.rule_attempt_births');
 call recoup.follow('cl.gate_zero_attempt', 'insert', 'c', 'cl.record_attempt_births');
 call recoup.follow('cl.gate_zero_attempt', 'update', 'b', 'cl.rule_attempt_moves');
@@ -94,4 +100,4 @@ call recoup.follow('cl.gate_zero_recovery', 'update', 'b', 'cl.rule_recovery_mov
 call recoup.follow('cl.gate_zero_recovery', 'update', 'c', 'cl.record_recovery_moves');
 call recoup.follow('cl.gate_zero_recovery', 'update', 'd', 'cl.settle_recoveries');
 call recoup.close_log('cl.gate_zero_air', 'cl.record_attempt_births', 'cl.record_attempt_moves', 'cl.record_recovery_moves');
-call recoup.close_log('recoup.pause_log', 'cl.record_batch_moves');
+call recoup.close_log('recoup.pause_log', 'cl.record_batch_moves', 'recoup.record_pauses');

@@ -77,7 +77,7 @@ BATCH = Lifecycle(
         Move(BatchStatus.FROZEN, BatchStatus.FROZEN, OPERATOR, "a pause is lifted or set for the record"),
     ),
     frozen=("batch_id", "imported_at"),
-    once=("completed_at", "batch_freeze_at", "frozen_at"),
+    once=("completed_at", "batch_freeze_at", "policy_version", "frozen_at"),
 )
 
 PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED, EXHAUSTED = IntakeStatus
@@ -117,6 +117,7 @@ ATTEMPT = Lifecycle(
     ),
     frozen=(
         "attempt_id", "intake_id", "batch_id", "attempt_number", "worker", "token", "opened_at", "lease_until",
+        "policy_version",
     ),
     once=("finished_at", "reason_code", "reentered_as"),
 )  # fmt: skip

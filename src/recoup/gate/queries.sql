@@ -1,6 +1,7 @@
 -- Rows named by their key are looked up by their key. Where a status beside it is written  status || '' = 'open'  the
 -- partial index on that status is kept out of it: analysed on a quiet day it seems to hold nothing, and would be read
--- from end to end for every row.
+-- from end to end for every row. The time is a materialised row of its own: in any other form it is called anew for every
+-- row and every use, and rows of one statement would not share one instant.
 
 -- name: create_batch
 insert into cl.gate_zero_batch (batch_id, imported_at) values (%(batch_id)s, recoup.now())
@@ -8,9 +9,10 @@ returning batch_id;
 
 -- name: complete_batch
 -- Opens the recovery window. Set once: a second completion changes nothing.
+with t as materialized (select recoup.now() as now_, recoup.policy_version() as policy_)
 update cl.gate_zero_batch b
-   set completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window()
-  from (select recoup.now() as now_) t
+   set completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window(t.policy_), policy_version = t.policy_
+  from t
  where b.batch_id = %(batch_id)s and b.completed_at is null
 returning b.batch_freeze_at;
 
@@ -40,8 +42,9 @@ select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b
 
 -- name: freeze_batches
 -- A batch that somebody holds is left for the next time.
+with t as materialized (select recoup.now() as now_)
 update cl.gate_zero_batch b set frozen_at = t.now_
-  from (select recoup.now() as now_) t
+  from t
  where b.batch_id in (select d.batch_id from cl.gate_zero_batch d
                        where d.batch_freeze_at <= (select recoup.now()) and d.frozen_at is null
                        order by d.batch_freeze_at
@@ -75,10 +78,11 @@ select i.intake_id
    for no key update of i skip locked;
 
 -- name: exhaust_recoveries
+with t as materialized (select recoup.now() as now_)
 update cl.gate_zero_recovery r
    set status = 'EXHAUSTED', next_eligible_at = cl.never(),
        updated_at = greatest(t.now_, r.updated_at + interval '1 microsecond')
-  from (select recoup.now() as now_) t, unnest(%(intakes)s::uuid[]) given (intake_id)
+  from t, unnest(%(intakes)s::uuid[]) given (intake_id)
   left join lateral (select true as open from cl.gate_zero_attempt a
                       where a.intake_id = given.intake_id and a.status || '' = 'open' limit 1) a on true
  where r.intake_id = given.intake_id and r.status || '' = 'ACTIVE' and a.open is null
@@ -86,14 +90,15 @@ returning r.intake_id;
 
 -- name: add_intakes
 -- Ids come back in the order of the input.
-with given as materialized (
+with t as materialized (select recoup.now() as now_),
+given as materialized (
   select recoup.new_id() as intake_id, g.*
     from unnest(%(names)s::text[], %(domains)s::text[], %(urls)s::text[], %(states)s::text[]) with ordinality
          as g(company_name, company_domain, linkedin_url, state, place)),
 made as (
   insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state, created_at, updated_at)
   select g.intake_id, %(batch_id)s, g.company_name, g.company_domain, g.linkedin_url, g.state, t.now_, t.now_
-    from given g, (select recoup.now() as now_) t)
+    from given g, t)
 select intake_id from given order by place;
 
 -- name: lock_intakes
@@ -102,12 +107,63 @@ select intake_id from cl.gate_zero_intake where intake_id = any(%(intakes)s::uui
 
 -- name: open_attempts
 -- Which number it is follows from the recovery; whether it may open, the database's rules decide.
-insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until)
-select i.intake_id, i.batch_id, coalesce(r.attempt_count, 0) + 1, %(worker)s, t.now_, t.now_ + %(lease)s::interval
+with t as materialized (select recoup.now() as now_)
+insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+select i.intake_id, i.batch_id, coalesce(r.attempt_count, 0) + 1, %(worker)s, t.now_,
+       t.now_ + coalesce(%(lease)s::interval, (select cl.gate_zero_lease())),
+       (select recoup.policy_version())
   from cl.gate_zero_intake i
   left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
- cross join (select recoup.now() as now_) t
+ cross join t
  where i.intake_id = any(%(intakes)s::uuid[])
+returning attempt_id, intake_id, attempt_number, token, lease_until;
+
+-- name: claim_retries
+-- Due retries, longest due first: picked, locked and opened in one statement. What another worker holds is passed over and
+-- does not count against the limit. What it opened between our look and our lock is met by the unique indexes, and passed
+-- over too. recoup.now() stands bare in the first condition: planned with its value, it is seen how few are due.
+with t as materialized (select recoup.now() as now_),
+picked as materialized (
+  select r.intake_id, r.batch_id, r.attempt_count
+    from cl.gate_zero_recovery r
+    left join lateral (select b.paused_at, b.batch_freeze_at from cl.gate_zero_batch b
+                        where b.batch_id = r.batch_id limit 1) b on true
+    left join lateral (select true as open from cl.gate_zero_attempt a
+                        where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
+   where r.status = 'ACTIVE' and r.next_eligible_at <= recoup.now()
+     and (select (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope) is null
+     and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > (select recoup.now()))
+     and a.open is null
+   order by r.next_eligible_at
+   limit %(limit)s
+     for no key update of r skip locked)
+insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+select r.intake_id, r.batch_id, r.attempt_count + 1, %(worker)s, t.now_, t.now_ + coalesce(%(lease)s::interval, (select cl.gate_zero_lease())),
+       (select recoup.policy_version())
+  from picked r
+ cross join t
+on conflict do nothing
+returning attempt_id, intake_id, attempt_number, token, lease_until;
+
+-- name: claim_pending
+-- First attempts, oldest intake first, in the same way.
+with t as materialized (select recoup.now() as now_),
+picked as materialized (
+  select i.intake_id, i.batch_id
+    from cl.gate_zero_intake i
+    left join lateral (select true as open from cl.gate_zero_attempt a
+                        where a.intake_id = i.intake_id and a.status || '' = 'open' limit 1) a on true
+   where i.status = 'PENDING' and a.open is null
+     and (select (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope) is null
+   order by i.created_at, i.intake_id
+   limit %(limit)s
+     for no key update of i skip locked)
+insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+select i.intake_id, i.batch_id, 1, %(worker)s, t.now_, t.now_ + coalesce(%(lease)s::interval, (select cl.gate_zero_lease())),
+       (select recoup.policy_version())
+  from picked i
+ cross join t
+on conflict do nothing
 returning attempt_id, intake_id, attempt_number, token, lease_until;
 
 -- name: lock_intakes_of_attempts
@@ -120,7 +176,8 @@ select i.intake_id
 -- name: finish_attempts
 -- All outcomes of a batch, passed and failed, in one statement. Fenced by the token: the result of a worker that was
 -- declared dead is stored and not applied.
-with given as materialized (
+with t as materialized (select recoup.now() as now_),
+given as materialized (
   select g.attempt_id, g.token, g.reason_code, g.payload_ref
     from unnest(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[])
          as g(attempt_id, token, reason_code, payload_ref)),
@@ -131,7 +188,7 @@ applied as (
          payload_ref = g.payload_ref,
          finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond'),
          reentered_as = case when g.reason_code is null and a.attempt_number > 1 then recoup.new_id() end
-    from given g, (select recoup.now() as now_) t
+    from given g, t
    where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open'
   returning a.attempt_id, a.intake_id, a.status, a.reentered_as),
 late as (
@@ -159,10 +216,37 @@ select a.intake_id
  limit %(limit)s
    for no key update of i skip locked;
 
+-- name: lock_lapsed_one
+select a.intake_id
+  from cl.gate_zero_attempt a
+  join cl.gate_zero_intake i on i.intake_id = a.intake_id
+ where a.status || '' = 'open' and a.lease_until <= (select recoup.now()) and a.intake_id = %(only)s
+   for no key update of i skip locked;
+
+-- name: sweep_lag
+select extract(epoch from recoup.now() - min(a.lease_until))::float8
+  from cl.gate_zero_attempt a
+ where a.status = 'open' and a.lease_until <= (select recoup.now());
+
+-- name: freeze_lag
+-- Batches that are to be frozen; what a freeze has yet to end in frozen ones is not waited for.
+select extract(epoch from recoup.now() - min(b.batch_freeze_at))::float8
+  from cl.gate_zero_batch b
+ where b.frozen_at is null and b.batch_freeze_at <= (select recoup.now());
+
+-- name: lock_frozen_recovery
+select i.intake_id
+  from cl.gate_zero_recovery r
+  join cl.gate_zero_batch b on b.batch_id = r.batch_id
+  join cl.gate_zero_intake i on i.intake_id = r.intake_id
+ where r.intake_id = %(only)s and r.status || '' = 'ACTIVE' and b.batch_freeze_at <= (select recoup.now())
+   for no key update of i skip locked;
+
 -- name: crash_attempts
+with t as materialized (select recoup.now() as now_)
 update cl.gate_zero_attempt a
    set status = 'crashed', reason_code = 'TIMEOUT', finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond')
-  from (select recoup.now() as now_) t
+  from t
  where a.intake_id = any(%(intakes)s::uuid[]) and a.status || '' = 'open' and a.lease_until <= t.now_
 returning a.attempt_id;
 

@@ -1,16 +1,23 @@
 -- Rules of Gate Zero that a lifecycle alone cannot say: the throttle, the window, the kill switch.
 --
--- They run behind the guard (b_), once per statement, lock the intakes in id order and then look: a second statement has
--- a fresh snapshot at READ COMMITTED, so what they see cannot be overtaken. What joins a transition table to a table is
--- EXECUTEd, here and in the recorders and consequences: PL/pgSQL keeps the plan of its first call, and one made for a
--- single row compared a thousand with a thousand, one made for many would scan whole tables for one row ever after.
+-- They run behind the guard (b_), once per statement. What they decide by, they lock, in id order, and look at as it is
+-- then; so it cannot be overtaken. PL/pgSQL keeps the plan of its first call: one made for a single row compared a
+-- thousand with a thousand, one made for many scanned whole tables for one row ever after. So what joins a transition
+-- table to a table is either written as a look-up for each row (LATERAL … LIMIT 1, which has one plan) or EXECUTEd.
 
-create or replace function cl.gate_zero_wait(attempt_count integer) returns interval
-language sql immutable parallel safe as $$
-  -- After the first failure 24 hours, after the second 72. A third failure has nothing to wait for.
-  select case attempt_count when 1 then interval '24 hours' when 2 then interval '72 hours' end
+create or replace function cl.gate_zero_wait(figures jsonb, attempt_count integer) returns interval
+language sql stable parallel safe as $$
+  -- After the first failure the first figure, after the second the second. A third failure has nothing to wait for.
+  select make_interval(hours => (figures -> 'gate' -> 'wait_hours' ->> (attempt_count - 1))::integer)
 $$;
-comment on function cl.gate_zero_wait(integer) is 'The wait after so many failed attempts.';
+comment on function cl.gate_zero_wait(jsonb, integer) is 'The wait after so many failed attempts, by the figures of a policy.';
+
+create or replace function cl.gate_zero_lease() returns interval
+language sql stable parallel safe as $$
+  select make_interval(secs => (p.figures -> 'gate' ->> 'attempt_lease_s')::integer)
+    from recoup.policy p order by p.version desc limit 1
+$$;
+comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the policy in force.';
 
 create or replace function cl.never() returns timestamptz
 language sql immutable parallel safe as $$
@@ -20,12 +27,13 @@ language sql immutable parallel safe as $$
 $$;
 comment on function cl.never() is 'The next_eligible_at of a recovery that has ended.';
 
-create or replace function cl.gate_zero_recovery_window() returns interval
-language sql immutable parallel safe as $$
+create or replace function cl.gate_zero_recovery_window(policy_version_ integer default recoup.policy_version()) returns interval
+language sql stable parallel safe as $$
   -- In hours: how long a day is depends on the session's time zone.
-  select interval '336 hours'
+  select make_interval(hours => 24 * (p.figures -> 'gate' ->> 'recovery_window_days')::integer)
+    from recoup.policy p where p.version = policy_version_
 $$;
-comment on function cl.gate_zero_recovery_window() is 'How long after its completion a batch may be retried.';
+comment on function cl.gate_zero_recovery_window(integer) is 'How long after its completion a batch may be retried, by a policy.';
 
 create or replace function cl.require_read_committed() returns void
 language plpgsql as $$
@@ -70,47 +78,60 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  now_ timestamptz := recoup.now();
-  bad  record;
+  now_     timestamptz := recoup.now();
+  in_force integer := recoup.policy_version();
+  bad      record;
+  stands   record;
 begin
+  if not exists (select from new_rows) then
+    return null;
+  end if;
   perform cl.require_read_committed();
-  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+  perform recoup.refuse_paused('table:cl.gate_zero_attempt',
+    case when exists (select from new_rows where attempt_number = 1) then 'table:cl.gate_zero_intake' end,
+    case when exists (select from new_rows where attempt_number > 1) then 'table:cl.gate_zero_recovery' end);
 
-  execute $rule$
-  select found.* from (
-    select n.intake_id, n.attempt_number, n.opened_at, i.status as intake_status, r.attempt_count, r.next_eligible_at,
+  -- A first attempt is decided by its intake, a retry by its recovery: that row is locked, in id order, and what a lock
+  -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
+  select found.* into bad from (
+    select n.intake_id, n.attempt_number, n.opened_at, r.next_eligible_at,
            b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
-           case when not cl.is_now(n.opened_at, $1) then 'RC026'
-                when n.batch_id is distinct from i.batch_id then 'RC029'
+           case when not cl.is_now(n.opened_at, now_) then 'RC026'
+                when n.policy_version <> in_force then 'RC033'
+                when n.attempt_number = 1 then
+                  case when i.status is distinct from 'PENDING' then case when i.status = 'EXHAUSTED' then 'RC021' else 'RC025' end
+                       when n.batch_id is distinct from i.batch_id then 'RC029' end
                 when r.status = 'EXHAUSTED' then 'RC021'
-                when n.attempt_number = 1 then case when i.status <> 'PENDING' then 'RC025' end
                 when r.status is distinct from 'ACTIVE' then 'RC025'
+                when n.batch_id is distinct from r.batch_id then 'RC029'
                 when n.attempt_number <> r.attempt_count + 1 then 'RC027'
-                -- Looked up, not counted: a recovery written by hand makes no attempt before it. Inside the CASE, so
-                -- that first attempts do not pay for it.
-                when not exists (select from cl.gate_zero_attempt p
-                                  where p.intake_id = n.intake_id and p.attempt_number = n.attempt_number - 1
-                                    and p.status in ('failed', 'crashed')) then 'RC027'
-                when b.batch_freeze_at <= $1 then 'RC023'
+                when b.batch_freeze_at <= now_ then 'RC023'
                 when b.paused_at is not null then 'RC024'
                 when n.opened_at < r.next_eligible_at then 'RC020' end as why
-      from new_rows n
-      join cl.gate_zero_intake i on i.intake_id = n.intake_id
-      left join cl.gate_zero_recovery r on r.intake_id = n.intake_id
-      left join cl.gate_zero_batch b on b.batch_id = i.batch_id) found
-   where why is not null limit 1 $rule$ into bad using now_;
+      from (select * from new_rows order by intake_id) n
+      left join lateral (select i.status, i.batch_id from cl.gate_zero_intake i
+                          where n.attempt_number = 1 and i.intake_id = n.intake_id limit 1 for no key update) i on true
+      left join lateral (select r.status, r.batch_id, r.attempt_count, r.next_eligible_at from cl.gate_zero_recovery r
+                          where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1 for no key update) r on true
+      left join lateral (select b.batch_id, b.batch_freeze_at, b.paused_at, b.paused_by, b.pause_reason from cl.gate_zero_batch b
+                          where n.attempt_number > 1 and b.batch_id = n.batch_id limit 1) b on true) found
+   where found.why is not null limit 1;
   if bad.why is not null then
+    select i.status, r.attempt_count into stands
+      from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id where i.intake_id = bad.intake_id;
     raise exception using errcode = bad.why,
       message = case bad.why
+        when 'RC033' then format('The attempt on intake %s goes by another policy than version %s, which is in force.', bad.intake_id, in_force)
         when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
-        when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, bad.attempt_count)
+        when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, stands.attempt_count)
         when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
         when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
-        when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, bad.intake_status, bad.attempt_number)
+        when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, coalesce(stands.status, 'unknown'), bad.attempt_number)
         when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.', bad.intake_id, bad.opened_at)
         when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
         else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
       hint = case bad.why
+        when 'RC033' then 'It may just have been applied. Try again, with recoup.policy_version().'
         when 'RC020' then 'Wait; the throttle cannot be shortened.'
         when 'RC021' then 'Exhausted is final. A fresh start is a new intake that names this one in retry_of.'
         when 'RC023' then 'The freeze ends its recoveries. A fresh start is a new intake.'
@@ -119,8 +140,8 @@ begin
         when 'RC026' then 'Take opened_at from recoup.now().'
         when 'RC027' then 'Open the attempts in order.'
         else 'Take batch_id from the intake.' end,
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', bad.intake_status,
-        'attempt_count', bad.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_);
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', stands.status,
+        'attempt_count', stands.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_);
   end if;
   return null;
 end $$;
@@ -210,7 +231,8 @@ begin
   select n.batch_id, n.batch_freeze_at, n.frozen_at is distinct from o.frozen_at as freezing
     from new_rows n join old_rows o on o.batch_id = n.batch_id
    where (n.completed_at is distinct from o.completed_at
-          and not (cl.is_now(n.completed_at, $1) and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window()))
+          and not (cl.is_now(n.completed_at, $1) and n.policy_version = recoup.policy_version()
+                   and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window(n.policy_version)))
       or (n.frozen_at is distinct from o.frozen_at and (n.batch_freeze_at > $1 or not cl.is_now(n.frozen_at, $1)))
       or n.paused_at > $1 + interval '1 second'
    limit 1 $rule$ into bad using now_;

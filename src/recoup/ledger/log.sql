@@ -36,9 +36,12 @@ create or replace function recoup.require_table(fired_on oid, subject_ text) ret
 language plpgsql as $$
 begin
   -- A trigger function can be put on any table that somebody owns, with rows of their own making.
-  if not exists (select from pg_partition_tree(to_regclass(subject_)) t where t.relid = fired_on) and fired_on <> to_regclass(subject_) then
+  if fired_on = to_regclass(subject_) then
+    return;
+  end if;
+  if subject_ is null or not exists (select from pg_partition_tree(to_regclass(subject_)) t where t.relid = fired_on) then
     raise exception using errcode = 'RC010',
-      message = format('%s is not %s: nothing is recorded for it.', fired_on::regclass, subject_),
+      message = format('%s is not %s: nothing is recorded for it.', fired_on::regclass, coalesce(subject_, 'a guarded table')),
       hint = 'Make the move; its recorder writes the event.',
       detail = jsonb_build_object('table', fired_on::regclass, 'subject', subject_);
   end if;
@@ -105,3 +108,4 @@ comment on function recoup.acting_role() is 'The role that acts, for a recorder 
 
 call recoup.append_only_table('recoup.incarnation');
 call recoup.append_only_table('recoup.late_result');
+alter table recoup.late_result alter column incarnation set default recoup.present_incarnation();

@@ -55,8 +55,8 @@ language sql immutable as $$
   -- A line of the call stack names a function before anything is quoted; the text of a statement stands in quotes. The
   -- words around the name follow lc_messages, and its own quotes quote_all_identifiers, of which neither may matter. No
   -- backslash: standard_conforming_strings may be off.
-  select replace(calls, '"' || replace(caller, '.', '"."') || '"()', caller || '()')
-         ~ ('(^|' || chr(10) || ')([^' || chr(10) || '"«»„“”]* )?' || replace(caller, '.', '[.]') || '[(][)]')
+  select replace(calls, '"' || replace(caller, '.', '"."') || '"(', caller || '(')
+         ~ ('(^|' || chr(10) || ')([^' || chr(10) || '"«»„“”]* )?' || replace(caller, '.', '[.]') || '[(][^()]*[)]')
 $$;
 comment on function recoup.called_by(text, text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
 
@@ -303,9 +303,10 @@ comment on procedure recoup.guard_table(regclass, text) is
 create or replace procedure recoup.follow(relation regclass, event text, place text, function_ regproc, variadic arguments text[] default '{}')
 language plpgsql as $$
 declare
-  -- One trigger per function, never shared: two of one name would silently replace each other.
-  name_ constant text := place || '_' || (select proname from pg_proc where oid = function_);
+  -- Function and event: two triggers of one name would silently replace each other.
+  name_ constant text := place || '_' || (select proname from pg_proc where oid = function_) || '_on_' || event;
 begin
+  execute format('drop trigger if exists %I on %s', place || '_' || (select proname from pg_proc where oid = function_), relation);  -- its name of old
   execute format('create or replace trigger %I after %s on %s referencing %s for each statement execute function %s(%s)',
     name_, event, relation,
     case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'

@@ -1,0 +1,142 @@
+"""Running invariants: all at one moment, each by itself, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import psycopg
+from psycopg import IsolationLevel
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed
+
+from recoup.audit.invariant import Invariant, Offending, Query
+from recoup.database.connection import Transaction, begin_incarnation
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import Refusal
+
+ROWS_MOST = 100  # shown of what breaks one invariant; all are counted
+WORK_MEMORY = "64MB"  # for sorts and hashes: the default would spill a log of a million events to disk, twice
+# Queries read the tables: an index could be made to lack rows. Nested loops come from statistics that are missing, and
+# would take hours; compiling these long lists of conditions takes longer than to evaluate them.
+AS_TABLES = SQL(
+    "select set_config(name, 'off', true) from unnest(array['enable_indexscan', 'enable_indexonlyscan',"
+    " 'enable_bitmapscan', 'enable_nestloop', 'jit']) name"
+)
+
+Say = Callable[[int, Invariant], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was found of one invariant."""
+
+    id: str
+    says: str
+    holds: bool
+    found: int  # rows that break it
+    rows: tuple[Offending, ...]  # of these at most ROWS_MOST
+    seconds: float
+
+
+def audit(
+    connection: Transaction, invariants: Sequence[Invariant], *, say: Say = lambda place, invariant: None
+) -> list[Verdict]:
+    """Ask all invariants of one moment: work that goes on meanwhile is not seen, and waits for nothing.
+
+    Takes a connection in autocommit. ``say`` is told before each one.
+    """
+    begin_incarnation(connection)
+    connection.isolation_level, connection.read_only = IsolationLevel.REPEATABLE_READ, True
+    try:
+        with connection.transaction():
+            connection.execute(
+                "select set_config('role', %s, true), set_config('statement_timeout', '0', true),"
+                " set_config('idle_in_transaction_session_timeout', '0', true), set_config('work_mem', %s, true)",
+                (Authority.READER.role, WORK_MEMORY),
+            )
+            return examine(connection, invariants, say=say)
+    finally:
+        connection.isolation_level, connection.read_only = None, None
+
+
+def examine(
+    tx: Transaction, invariants: Sequence[Invariant], *, say: Say = lambda place, invariant: None
+) -> list[Verdict]:
+    """Ask each invariant within the caller's transaction. One that fails by itself is broken, and stops no other."""
+    asked: dict[Query, _Answer] = {}
+    verdicts = []
+    for place, invariant in enumerate(invariants):
+        say(place, invariant)
+        begun = time.perf_counter()
+        if invariant.query is None:
+            answer = _answered(tx, partial(_checked, tx, invariant))
+        elif invariant.query in asked:  # its rows were found along with those of another one
+            answer = asked[invariant.query]
+        else:
+            answer = asked[invariant.query] = _answered(tx, partial(_queried, tx, invariant.query))
+        rows: Sequence[Offending] = answer.rows.get(invariant.id, ())
+        if answer.error is not None:
+            rows = ({"error": answer.error},)
+        verdicts.append(
+            Verdict(
+                id=invariant.id,
+                says=invariant.says,
+                holds=not rows,
+                found=1 if answer.error is not None else answer.found.get(invariant.id, 0),
+                rows=tuple(rows),
+                seconds=round(time.perf_counter() - begun, 3),
+            )
+        )
+    return verdicts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """Offending rows by the id they break, and how many there are; or why there is no answer."""
+
+    rows: dict[str, list[Offending]]
+    found: dict[str, int]
+    error: str | None = None
+
+
+def _answered(tx: Transaction, ask: Callable[[], _Answer]) -> _Answer:
+    try:
+        with tx.transaction(force_rollback=True):  # also takes back how it was asked
+            return ask()
+    except (psycopg.Error, Refusal, ImportError, OSError) as error:
+        if tx.broken or tx.closed:  # nothing can be asked any more: that is no answer of this invariant
+            raise
+        said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        return _Answer(rows={}, found={}, error=f"{type(error).__name__}: {said or ' '.join(str(error).split())}")
+
+
+def _queried(tx: Transaction, query: Query) -> _Answer:
+    rows: dict[str, list[Offending]] = {}
+    found: dict[str, int] = {}
+    tx.execute(AS_TABLES)
+    with tx.cursor(row_factory=dict_row) as cursor:
+        for row in cursor.execute(_counted(query.sql), prepare=False):
+            breaks, count = str(row.pop("breaks")), int(row.pop("found_"))
+            del row["place_"]
+            rows.setdefault(breaks, []).append(row)
+            found[breaks] = count
+    return _Answer(rows=rows, found=found)
+
+
+def _counted(query: SQL) -> Composed:
+    # Materialized: planned for all its rows. A LIMIT around it would be planned for the first few, of which there are
+    # none, by going through whole tables row by row.
+    return SQL(
+        "with offending_ as materialized (\n{query}\n), counted_ as (select o.*, count(*) over of_one as found_,"
+        " row_number() over of_one as place_ from offending_ o window of_one as (partition by o.breaks))"
+        " select * from counted_ where place_ <= {most} order by breaks, place_"
+    ).format(query=query, most=ROWS_MOST)
+
+
+def _checked(tx: Transaction, invariant: Invariant) -> _Answer:
+    assert invariant.check is not None, f"{invariant.id} has neither query nor check"
+    rows = list(invariant.check(tx))
+    return _Answer(rows={invariant.id: rows[:ROWS_MOST]}, found={invariant.id: len(rows)})

@@ -1,0 +1,57 @@
+"""What an invariant is: an id, a sentence, and a way to find what breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from psycopg.sql import SQL
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+
+Offending = Mapping[str, object]
+Check = Callable[[Transaction], Iterable[Offending]]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query by name. Its first column, breaks, is the id of an invariant, so that one pass may serve several."""
+
+    package: str
+    file: str
+    name: str
+
+    @property
+    def sql(self) -> SQL:
+        return load(self.package, self.file)[self.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """One promise. Broken by each row that its query returns under its id, or that its check gives."""
+
+    id: str  # document/section/name
+    says: str
+    query: Query | None = None
+    check: Check | None = None
+    also: tuple[str, ...] = ()  # further lines of the documents that it holds, by id
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (self.id, *self.also)
+
+    def matches(self, prefix: str) -> bool:
+        """Whether a prefix names it: whole parts of one of its ids, so that L1 is not L10."""
+        return any(f"{id_}/".startswith(f"{prefix.rstrip('/')}/") for id_ in self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class InFile:
+    """The queries of one file, to make invariants of."""
+
+    package: str
+    file: str = "invariants.sql"
+
+    def __call__(self, id_: str, query: str, says: str, *also: str) -> Invariant:
+        return Invariant(id=id_, says=says, query=Query(self.package, self.file, query), also=also)

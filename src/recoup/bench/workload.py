@@ -1,0 +1,97 @@
+"""What a workload is, and how the two sides of one are held to the same work."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from recoup.bench.ground import Ground
+from recoup.bench.measure import Timed
+from recoup.refusals import Refusal
+
+OURS, RAW = "ours", "raw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much of it: what stands there before, and what one round does."""
+
+    batches: int = 1  # of one round
+    standing: int = 0  # rows that lie there all the while
+    rounds: int = 11
+    warm_ups: int = 2
+
+
+class Trial(ABC):
+    """A workload that stands ready in a scratch database."""
+
+    def prepare(self) -> None:  # noqa: B027 - most have nothing to do here, some do
+        """Make what the next round needs, for every variant. Not timed."""
+
+    @abstractmethod
+    def variants(self) -> Mapping[str, Callable[[], Timed]]:
+        """What runs in turn; each call is one round of one variant."""
+
+    def tallies(self) -> Mapping[str, Mapping[str, int]]:
+        """What each variant has made, by table and status. Those named here must agree."""
+        return {}
+
+    def close(self) -> None:  # noqa: B027
+        """Give back what is not the ground's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """One row of the list: what is measured, in which unit, and the ratio that must be reached."""
+
+    name: str
+    says: str
+    unit: str
+    begin: Callable[[Ground, Size], Trial]
+    full: Size
+    quick: Size
+    goal: float | None = None  # least ratio of ours to raw
+    simulated: bool = False  # needs a database whose time can be moved
+
+
+class UnlikeWork(Refusal):
+    """The two sides did not make the same rows, so their speeds say nothing."""
+
+
+def check_alike(workload: str, tallies: Mapping[str, Mapping[str, int]]) -> None:
+    """Refuse a comparison of unlike work."""
+    if len(tallies) < 2:
+        return
+    (first, expected), *others = tallies.items()
+    for other, found in others:
+        unlike = {
+            key: {first: expected.get(key, 0), other: found.get(key, 0)}
+            for key in sorted({*expected, *found})
+            if expected.get(key, 0) != found.get(key, 0)
+        }
+        if unlike:
+            key, figures = next(iter(unlike.items()))
+            raise UnlikeWork(
+                "bench_unlike_work",
+                f"{workload}: {key} has {figures[first]} rows of {first} and {figures[other]} of {other}.",
+                "The figures of this workload mean nothing. Mend the workload, then measure again.",
+                workload=workload,
+                unlike=unlike,
+            )
+
+
+class Stopwatch:
+    """Adds up the time spent inside its blocks."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._since = 0.0
+
+    def __enter__(self) -> Stopwatch:
+        self._since = time.perf_counter()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.seconds += time.perf_counter() - self._since

@@ -1,0 +1,109 @@
+"""``recoup audit``"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from recoup.cli.output import Demo, Json, print_rows, shown
+
+if TYPE_CHECKING:
+    from recoup.audit.examine import Say, Verdict
+    from recoup.audit.invariant import Invariant, Offending
+
+SILENT_S = 3.0  # a quick audit says nothing before its result
+EVERY_S = 1.0
+
+Only = Annotated[
+    list[str] | None,
+    Parameter(
+        consume_multiple=True, negative="", show_default=False, help="Ask only these, by the beginning of their id."
+    ),
+]
+Listed = Annotated[
+    bool, Parameter(name="--list", negative="", show_default=False, help="List what would be asked, and ask nothing.")
+]
+
+
+def audit(*, only: Only = None, listed: Listed = False, demo: Demo = False, json: Json = False) -> None:
+    """Ask every promise of the documents of the rows themselves: laws, logs, seals, and status rebuilt from the events.
+
+    Looks at one moment; work may go on meanwhile. Changes nothing. Ends with 1 when something is broken, and shows at
+    most 100 of the rows that break it.
+    """
+    from recoup.audit.registry import chosen
+
+    invariants = chosen(only or ())
+    if listed:
+        print_rows([_told(i) for i in invariants], as_json=json, empty="Nothing is asked.")
+        return
+    verdicts = _ask(invariants, demo=demo)
+    if json:
+        print_rows(verdicts, as_json=True, empty="")
+    else:
+        _print(verdicts)
+    if not all(verdict.holds for verdict in verdicts):
+        sys.exit(1)
+
+
+def _told(invariant: Invariant) -> dict[str, object]:
+    return {"id": invariant.id, "says": invariant.says, "also": invariant.also or None}
+
+
+def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[Verdict]:
+    import contextlib
+
+    from recoup.audit import audit
+    from recoup.database import access
+    from recoup.database.connection import connect
+    from recoup.settings import load
+
+    settings = load()
+    with (
+        access.opened(settings, demo=demo) as database,
+        contextlib.closing(connect(database.conninfo, settings)) as connection,
+    ):
+        return audit(connection, invariants, say=_progress(len(invariants)))
+
+
+def _progress(count: int) -> Say:
+    due = time.monotonic() + SILENT_S
+
+    def say(place: int, invariant: Invariant) -> None:
+        nonlocal due
+        if time.monotonic() > due:
+            print(f"{place + 1} of {count}: {invariant.id}", file=sys.stderr, flush=True)
+            due = time.monotonic() + EVERY_S
+
+    return say
+
+
+def _in_words(row: Offending) -> str:
+    """A row on one line, which the terminal may fold. As a table of a dozen columns ids would be squeezed away."""
+    return ", ".join(f"{name} {shown(value)}" for name, value in row.items() if value is not None)
+
+
+def _print(verdicts: Sequence[Verdict]) -> None:
+    print_rows(
+        [
+            {"id": v.id, "verdict": "holds" if v.holds else "broken", "rows": v.found, "seconds": f"{v.seconds:.2f}"}
+            for v in verdicts
+        ],
+        as_json=False,
+        empty="Nothing was asked.",
+    )
+    broken = [verdict for verdict in verdicts if not verdict.holds]
+    for verdict in broken:
+        print(f"\n{verdict.id}: broken\n{verdict.says}")
+        if verdict.found > len(verdict.rows):
+            print(f"The first {len(verdict.rows)} of {verdict.found:,} rows that break it:")
+        for row in verdict.rows:
+            print(f"  {_in_words(row)}")
+    if broken:
+        print(f"\n{len(broken)} of {len(verdicts)} invariants {'is' if len(broken) == 1 else 'are'} broken.")
+    else:
+        print(f"\nAll {len(verdicts)} invariants hold.")

@@ -1,0 +1,66 @@
+"""``recoup bench``"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from recoup.cli.output import Json, print_rows
+
+if TYPE_CHECKING:
+    from recoup.bench.run import Outcome
+
+
+def bench(
+    workloads: Annotated[tuple[str, ...], Parameter(name="WORKLOAD", help="Which ones. All, when none is named.")] = (),
+    /,
+    *,
+    rounds: Annotated[int | None, Parameter(help="Counted rounds of each; more on a noisy machine.")] = None,
+    quick: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Small sizes: does it run? The figures say little.")
+    ] = False,
+    save: Annotated[Path | None, Parameter(help="Folder to write the results to, as JSON.")] = None,
+    peer: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", help="A job queue to run beside fail-once: pgqueuer, procrastinate, or module:factory."),
+    ] = (),
+    list_: Annotated[
+        bool, Parameter(name="--list", negative="", show_default=False, help="List the workloads, and run none.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Measure Recoup beside hand-written SQL that makes the same rows, in a scratch database that is dropped again.
+
+    Rounds of both sides alternate, and the ratio of their medians is the result. Progress goes to standard error.
+    """
+    from recoup.bench import results, run
+    from recoup.settings import load
+
+    found = run.chosen(workloads, peers_named=peer)
+    if list_:
+        listed = [{"workload": w.name, "unit": w.unit, "goal": w.goal, "says": w.says} for w in found]
+        print_rows(listed, as_json=json, empty="")
+        return
+    # An end by a service manager is a Ctrl-C: the scratch database is dropped.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    measured = run.measure(found, load(), say=lambda line: print(line, file=sys.stderr), rounds=rounds, quick=quick)
+    if save is not None:
+        print(f"saved as {results.save(measured, save)}", file=sys.stderr)
+    if json:
+        print(results.written(measured), end="")
+        return
+    for outcome in measured.outcomes:
+        _show(outcome)
+
+
+def _show(outcome: Outcome) -> None:
+    from recoup.bench.run import rows
+
+    print(f"\n{outcome.workload}: {outcome.says}")
+    print_rows(rows(outcome), as_json=False, empty="")
+    if outcome.reached is not None:
+        print(f"aim: {outcome.goal} of raw, {'reached' if outcome.reached else 'NOT reached'}")

@@ -1,0 +1,161 @@
+"""``recoup policy``"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from recoup.cli.acting import acting
+from recoup.cli.output import Demo, Json, print_rows, shown
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from recoup.policy import Change, Version
+
+app = App(
+    name="policy",
+    help_epilogue="The figures that decisions go by. A change applies to what is decided from then on.",
+    help_format="plaintext",
+)
+Document = Annotated[
+    Path, Parameter(help="A TOML document with what differs from the shipped policy; - reads it from standard input.")
+]
+
+
+@app.command
+def show(
+    version: Annotated[int | None, Parameter(help="A version other than the one in force.")] = None,
+    *,
+    default: Annotated[
+        bool,
+        Parameter(negative="", show_default=False, help="The policy Recoup ships with, as a document to start from."),
+    ] = False,
+    document: Annotated[
+        bool, Parameter(negative="", show_default=False, help="The document as it was applied, comments and all.")
+    ] = False,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Show the policy in force: every figure, who applied it, when and why."""
+    from recoup import policy
+    from recoup.policy.document import flattened
+
+    if default:
+        print(policy.default_document(), end="")
+        return
+    with acting(Authority.READER, demo=demo) as tx:
+        found = policy.find(tx, version)
+    if document:
+        print(found.document, end="")
+        return
+    if json:
+        _print_json(found)
+        return
+    print(
+        f"version {found.version}, applied {shown(found.applied_at)} UTC by {found.actor_id}: {shown(found.reason)}\n"
+    )
+    shipped = dict(flattened(policy.default().figures))
+    rows = [
+        {"key": key, "value": _value(value), "shipped": None if shipped.get(key) == value else _value(shipped.get(key))}
+        for key, value in flattened(found.policy.figures)
+    ]
+    print_rows(rows, as_json=False, empty="")
+
+
+@app.command
+def history(
+    *, limit: Annotated[int, Parameter(help="At most so many.")] = 50, demo: Demo = False, json: Json = False
+) -> None:
+    """List the versions, newest first: who applied them, when and why."""
+    from recoup import policy
+
+    with acting(Authority.READER, demo=demo) as tx:
+        versions = policy.history(tx, limit=limit)
+    columns = ("version", "applied_at", "actor_id", "reason")
+    print_rows(versions, as_json=json, columns=columns, empty="No policy yet. Run: recoup migrate")
+
+
+@app.command
+def check(file: Document, *, json: Json = False) -> None:
+    """Check a document. Needs no database; says every key that is wrong, and what is allowed."""
+    from recoup import policy
+
+    found = policy.changes(policy.default().figures, policy.read(_text(file)).figures)
+    if json:
+        print_rows(found, as_json=True, empty="")
+        return
+    print("valid")
+    _print_changes(found, "shipped", "document", "It says what the shipped policy says.")
+
+
+@app.command
+def diff(file: Document, *, demo: Demo = False, json: Json = False) -> None:
+    """Show what a document would change of the policy in force."""
+    from recoup import policy
+
+    wanted = policy.read(_text(file))
+    with acting(Authority.READER, demo=demo) as tx:
+        present = policy.in_force(tx)
+    found = policy.changes(present.figures, wanted.figures)
+    if json:
+        print_rows(found, as_json=True, empty="")
+        return
+    _print_changes(
+        found, f"version {present.version}", "document", f"Nothing: version {present.version} says the same."
+    )
+
+
+@app.command
+def apply(
+    file: Document,
+    *,
+    reason: Annotated[str, Parameter(help="Why. It is kept with the version, with your name.")],
+    over: Annotated[
+        int | None, Parameter(help="Only if this version is still in force: the one you looked at.")
+    ] = None,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Put a document in force from now on."""
+    from recoup import policy
+
+    text = _text(file)
+    with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
+        version, changed = policy.apply(tx, text, reason=reason, over=over)
+    if json:
+        print_rows(changed, as_json=True, empty="")
+        return
+    _print_changes(changed, "before", "now", f"Nothing to change: version {version} says the same, and stays in force.")
+    if changed:
+        print(f"\nversion {version} is in force")
+
+
+def _text(file: Path) -> str:
+    from recoup.refusals import InputRefused
+
+    try:
+        if str(file) == "-":
+            return sys.stdin.read()
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputRefused(
+            "policy_unreadable", f"{file} cannot be read: {error}.", "Name a TOML file in UTF-8.", file=str(file)
+        ) from error
+
+
+def _print_changes(changes: list[Change], before: str, after: str, nothing: str) -> None:
+    rows = [{"key": c.key, before: _value(c.before), after: _value(c.after)} for c in changes]
+    print_rows(rows, as_json=False, empty=nothing)
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _print_json(found: Version) -> None:
+    from recoup.cli.output import print_fields
+
+    print_fields(found, as_json=True)

@@ -1,0 +1,207 @@
+"""``recoup seal``: settled log rows in hash-chained blocks, and the proof that nothing behind them was changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from recoup.cli.output import Demo, Json, print_fields, print_rows
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from recoup.database.connection import Actor, Database
+    from recoup.ledger.heads import Head
+    from recoup.ledger.seals import Examined
+
+app = App(
+    name="seal",
+    help_epilogue="Settled log rows are sealed in hash-chained blocks. What was changed behind a seal is found; with"
+    " an exported head, kept elsewhere, also a chain that was rewritten.",
+    help_format="plaintext",
+)
+HEAD_MOST_BYTES = 1_000_000
+
+
+@app.command
+def run(*, demo: Demo = False, json: Json = False) -> None:
+    """Seal everything that has settled. Workers do this by themselves; before an export, do it once more."""
+    from recoup.ledger import seals
+    from recoup.policy import versions
+
+    made = rows = 0
+    with _opened(demo=demo) as (database, actor), _progress("sealed", "rows") as progress:
+        with database.transaction(Authority.READER) as tx:
+            block_rows = versions.in_force(tx).policy.seals.block_rows
+        while True:
+            # Short transactions: whoever else seals waits for one of them, not for all.
+            with database.transaction(Authority.ARCHIVER, actor=actor) as tx:
+                sealed = seals.seal(tx, block_rows=block_rows, blocks_most=seals.BLOCKS_MOST)
+            made, rows = made + len(sealed), rows + sum(seal.rows for seal in sealed)
+            progress(rows, None)
+            if len(sealed) < seals.BLOCKS_MOST:
+                break
+    if json:
+        print_fields({"seals": made, "rows": rows}, as_json=True)
+    elif made:
+        print(f"{_counted(rows, 'row')} sealed in {_counted(made, 'block')}")
+    else:
+        print("nothing to do: everything that has settled is sealed")
+
+
+@app.command(name="list")
+def list_(
+    *,
+    log: Annotated[str | None, Parameter(help="Only seals of this log, such as cl.gate_zero_air.")] = None,
+    limit: Annotated[int, Parameter(help="At most so many.")] = 20,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """List seals, newest first."""
+    from recoup.ledger import seals
+
+    with _opened(demo=demo) as (database, _), database.transaction(Authority.READER) as tx:
+        found = seals.list_seals(tx, log=log, limit=limit)
+    told = [
+        {
+            "number": seal.number, "log": seal.log, "rows": seal.rows, "last_seq": seal.last_seq,
+            "sealed_at": seal.sealed_at, "actor_id": seal.actor_id, "incarnation": seal.incarnation,
+            "digest": seal.digest.hex(),
+        }
+        for seal in found
+    ]  # fmt: skip
+    columns = ("number", "log", "rows", "last_seq", "sealed_at", "actor_id", "digest")
+    print_rows(told, as_json=json, columns=columns, empty="Nothing is sealed yet. Seal: recoup seal run")
+
+
+@app.command
+def export(
+    *,
+    to: Annotated[Path | None, Parameter(help="File to write; it must not exist. Default: print it.")] = None,
+    demo: Demo = False,
+) -> None:
+    """Write the head of the chain as JSON. Keep it where those who can change the database cannot change it."""
+    from recoup.ledger import seals
+
+    with _opened(demo=demo) as (database, _), database.transaction(Authority.READER) as tx:
+        head = seals.export_head(tx)
+    if to is None:
+        print(head.as_text(), end="")
+        return
+    _write_new(to, head.as_text())
+    print(f"{to}: seal {head.number}, {_counted(sum(head.rows.values()), 'row')}")
+
+
+@app.command
+def verify(
+    *,
+    head: Annotated[Path | None, Parameter(help="A file that recoup seal export wrote, kept elsewhere.")] = None,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Check every seal, and every log row against its seal. Changes nothing. Ends with 1 when something is wrong."""
+    from recoup.ledger import seals
+
+    kept = _read_head(head) if head is not None else None
+    with (
+        _opened(demo=demo) as (database, _),
+        _progress("checked", "seals") as progress,
+        database.transaction(Authority.READER) as tx,
+    ):
+        examined = seals.examine(tx, kept, progress=progress)
+    if json:
+        print_fields(examined, as_json=True)
+    else:
+        _print_examined(examined, kept)
+    if examined.problems:
+        sys.exit(1)
+
+
+def _print_examined(examined: Examined, head: Head | None) -> None:
+    logs = _counted(len(examined.unsealed), "log")
+    print(f"{_counted(examined.seals, 'seal')} checked, over {_counted(examined.rows, 'row')} of {logs}")
+    waiting = {log: rows for log, rows in examined.unsealed.items() if rows}
+    print(
+        f"{_counted(sum(waiting.values()), 'row')} not sealed yet, about which this says nothing"
+        + (f": {', '.join(f'{rows:,} of {log}' for log, rows in waiting.items())}" if waiting else "")
+    )
+    if head is None:
+        print("no head was given: a chain that was rewritten as a whole, or cut off at its end, is found with one only")
+    elif not examined.problems:
+        print(f"the chain goes on from the head: seal {head.number}, of {head.sealed_at:%Y-%m-%d %H:%M:%S %Z}")
+    if examined.problems:
+        print()
+    print_rows(
+        examined.problems,
+        as_json=False,
+        columns=("number", "log", "problem"),
+        empty="everything is as it was sealed",
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _read_head(path: Path) -> Head:
+    from recoup.ledger.heads import read_head
+    from recoup.refusals import InputRefused
+
+    try:
+        with path.open("rb") as file:
+            text = file.read(HEAD_MOST_BYTES).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputRefused(
+            "head_file_unreadable",
+            f"{path} cannot be read: {error}.",
+            "Give a file that recoup seal export wrote, unchanged.",
+        ) from error
+    return read_head(text)
+
+
+def _write_new(path: Path, text: str) -> None:
+    from recoup.refusals import InputRefused
+
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise InputRefused(
+            "head_file_exists",
+            f"There is a file {path} already.",
+            "Name another; every head is worth keeping, the oldest most.",
+        ) from error
+    except OSError as error:
+        raise InputRefused(
+            "head_file_unwritable", f"{path} cannot be written: {error}.", "Name a file in a folder that is there."
+        ) from error
+
+
+@contextmanager
+def _opened(*, demo: bool) -> Iterator[tuple[Database, Actor]]:
+    """The database, and the person at the keyboard."""
+    from recoup.database import access
+    from recoup.database.connection import Actor
+    from recoup.settings import load
+
+    settings = load()
+    with access.opened(settings, demo=demo) as database:
+        yield database, Actor("human", settings.actor)
+
+
+@contextmanager
+def _progress(verb: str, noun: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A line that tells how far it is; on a terminal only, and gone at the end."""
+    shown = sys.stderr.isatty()
+
+    def told(done: int, of: int | None) -> None:
+        if shown:
+            print(f"\r{verb} {done:,}{f' of {of:,}' if of is not None else ''} {noun}", end="", file=sys.stderr)
+
+    yield told
+    if shown:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,146 @@
+"""``recoup worker``, ``recoup duties``, ``recoup workers``"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from recoup.cli.acting import acting
+from recoup.cli.output import Demo, Json, print_rows
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recoup.worker.duties import Duty
+    from recoup.worker.loop import Worker
+
+
+def worker(
+    *,
+    duty: Annotated[
+        tuple[str, ...], Parameter(negative="", help="Do only this duty; may be given several times. Default: all.")
+    ] = (),
+    name: Annotated[str | None, Parameter(help="Its name in the logs. Default: this host and process.")] = None,
+    once: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Do what there is to do now, and end.")
+    ] = False,
+    log_level: Annotated[str, Parameter(help="debug, info, warning or error.")] = "info",
+    demo: Demo = False,
+) -> None:
+    """Do the duties until stopped. Any number of workers, on any number of machines, work side by side.
+
+    SIGTERM or Ctrl-C lets it finish the batches in hand; a second one ends it at once, and nothing is lost either.
+    """
+    import dataclasses
+
+    from recoup import observe
+    from recoup.database import access
+    from recoup.settings import load
+    from recoup.worker.loop import Worker
+
+    duties = _chosen(duty)
+    _check_level(log_level)
+    settings = load()
+    # A connection for each duty, one to beat, one to spare.
+    settings = dataclasses.replace(settings, pool_max=max(settings.pool_max, len(duties) + 2))
+    observe.configure(level=log_level)
+    with access.opened(settings, demo=demo) as database:
+        working = Worker(database, duties, name=name or f"{socket.gethostname()}-{os.getpid()}")
+        if once:
+            for what, done in working.run_once().items():
+                print(f"{what}: {done}")
+            return
+        _until_stopped(working)
+    if working.refusal is not None:
+        raise working.refusal
+
+
+def duties(*, demo: Demo = False, json: Json = False) -> None:
+    """List the duties: authority, cadence, last run, lag, done, failed, by whom."""
+    from recoup.worker import register
+
+    with acting(Authority.READER, demo=demo) as tx:
+        found = register.standings(tx)
+    columns = (
+        "duty",
+        "authority",
+        "cadence_s",
+        "last_run_at",
+        "lag_s",
+        "done",
+        "failures",
+        "last_worker",
+        "paused",
+        "last_failure",
+    )
+    print_rows(found, as_json=json, columns=columns, empty="There are no duties.")
+    if not json and not any(standing.last_run_at for standing in found):
+        print("\nNo worker has run yet. Start one: recoup worker")
+
+
+def workers(
+    *, limit: Annotated[int, Parameter(help="At most so many.")] = 50, demo: Demo = False, json: Json = False
+) -> None:
+    """List workers: those that run, then those that stopped or were lost."""
+    from recoup.worker import register
+
+    with acting(Authority.READER, demo=demo) as tx:
+        found = register.workers(tx, limit=limit)
+    columns = ("name", "status", "started_at", "heartbeat_at", "ended_at", "pid", "recoup_version", "duties")
+    print_rows(found, as_json=json, columns=columns, empty="No worker yet. Start one: recoup worker")
+
+
+def _chosen(names: Sequence[str]) -> tuple[Duty, ...]:
+    from recoup.refusals import InputRefused
+    from recoup.worker.duties import DUTIES
+
+    known = [duty.name for duty in DUTIES]
+    for name in names:
+        if name not in known:
+            raise InputRefused(
+                "duty_unknown", f"There is no duty {name!r}.", f"Duties are: {', '.join(known)}.", duty=name
+            )
+    return tuple(duty for duty in DUTIES if not names or duty.name in names)
+
+
+def _check_level(level: str) -> None:
+    from recoup.refusals import InputRefused
+
+    if level not in ("debug", "info", "warning", "error"):
+        raise InputRefused("log_level_unknown", f"{level!r} is not a level.", "Use debug, info, warning or error.")
+
+
+def _until_stopped(working: Worker) -> None:
+    """Run it in a thread, so that signals find the main one waiting for them."""
+    asked = threading.Event()
+
+    def ask(_number: int, _frame: object) -> None:
+        if asked.is_set():
+            os._exit(130)  # asked twice: at once. What was in hand is rolled back.
+        asked.set()
+        print("stopping: the batches in hand are finished first", file=sys.stderr)
+        working.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, ask)
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            working.run()
+        except BaseException as error:  # noqa: BLE001 - raised again in the main thread
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="worker")
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.5)
+    if failure:
+        raise failure[0]

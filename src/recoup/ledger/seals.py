@@ -1,0 +1,234 @@
+"""Seals: settled log rows in hash-chained blocks, so that what was changed behind the triggers' back is found.
+
+What a caller can rely on: every row of a sealed log lies in exactly one block, or is younger than the log's last seal.
+A verification finds rows that were changed, removed, put in or exchanged, and seals that were; given a head that was
+kept elsewhere, also a chain that was rewritten or cut off. It says nothing about rows that no seal covers yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from importlib.resources import files
+
+from psycopg.rows import class_row
+from psycopg.sql import SQL, Composed, Identifier
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.ledger.chain import FIRST_INCARNATION, SEALED, Chain, Problem, Seal, SealedLog
+from recoup.ledger.heads import Head, export_head, read_head
+from recoup.refusals import InputRefused
+
+__all__ = [
+    "SEALED", "Examined", "Head", "Problem", "Seal", "SealedLog", "examine", "export_head", "list_seals",
+    "longest_lag", "read_head", "seal", "seal_lag", "verify",
+]  # fmt: skip
+
+Q = load("recoup.ledger", "seal_queries.sql")
+BLOCK_ROWS = 10_000
+BLOCKS_MOST = 50
+QUIET_FOR = timedelta(hours=1)
+CHECKED_AT_ONCE = 100_000  # rows behind the seals of one statement, and rows of one count: no statement takes long
+SEALS_READ_AT_ONCE = 500
+PROBLEMS_MOST = 1000  # whoever has so many needs no more
+_ROUTINE = re.compile(r"^create or replace function (recoup\.\w+)\(.*?as \$\$(.*?)\$\$;", re.DOTALL | re.MULTILINE)
+LOWEST, HIGHEST = -(2**63), 2**63 - 1  # of a bigint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What a verification looked at, and what it found."""
+
+    seals: int
+    rows: int
+    unsealed: dict[str, int]  # rows of each log that no seal covers yet
+    head: int | None  # number of the seal that the given head names
+    problems: tuple[Problem, ...]
+
+
+# Sealing -------------------------------------------------------------------------------------------------------------
+
+
+def seal(
+    tx: Transaction,
+    *,
+    block_rows: int = BLOCK_ROWS,
+    blocks_most: int = BLOCKS_MOST,
+    quiet_for: timedelta | None = QUIET_FOR,
+) -> list[Seal]:
+    """Seal the next blocks, in turn over all logs. Fewer than ``blocks_most``: everything settled is sealed.
+
+    A log in which nothing happened gets an empty block when its last seal is older than ``quiet_for``: rows that
+    somebody puts into that time later are then found. Another sealer is waited for; the chain has one end.
+    """
+    if blocks_most < 1:
+        raise InputRefused("blocks_most", f"{blocks_most} blocks.", "Ask for one or more.", blocks_most=blocks_most)
+    made: list[Seal] = []
+    waiting = list(SEALED)
+    while waiting:
+        for log in tuple(waiting):
+            if len(made) == blocks_most:
+                return made
+            given = {"log": log.log, "canon": log.canon, "block_rows": block_rows, "quiet_for": quiet_for}
+            sealed = _seals(tx, "seal_next", **given)
+            made += sealed
+            if not sealed:
+                waiting.remove(log)
+    return made
+
+
+def seal_lag(tx: Transaction) -> dict[str, timedelta | None]:
+    """For each log, how long ago the row happened that waits longest for its seal. None: no settled row waits."""
+    lags: dict[str, timedelta | None] = {}
+    for log in SEALED:
+        row = tx.execute(_of(log, "lag"), {"log": log.log}).fetchone()
+        lags[log.log] = row[0] if row else None
+    return lags
+
+
+def longest_lag(tx: Transaction) -> float | None:
+    """The longest of these, in seconds."""
+    return max((lag.total_seconds() for lag in seal_lag(tx).values() if lag is not None), default=None)
+
+
+def list_seals(tx: Transaction, *, log: str | None = None, limit: int = 50) -> list[Seal]:
+    """The newest seals, newest first, of one log or of all."""
+    if log is not None and log not in {known.log for known in SEALED}:
+        raise InputRefused(
+            "log_not_sealed", f"{log} is not a sealed log.", f"Use one of: {', '.join(s.log for s in SEALED)}.", log=log
+        )
+    return _seals(tx, "list_seals", log=log, limit=limit)
+
+
+def _seals(tx: Transaction, query: str, **given: object) -> list[Seal]:
+    columns = SQL(", ").join(
+        SQL("{}::text").format(Identifier(name)) if name in ("since", "until") else Identifier(name)
+        for name in Seal.__dataclass_fields__
+    )
+    with tx.cursor(row_factory=class_row(Seal)) as cursor:
+        return cursor.execute(Q[query].format(columns=columns), given).fetchall()
+
+
+# Verifying -----------------------------------------------------------------------------------------------------------
+
+
+def verify(
+    tx: Transaction, head: Head | None = None, *, progress: Callable[[int, int], None] | None = None
+) -> list[Problem]:
+    """What is not as it was sealed; empty when everything is."""
+    return list(examine(tx, head, progress=progress).problems)
+
+
+def examine(
+    tx: Transaction, head: Head | None = None, *, progress: Callable[[int, int], None] | None = None
+) -> Examined:
+    """Check the chain, every row behind it, and that no row lies beside it. Reads only; work may go on meanwhile.
+
+    ``progress`` is told how many seals are checked, of how many. Every statement is bounded, and so is memory.
+    """
+    (newest,) = tx.execute(Q["newest_number"]).fetchone() or (0,)
+    clusters = tx.execute(Q["incarnations"]).fetchall()
+    chain = Chain({incarnation: cluster for incarnation, cluster, _ in clusters}, head)
+    problems = list(_changed_routines(tx))
+    for page in _pages(tx, newest):
+        for seal_ in page:
+            problems += chain.follow(seal_)
+        for checked in _batches(page):
+            problems += _changed_rows(tx, checked)
+            if progress is not None:
+                progress(checked[-1].number, newest)
+        if len(problems) >= PROBLEMS_MOST:
+            break
+    else:
+        problems += chain.end()
+    here = chain.present if clusters and clusters[-1][2] else None
+    unsealed: dict[str, int] = {}
+    for log in SEALED:
+        counted, strays = _count(tx, log, present=chain.present, here=here)
+        problems += strays
+        unsealed[log.log] = max(0, counted - chain.rows.get(log.log, 0))
+    return Examined(
+        seals=chain.seals,
+        rows=sum(chain.rows.values()),
+        unsealed=unsealed,
+        head=head.number if head else None,
+        problems=tuple(problems[:PROBLEMS_MOST]),
+    )
+
+
+def _pages(tx: Transaction, newest: int) -> Iterator[list[Seal]]:
+    number = LOWEST
+    while page := [s for s in _seals(tx, "seals_from", number=number, limit=SEALS_READ_AT_ONCE) if s.number <= newest]:
+        yield page
+        number = page[-1].number + 1
+
+
+def _batches(seals: Sequence[Seal]) -> Iterator[list[Seal]]:
+    """Seals whose rows are checked in one statement: those that this program can read."""
+    batch: list[Seal] = []
+    rows = 0
+    for seal_ in seals:
+        if not seal_.readable:
+            continue
+        if batch and rows + seal_.rows > CHECKED_AT_ONCE:
+            yield batch
+            batch, rows = [], 0
+        batch.append(seal_)
+        rows += seal_.rows
+    if batch:
+        yield batch
+
+
+def _changed_rows(tx: Transaction, checked: Sequence[Seal]) -> Iterator[Problem]:
+    logs = {seal_.number: seal_.log for seal_ in checked}
+    for number, problem in tx.execute(Q["check_seals"], {"numbers": list(logs)}):
+        if problem is not None:
+            yield Problem(number, logs[number], problem)
+
+
+def _count(tx: Transaction, log: SealedLog, *, present: int, here: int | None) -> tuple[int, list[Problem]]:
+    """How many rows a log has; and a problem if some can lie in no block and in no tail, which are not counted.
+
+    ``here`` is the incarnation whose transaction ids are this cluster's.
+    """
+    counted = strays = 0
+    first_stray, from_seq = None, LOWEST
+    given = {"first": FIRST_INCARNATION, "present": present, "here": here, "limit": CHECKED_AT_ONCE}
+    while True:
+        row = tx.execute(_of(log, "count_rows"), {**given, "from_seq": from_seq}).fetchone()
+        assert row is not None
+        last, rows, stray, first = row
+        counted, strays = counted + rows, strays + stray
+        first_stray = first if first_stray is None else first_stray
+        if rows < CHECKED_AT_ONCE or last == HIGHEST:
+            break
+        from_seq = last + 1
+    if not strays:
+        return counted, []
+    said = f"{strays} rows, the first with seq {first_stray}, carry a seq, a transaction or an incarnation"
+    return counted - strays, [Problem(None, log.log, f"{said} that nothing was ever written with")]
+
+
+def _changed_routines(tx: Transaction) -> Iterator[Problem]:
+    """Functions that check are held against this program's: one that was replaced would find nothing."""
+    shipped = _shipped_routines()
+    found: dict[str, list[str]] = {}
+    for name, body in tx.execute(Q["routines"], {"names": [name.removeprefix("recoup.") for name in shipped]}):
+        found.setdefault(name, []).append(body)
+    for name, body in shipped.items():
+        if found.get(name) != [body]:
+            yield Problem(None, None, f"the function {name} is not this program's: somebody replaced it")
+
+
+@cache
+def _shipped_routines() -> Mapping[str, str]:
+    texts = (files("recoup.ledger").joinpath(file).read_text(encoding="utf-8") for file in ("canon.sql", "seals.sql"))
+    return {name: body for text in texts for name, body in _ROUTINE.findall(text)}
+
+
+def _of(log: SealedLog, query: str) -> Composed:
+    return Q[query].format(log=Identifier(*log.log.split(".")), at=Identifier(log.at))

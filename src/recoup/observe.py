@@ -1,0 +1,51 @@
+"""What Recoup says about itself while it works: structured logs and counters.
+
+A line of log is an event in a few words, and its facts by name: ``duty``, ``authority``, ``unit``, ``seconds``. On a
+terminal it is for reading, elsewhere it is JSON, one object a line. Counters are Prometheus's; they are collected here
+and given out by whatever serves them.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, cast
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+REGISTRY = CollectorRegistry()
+
+BATCHES = Counter("recoup_duty_batches", "Batches run, by duty and outcome", ["duty", "outcome"], registry=REGISTRY)
+UNITS = Counter("recoup_duty_units", "Units done, by duty", ["duty"], registry=REGISTRY)
+SECONDS = Histogram("recoup_duty_seconds", "Length of batches that did something", ["duty"], registry=REGISTRY)
+REFUSED_UNITS = Counter("recoup_duty_refused_units", "Units that were refused alone too", ["duty"], registry=REGISTRY)
+WAKES = Counter("recoup_worker_wakes", "Wake-ups by notification", registry=REGISTRY)
+HEARTBEATS = Counter("recoup_worker_heartbeats", "Heartbeats, by outcome", ["outcome"], registry=REGISTRY)
+RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", registry=REGISTRY)
+
+
+def configure(*, level: str = "info", json: bool | None = None) -> None:
+    """Send log lines to standard error, as JSON unless it is a terminal."""
+    as_json = not sys.stderr.isatty() if json is None else json
+    renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *([structlog.processors.dict_tracebacks] if as_json else []),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def logger(**facts: object) -> FilteringBoundLogger:
+    """A logger that tells these facts with every line."""
+    return cast("FilteringBoundLogger", structlog.get_logger(**facts))

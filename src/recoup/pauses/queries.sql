@@ -1,0 +1,28 @@
+-- name: pause
+-- Of two that pause one thing at once, one does; the other gets no row.
+insert into recoup.pause (scope, scope_id, status, changed_at, changed_by, reason)
+values (%(scope)s, %(scope_id)s, 'PAUSED', recoup.now(), recoup.acting_id(), %(reason)s)
+on conflict (scope, scope_id) do update
+   set status = 'PAUSED', changed_at = greatest(pause.changed_at, excluded.changed_at),
+       changed_by = excluded.changed_by, reason = excluded.reason
+ where pause.status = 'RUNNING'
+returning scope_id;
+
+-- name: resume
+update recoup.pause
+   set status = 'RUNNING', changed_at = greatest(changed_at, recoup.now()), changed_by = recoup.acting_id(),
+       reason = %(reason)s
+ where scope = %(scope)s and scope_id = %(scope_id)s and status = 'PAUSED'
+returning scope_id;
+
+-- name: list_pauses
+select scope, scope_id, paused_at, paused_by, reason from recoup.pauses order by paused_at desc, scope, scope_id limit %(limit)s;
+
+-- name: list_log
+select logged_at, event_type, scope, scope_id, reason, actor, actor_id
+  from recoup.pause_log order by seq desc limit %(limit)s;
+
+-- name: paused
+select p.scope, p.scope_id, p.changed_at as paused_at, p.changed_by as paused_by, p.reason
+  from recoup.paused(variadic %(scopes)s::text[]) p
+ where p.scope is not null;

@@ -1,0 +1,93 @@
+-- The pause register: read in every claim.
+--
+-- A pause holds for every claim that begins after it has committed. It waits for nobody, so that a kill switch cannot be
+-- held up by what it is to stop; what was claimed before may finish.
+
+create or replace function recoup.paused(variadic scopes text[]) returns recoup.pause
+language plpgsql stable as $$
+declare
+  held recoup.pause;
+begin
+  -- Scopes as 'table:cl.gate_zero_attempt'; the global one is always among them. PL/pgSQL, whose plan is kept: every
+  -- claim asks this.
+  select * into held from recoup.pause p
+   where p.status = 'PAUSED'
+     and (p.scope = 'global' or p.scope || ':' || p.scope_id = any(scopes))
+   order by p.scope <> 'global' limit 1;
+  return held;
+end $$;
+comment on function recoup.paused(text[]) is 'The pause that stops a claim within these scopes, or null.';
+
+create or replace function recoup.refuse_paused(variadic scopes text[]) returns void
+language plpgsql stable as $$
+declare
+  held constant recoup.pause := recoup.paused(variadic scopes);
+begin
+  if held.scope is not null then
+    raise exception using errcode = 'RC032',
+      message = format('%s is paused by %s since %s: %s',
+        case held.scope when 'global' then 'Everything' else initcap(held.scope) || ' ' || held.scope_id end,
+        held.changed_by, to_char(held.changed_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'), held.reason),
+      hint = format('Resume it first: recoup resume %s%s --reason …', held.scope, case held.scope when 'global' then '' else ' ' || held.scope_id end),
+      detail = jsonb_build_object('scope', held.scope, 'scope_id', held.scope_id, 'paused_by', held.changed_by,
+        'paused_at', held.changed_at, 'reason', held.reason);
+  end if;
+end $$;
+comment on function recoup.refuse_paused(text[]) is 'Refuses a claim within a paused scope.';
+
+create or replace function recoup.rule_pauses() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  bad text;
+begin
+  select n.scope_id into bad from new_rows n
+   where n.scope = 'table' and not exists (select from recoup.lifecycle l where l.subject = n.scope_id) limit 1;
+  if found then
+    raise exception using errcode = 'RC034',
+      message = format('%s is not a table whose work can be paused.', bad),
+      hint = format('Tables: %s.', (select string_agg(l.subject, ', ' order by l.subject) from recoup.lifecycle l
+                                     where l.subject not in ('recoup.clock', 'recoup.pause', 'recoup.worker'))),
+      detail = jsonb_build_object('table', bad);
+  end if;
+  select n.scope || ' ' || n.scope_id into bad from new_rows n
+   where n.changed_at > recoup.now() + interval '1 second' limit 1;
+  if found then
+    raise exception using errcode = 'RC026',
+      message = format('The pause of %s has a time that is still to come.', bad),
+      hint = 'Take times from recoup.now().',
+      detail = jsonb_build_object('pause', bad, 'now', recoup.now());
+  end if;
+  return null;
+end $$;
+comment on function recoup.rule_pauses() is 'A paused table is one whose work is guarded; a pause begins now.';
+
+create or replace function recoup.record_pauses() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform recoup.require_table(tg_relid, 'recoup.pause');
+  insert into recoup.pause_log (incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)
+  select (select recoup.present_incarnation()), (select recoup.now()),
+         case n.status when 'PAUSED' then 'PAUSE' else 'RESUME' end, n.scope, n.scope_id, n.reason,
+         (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
+    from new_rows n;
+  return null;
+end $$;
+revoke execute on function recoup.record_pauses() from public;
+comment on function recoup.record_pauses() is 'PAUSE or RESUME, in the pause log.';
+
+create or replace function recoup.wake() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  -- Sent when the transaction commits. Only from tables that change rarely: notifications pass one by one.
+  perform pg_notify('recoup_wake', coalesce(tg_argv[0], ''));
+  return null;
+end $$;
+comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
+
+call recoup.guard_table('recoup.pause', 'recoup.pause');
+call recoup.follow('recoup.pause', 'insert', 'b', 'recoup.rule_pauses');
+call recoup.follow('recoup.pause', 'update', 'b', 'recoup.rule_pauses');
+call recoup.follow('recoup.pause', 'insert', 'c', 'recoup.record_pauses');
+call recoup.follow('recoup.pause', 'update', 'c', 'recoup.record_pauses');
+call recoup.follow('recoup.pause', 'update', 'd', 'recoup.wake');
+call recoup.follow('recoup.clock', 'update', 'd', 'recoup.wake');

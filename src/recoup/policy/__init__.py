@@ -1,0 +1,21 @@
+"""Policy: the figures that decisions go by, as one validated document, versioned in the database.
+
+What a policy decided carries its version. A change applies to what is decided from then on.
+"""
+
+from recoup.policy.document import Policy, default, default_document, read
+from recoup.policy.versions import Change, Version, apply, changes, find, history, in_force
+
+__all__ = [
+    "Change",
+    "Policy",
+    "Version",
+    "apply",
+    "changes",
+    "default",
+    "default_document",
+    "find",
+    "history",
+    "in_force",
+    "read",
+]

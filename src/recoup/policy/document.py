@@ -1,0 +1,192 @@
+"""The policy document: TOML in, figures out, or a refusal that names the key, the value and what is allowed.
+
+A document holds what differs from the shipped one (``default.toml``); the rest is filled in from there. Each domain has
+a section, declared here as a model. Units stand at the end of a key's name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from recoup.refusals import InputRefused
+
+DOCUMENT_MOST_CHARACTERS = 1_000_000
+
+
+class Section(BaseModel):
+    """A part of the policy. Unknown keys are refused: one that is silently ignored is found in the worst moment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+Hours = Annotated[int, Field(ge=1, le=8760)]
+
+
+class Gate(Section):
+    """Gate Zero."""
+
+    max_attempts: Literal[3]  # the documents make it a hard limit, and the tables hold it
+    wait_hours: Annotated[list[Hours], Field(min_length=2, max_length=2)]
+    recovery_window_days: Annotated[int, Field(ge=1, le=365)]
+    attempt_lease_s: Annotated[int, Field(ge=1, le=86_400)]
+
+
+class Worker(Section):
+    """Workers."""
+
+    heartbeat_s: Annotated[int, Field(ge=1, le=3600)]
+    lost_after_s: Annotated[int, Field(ge=3, le=86_400)]
+
+    @model_validator(mode="after")
+    def _silence_is_several_beats(self) -> Worker:
+        if self.lost_after_s < 3 * self.heartbeat_s:
+            raise ValueError(f"at least three heartbeats, {3 * self.heartbeat_s}")
+        return self
+
+
+class Seals(Section):
+    """Seals."""
+
+    block_rows: Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Policy(Section):
+    """Every figure that a decision goes by."""
+
+    gate: Gate
+    worker: Worker
+    seals: Seals
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """As the database keeps it."""
+        return self.model_dump(mode="json")
+
+
+@cache
+def default_document() -> str:
+    """The document Recoup ships with."""
+    return files("recoup.policy").joinpath("default.toml").read_text(encoding="utf-8")
+
+
+@cache
+def default() -> Policy:
+    """The policy Recoup ships with."""
+    return Policy.model_validate(tomllib.loads(default_document()))
+
+
+def read(text: str) -> Policy:
+    """The policy that a document means: the shipped one, but for what the document says."""
+    if len(text) > DOCUMENT_MOST_CHARACTERS:
+        raise InputRefused(
+            "policy_too_long", f"The document has {len(text):,} characters.", "A policy is a page or two."
+        )
+    try:
+        given = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputRefused(
+            "policy_not_toml",
+            f"The document is not TOML: {error}.",
+            "Mend it there. The shipped one: recoup policy show --default",
+        ) from error
+    return validated(merged(default().figures, given))
+
+
+def validated(figures: Mapping[str, Any]) -> Policy:
+    """Figures as a policy, or a refusal of the first thing that is wrong, with all of them as facts."""
+    try:
+        return Policy.model_validate(figures)
+    except ValidationError as error:
+        wrong = [_in_words(details) for details in error.errors()]
+        raise InputRefused(
+            "policy_invalid",
+            "; ".join(f"{w['key']}: {w['value']} is not allowed" for w in wrong[:10]) + ".",
+            "Allowed: " + "; ".join(f"{w['key']}: {w['allowed']}" for w in wrong[:10]) + ".",
+            wrong=wrong,
+        ) from error
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with what ``over`` says instead, section by section."""
+    both = dict(base)
+    for key, value in over.items():
+        below = both.get(key)
+        both[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return both
+
+
+def known_only(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored figures without keys that this program no longer has."""
+    shape = default().figures
+
+    def pruned(stored: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            key: pruned(value, like[key]) if isinstance(value, Mapping) and isinstance(like[key], Mapping) else value
+            for key, value in stored.items()
+            if key in like
+        }
+
+    return pruned(figures, shape)
+
+
+def _in_words(details: Any) -> dict[str, Any]:
+    """One complaint of the validator: key, value, and what is allowed there."""
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in details["loc"]).lstrip(".")
+    context = details.get("ctx", {})
+    value = repr(details["input"])
+    match details["type"]:
+        case "extra_forbidden":
+            known = [key for key, _ in flattened(default().figures)]
+            near = difflib.get_close_matches(key, [*known, *{k.split(".")[0] for k in known}], n=1, cutoff=0.5)
+            allowed = (
+                f"there is no such key; did you mean {near[0]}"
+                if near
+                else f"there is no such key; keys are {', '.join(known)}"
+            )
+        case "value_error":
+            key, allowed, value = f"{key}.lost_after_s", str(context["error"]), repr(details["input"]["lost_after_s"])
+        case "literal_error":
+            allowed = str(context["expected"])
+        case "too_short" | "too_long":
+            count = context.get("min_length", context.get("max_length"))
+            allowed = f"a list of {count} whole numbers"
+        case _:
+            allowed = _bounds(details["loc"])
+    return {"key": key or "the document", "value": value[:200], "allowed": allowed}
+
+
+def _bounds(place: tuple[int | str, ...]) -> str:
+    """What may stand at a place of the policy, in words."""
+    schema: Any = Policy.model_json_schema()
+    at = schema
+    for part in place:
+        at = at["items"] if isinstance(part, int) else at["properties"][part]
+        if "$ref" in at:
+            at = schema["$defs"][at["$ref"].rsplit("/", 1)[-1]]
+    match at.get("type"):
+        case "integer":
+            return f"a whole number from {at['minimum']:,} to {at['maximum']:,}"
+        case "array":
+            return f"a list of {at['minItems']} numbers, each {_bounds((*place, 0))}"
+        case "object":
+            return f"a section with {', '.join(at['properties'])}"
+        case other:
+            return str(at.get("const", other))
+
+
+def flattened(figures: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Every figure by its dotted key, in the order of the sections."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in figures.items():
+        if isinstance(value, Mapping):
+            flat += flattened(value, f"{prefix}{key}.")
+        else:
+            flat.append((prefix + key, value))
+    return flat

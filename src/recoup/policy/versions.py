@@ -1,0 +1,136 @@
+"""Versions of the policy: which one is in force, who applied it and why, and how a new one is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import errors
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.policy import document
+from recoup.policy.document import Policy, flattened
+from recoup.refusals import InputRefused, LawRefused
+
+Q = load("recoup.policy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A policy that was applied: its figures, and who applied it, when and why."""
+
+    version: int
+    applied_at: datetime
+    actor: str
+    actor_id: str
+    reason: str
+    figures: dict[str, Any]
+    document: str
+
+    @property
+    def policy(self) -> Policy:
+        """The figures, typed."""
+        return document.validated(document.merged(document.default().figures, document.known_only(self.figures)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One figure that differs."""
+
+    key: str
+    before: Any
+    after: Any
+
+
+def in_force(tx: Transaction) -> Version:
+    """The policy in force."""
+    return find(tx, None)
+
+
+def find(tx: Transaction, version: int | None) -> Version:
+    """One version, or the one in force."""
+    with tx.cursor(row_factory=class_row(Version)) as cursor:
+        found = cursor.execute(Q["find_version"], {"version": version}).fetchone()
+    if found is None:
+        raise InputRefused(
+            "policy_unknown",
+            f"There is no version {version} of the policy.",
+            "recoup policy history lists them.",
+            version=version,
+        )
+    return found
+
+
+def history(tx: Transaction, *, limit: int = 100) -> list[Version]:
+    """All versions, newest first."""
+    with tx.cursor(row_factory=class_row(Version)) as cursor:
+        return cursor.execute(Q["list_versions"], {"limit": limit}).fetchall()
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """The figures that differ, by key."""
+    old, new = dict(flattened(before)), dict(flattened(after))
+    return [
+        Change(key=key, before=old.get(key), after=new.get(key))
+        for key in dict.fromkeys([*new, *old])
+        if old.get(key) != new.get(key)
+    ]
+
+
+def apply(tx: Transaction, text: str, *, reason: str, over: int | None = None) -> tuple[int, list[Change]]:
+    """Put a document in force from now on, over version ``over`` (default: whichever is). Returns version and changes.
+
+    No changes: the version in force stays, and nothing is written. Of two that are applied at once, one is refused.
+    """
+    if not reason.strip():
+        raise InputRefused("reason_missing", "A change of policy needs a reason.", "Say why; an auditor will ask.")
+    policy = document.read(text)
+    present = in_force(tx)
+    if over is not None and over != present.version:
+        raise LawRefused(
+            "policy_not_in_force",
+            f"Version {present.version} is in force, not {over}.",
+            "Look at what changed meanwhile (recoup policy diff), then apply again.",
+            in_force=present.version, given=over,
+        )  # fmt: skip
+    differing = changes(present.figures, policy.figures)
+    if not differing:
+        return present.version, []
+    try:
+        write(tx, present.version + 1, policy, text, reason=reason)
+    except errors.UniqueViolation as error:
+        raise LawRefused(
+            "policy_not_in_force",
+            f"Somebody else applied version {present.version + 1} at the same moment.",
+            "Look at what changed meanwhile (recoup policy diff), then apply again.",
+            in_force=present.version + 1,
+        ) from error
+    return present.version + 1, differing
+
+
+def write(tx: Transaction, version: int, policy: Policy, text: str, *, reason: str) -> None:
+    """Write one version. Its number must be the next one."""
+    tx.execute(
+        Q["write_version"],
+        {"version": version, "figures": Jsonb(policy.figures), "document": text, "reason": reason},
+    )
+
+
+def ensure(tx: Transaction) -> int | None:
+    """For migrations: write the first version, or one with the keys a newer program brings. None: nothing to do."""
+    row = tx.execute(Q["latest_figures"]).fetchone()
+    if row is None:
+        write(tx, 1, document.default(), document.default_document(), reason="the policy Recoup ships with")
+        return 1
+    version, figures, text = row
+    # Stored figures stay as they are: a new default is no reason to change what somebody decided.
+    filled = document.validated(document.merged(document.default().figures, document.known_only(figures)))
+    if filled.figures == figures:
+        return None
+    write(tx, version + 1, filled, text, reason="figures that a newer Recoup brings, or no longer has")
+    return int(version) + 1

@@ -1,0 +1,94 @@
+"""The duties: everything that workers do by themselves, as one list.
+
+A duty does one bounded batch per call, in one transaction under its own authority, and says how many units it did.
+Duties are safe to run from any number of workers at once: each takes what nobody else holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recoup import gate
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.ledger import seals
+from recoup.lifecycles.declaration import Authority
+from recoup.policy import Policy
+
+Q = load("recoup.worker")
+BATCH_MOST = 1000
+SEAL_BLOCKS_MOST = 10  # of one batch: a backlog is sealed in short transactions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duty:
+    """One thing that workers do by themselves."""
+
+    name: str
+    authority: Authority
+    cadence_s: float  # looks at least so often; sooner when it is woken
+    says: str
+    batch: Callable[[Transaction, Policy], int]  # does one batch; returns how many units it did
+    lag: Callable[[Transaction], float | None]  # seconds for which the oldest unit has been waiting; None: none waits
+    # For a batch that was refused as a whole: its units, and one of them alone, so that one bad row stops only itself.
+    units: Callable[[Transaction], Sequence[Any]] | None = None
+    one: Callable[[Transaction, Any], int] | None = None
+
+
+def _freeze(tx: Transaction, _: Policy) -> int:
+    frozen = gate.freeze(tx, limit=BATCH_MOST)
+    return len(frozen.batches) + len(frozen.exhausted)
+
+
+def _lose_silent(tx: Transaction, policy: Policy) -> int:
+    given = {"lost_after_s": policy.worker.lost_after_s, "limit": BATCH_MOST}
+    return tx.execute(Q["lose_silent"], given).rowcount
+
+
+def _lag_of_lost_workers(tx: Transaction) -> float | None:
+    row = tx.execute(Q["lag_lost_workers"]).fetchone()
+    return None if row is None or row[0] is None else float(row[0])
+
+
+DUTIES: tuple[Duty, ...] = (
+    Duty(
+        name="attempt-sweep",
+        authority=Authority.GATE,
+        cadence_s=5,
+        says="declares crashed every verification attempt that outlived its lease",
+        batch=lambda tx, _: len(gate.sweep_crashed(tx, limit=BATCH_MOST)),
+        lag=gate.sweep_lag,
+        units=lambda tx: gate.lapsed(tx, limit=BATCH_MOST),
+        one=lambda tx, intake: len(gate.sweep_crashed(tx, only=intake)),
+    ),
+    Duty(
+        name="batch-freeze",
+        authority=Authority.GATE,
+        cadence_s=15,
+        says="closes the recovery window of every batch whose time has come, and ends its recoveries",
+        batch=_freeze,
+        lag=gate.freeze_lag,
+        units=lambda tx: gate.closing(tx, limit=BATCH_MOST),
+        one=lambda tx, intake: len(gate.freeze(tx, only=intake).exhausted),
+    ),
+    Duty(
+        name="lost-workers",
+        authority=Authority.ORPHAN_RECOVERY,
+        cadence_s=10,
+        says="declares lost every worker that fell silent",
+        batch=_lose_silent,
+        lag=_lag_of_lost_workers,
+    ),
+    Duty(
+        name="seal",
+        authority=Authority.ARCHIVER,
+        cadence_s=10,
+        says="seals what has settled in the logs",
+        batch=lambda tx, policy: sum(
+            seal.rows for seal in seals.seal(tx, block_rows=policy.seals.block_rows, blocks_most=SEAL_BLOCKS_MOST)
+        ),
+        lag=seals.longest_lag,
+    ),
+)

@@ -1,0 +1,253 @@
+"""A worker: does the duties until it is stopped.
+
+What an operator can rely on:
+
+- Each duty has a thread of its own: one that raises, or is slow, does not hold up the others. What it raised is logged
+  and counted, and it is tried again, later and later.
+- A batch and its tally are one transaction. Killed in the middle, nothing of it has happened; another worker does it.
+- A duty wakes by notification, and looks by itself at least every cadence; the longer nothing is to do, the less often.
+- Told to stop, it finishes the batches in hand, says goodbye and ends.
+- It works with the schema it knows, and with no other: found changed, it stops.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+import psycopg
+
+from recoup import observe, pauses, policy
+from recoup.database.connection import Actor, Database, connect
+from recoup.database.migrate import check_schema
+from recoup.lifecycles.declaration import Authority
+from recoup.policy import Policy
+from recoup.refusals import MigrationRefused, Refusal
+from recoup.worker import register
+from recoup.worker.duties import Duty
+
+CHANNEL = "recoup_wake"
+IDLE_LEAST_S = 0.2  # the first pause after a batch that found nothing; doubled up to the cadence
+FAILED_MOST_S = 300.0  # the longest pause after a batch that raised
+LISTEN_SLICE_S = 0.5  # how soon the listener notices that it is to stop
+
+
+class Worker:
+    """One life of a worker. ``run`` returns when ``stop`` was called and the batches in hand are done."""
+
+    def __init__(self, database: Database, duties: Sequence[Duty], *, name: str) -> None:
+        self.database = database
+        self.duties = duties
+        self.name = name
+        self.refusal: Refusal | None = None  # why it stopped by itself
+        self.started = threading.Event()  # registered
+        self._stopping = threading.Event()
+        self._wakes = {duty.name: threading.Event() for duty in duties}
+        self._actor = Actor("system", name)
+        self._log = observe.logger(worker=name)
+        self._id: UUID | None = None
+        self._policy: Policy | None = None
+
+    def stop(self) -> None:
+        """Finish the batches in hand, and end."""
+        self._stopping.set()
+        self.wake("")
+
+    def wake(self, duty: str) -> None:
+        """Look at once: one duty, or all of them."""
+        for name, event in self._wakes.items():
+            if duty in ("", name):
+                event.set()
+
+    def run(self) -> None:
+        """Work until stopped."""
+        self._begin()
+        threads = [threading.Thread(target=self._do, args=(duty,), name=duty.name) for duty in self.duties]
+        threads += [threading.Thread(target=work, name=work.__name__) for work in (self._listen, self._beat)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with contextlib.suppress(psycopg.Error, Refusal), self._acting(Authority.RUNNER) as tx:
+            register.stop(tx, self.worker_id)
+        self._log.info("worker stopped")
+
+    def run_once(self) -> dict[str, int]:
+        """Do every duty until it finds nothing more, and end. Returns how many units of each were done."""
+        self._begin()
+        done: dict[str, int] = {}
+        try:
+            for duty in self.duties:
+                done[duty.name] = 0
+                while not self._stopping.is_set() and (units := self._batch(duty)):
+                    done[duty.name] += units
+        finally:
+            with self._acting(Authority.RUNNER) as tx:
+                register.stop(tx, self.worker_id)
+        return done
+
+    @property
+    def worker_id(self) -> UUID:
+        """Its incarnation: another one after it was declared lost."""
+        assert self._id is not None
+        return self._id
+
+    # One duty ------------------------------------------------------------------------------------------------------
+
+    def _do(self, duty: Duty) -> None:
+        """Run a duty until stopped."""
+        idle_s, failed_s, told_at = IDLE_LEAST_S, duty.cadence_s, float("-inf")
+        wake = self._wakes[duty.name]
+        while not self._stopping.is_set():
+            wake.clear()  # before looking: what arrives from here on is looked for again
+            tell = time.monotonic() - told_at >= self._heartbeat_s
+            try:
+                done = self._batch(duty, tell=tell)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it stays this duty's own
+                self._failed(duty, error)
+                self._one_by_one(duty)
+                self._stopping.wait(failed_s)
+                failed_s = min(failed_s * 2, FAILED_MOST_S)
+                continue
+            failed_s = duty.cadence_s
+            if tell or done:
+                told_at = time.monotonic()
+            if done or wake.wait(min(idle_s, duty.cadence_s)):
+                idle_s = IDLE_LEAST_S
+            else:
+                idle_s *= 2
+
+    def _batch(self, duty: Duty, *, tell: bool = True) -> int:
+        """One batch and its tally, in one transaction. An idle run is told once a heartbeat, and not each time."""
+        begun = time.monotonic()
+        with observe.RUNNING.track_inprogress(), self._acting(duty.authority) as tx:
+            if pauses.paused(tx, f"duty:{duty.name}"):
+                observe.BATCHES.labels(duty.name, "paused").inc()
+                return 0
+            done = duty.batch(tx, self._figures(tx))
+            if done or tell:
+                register.tally(tx, self.worker_id, duty.name, done=done)
+        seconds = time.monotonic() - begun
+        observe.BATCHES.labels(duty.name, "done" if done else "idle").inc()
+        if done:
+            observe.UNITS.labels(duty.name).inc(done)
+            observe.SECONDS.labels(duty.name).observe(seconds)
+            self._log.info(
+                "batch done", duty=duty.name, authority=duty.authority.value, done=done, seconds=_round(seconds)
+            )
+        return done
+
+    def _failed(self, duty: Duty, error: Exception) -> None:
+        observe.BATCHES.labels(duty.name, "failed").inc()
+        said = error.happened if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
+        known = isinstance(error, Refusal | psycopg.Error)
+        self._log.error(
+            "batch failed",
+            duty=duty.name,
+            authority=duty.authority.value,
+            failure=said,
+            exc_info=None if known else error,
+        )
+        with contextlib.suppress(psycopg.Error, Refusal), self._acting(duty.authority) as tx:
+            register.tally_failure(tx, self.worker_id, duty.name, said)
+
+    def _one_by_one(self, duty: Duty) -> None:
+        """After a batch that failed as a whole: each of its units alone, so that a bad one stops only itself."""
+        if duty.units is None or duty.one is None:
+            return
+        with contextlib.suppress(psycopg.Error, Refusal):
+            with self._acting(duty.authority) as tx:
+                if pauses.paused(tx, f"duty:{duty.name}"):
+                    return
+                units = list(duty.units(tx))
+            for unit in units:
+                if self._stopping.is_set():
+                    return
+                try:
+                    with self._acting(duty.authority) as tx:
+                        done = duty.one(tx, unit)
+                        register.tally(tx, self.worker_id, duty.name, done=done, runs=0)
+                except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
+                    raise  # the server, not the unit
+                except (psycopg.Error, Refusal) as error:
+                    observe.REFUSED_UNITS.labels(duty.name).inc()
+                    self._log.error(
+                        "unit refused",
+                        duty=duty.name,
+                        authority=duty.authority.value,
+                        unit=str(unit),
+                        failure=str(error),
+                    )
+                else:
+                    observe.UNITS.labels(duty.name).inc(done)
+
+    # Its life ------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        with self._acting(Authority.RUNNER) as tx:
+            registered = register.register(tx, name=self.name, duties=[duty.name for duty in self.duties])
+            self._policy = policy.in_force(tx).policy
+        self._id = registered  # committed: the tallies of every duty refer to it
+        self.started.set()
+        self._log.info("worker started", worker_id=str(self._id), duties=[duty.name for duty in self.duties])
+
+    def _beat(self) -> None:
+        """Say now and then that we are alive, and look whether the schema is still ours and the policy the same."""
+        while not self._stopping.wait(self._heartbeat_s):
+            try:
+                with self._acting(Authority.RUNNER) as tx:
+                    alive = register.beat(tx, self.worker_id)
+                    self._policy = policy.in_force(tx).policy
+                observe.HEARTBEATS.labels("heard" if alive else "lost").inc()
+                if not alive:
+                    self._log.warning("worker was declared lost; it goes on under a new incarnation")
+                    self._begin()
+                with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
+                    check_schema(connection)
+            except MigrationRefused as refusal:
+                self.refusal = refusal
+                self._log.error("schema is not ours any more", failure=refusal.happened)
+                self.stop()
+            except (psycopg.Error, Refusal) as error:
+                observe.HEARTBEATS.labels("failed").inc()
+                self._log.error("heartbeat failed", failure=str(error))
+
+    def _listen(self) -> None:
+        """Pass notifications on to the duties. Without a connection they look by themselves, and it is tried again."""
+        pause_s = IDLE_LEAST_S
+        while not self._stopping.is_set():
+            try:
+                with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
+                    connection.execute(f"listen {CHANNEL}")
+                    pause_s = IDLE_LEAST_S
+                    self.wake("")  # what was notified while nobody listened
+                    while not self._stopping.is_set():
+                        for notification in connection.notifies(timeout=LISTEN_SLICE_S, stop_after=1):
+                            observe.WAKES.inc()
+                            self.wake(notification.payload)
+            except (psycopg.Error, Refusal) as error:
+                self._log.warning("cannot listen", failure=str(error))
+                self._stopping.wait(pause_s)
+                pause_s = min(pause_s * 2, FAILED_MOST_S)
+
+    @contextlib.contextmanager
+    def _acting(self, authority: Authority) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+        with self.database.transaction(authority, actor=self._actor) as tx:
+            yield tx
+
+    def _figures(self, tx: psycopg.Connection[tuple[object, ...]]) -> Policy:
+        """The policy's figures for the duties; at most a heartbeat old. What the database decides, it decides anew."""
+        if self._policy is None:
+            self._policy = policy.in_force(tx).policy
+        return self._policy
+
+    @property
+    def _heartbeat_s(self) -> float:
+        return float(self._policy.worker.heartbeat_s) if self._policy is not None else 10.0
+
+
+def _round(seconds: float) -> float:
+    return round(seconds, 4)

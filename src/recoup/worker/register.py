@@ -1,0 +1,127 @@
+"""Who works: each worker's life and heartbeat, and what it did of each duty."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from psycopg.rows import class_row, dict_row
+
+from recoup import __version__, pauses
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.worker.duties import DUTIES
+
+Q = load("recoup.worker")
+FAILURE_MOST_CHARACTERS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """One life of a worker process."""
+
+    worker_id: UUID
+    name: str
+    host: str
+    pid: int
+    status: str
+    started_at: datetime
+    heartbeat_at: datetime
+    ended_at: datetime | None
+    recoup_version: str
+    duties: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DutyStanding:
+    """How a duty stands, over all workers."""
+
+    duty: str
+    authority: str
+    cadence_s: float
+    paused: str | None  # by whom and why
+    last_run_at: datetime | None
+    lag_s: float | None  # for how long the oldest unit has been waiting; None: none waits
+    runs: int
+    done: int
+    failures: int
+    last_worker: str | None
+    last_failed_at: datetime | None
+    last_failure: str | None
+    says: str
+
+
+def register(tx: Transaction, *, name: str, duties: Sequence[str]) -> UUID:
+    """Begin a worker's life."""
+    row = tx.execute(
+        Q["register"],
+        {
+            "name": name, "host": socket.gethostname(), "pid": os.getpid(), "recoup_version": __version__,
+            "duties": list(duties),
+        },
+    ).fetchone()  # fmt: skip
+    assert row is not None
+    return UUID(str(row[0]))
+
+
+def beat(tx: Transaction, worker_id: UUID) -> bool:
+    """Say that a worker is alive. False: it was declared lost meanwhile."""
+    return tx.execute(Q["beat"], {"worker_id": worker_id}).rowcount > 0
+
+
+def stop(tx: Transaction, worker_id: UUID) -> None:
+    """End a worker's life."""
+    tx.execute(Q["stop"], {"worker_id": worker_id})
+
+
+def tally(tx: Transaction, worker_id: UUID, duty: str, *, done: int, runs: int = 1) -> None:
+    """Count a batch, in the transaction that did it."""
+    tx.execute(Q["tally_run"], {"worker_id": worker_id, "duty": duty, "done": done, "runs": runs})
+
+
+def tally_failure(tx: Transaction, worker_id: UUID, duty: str, failure: str) -> None:
+    """Count a batch that raised."""
+    told = failure.replace("\x00", "")[:FAILURE_MOST_CHARACTERS]
+    tx.execute(Q["tally_failure"], {"worker_id": worker_id, "duty": duty, "failure": told})
+
+
+def workers(tx: Transaction, *, limit: int = 100) -> list[Worker]:
+    """Workers, those that run first."""
+    with tx.cursor(row_factory=class_row(Worker)) as cursor:
+        return cursor.execute(Q["list_workers"], {"limit": limit}).fetchall()
+
+
+def standings(tx: Transaction) -> list[DutyStanding]:
+    """Every duty, in the order of the list."""
+    with tx.cursor(row_factory=dict_row) as cursor:
+        tallies = {row["duty"]: row for row in cursor.execute(Q["tallies"])}
+    found = []
+    for duty in DUTIES:
+        told = tallies.get(duty.name, {})
+        held = pauses.paused(tx, f"duty:{duty.name}")
+        found.append(
+            DutyStanding(
+                duty=duty.name,
+                authority=duty.authority,
+                cadence_s=duty.cadence_s,
+                paused=f"{held.paused_by}: {held.reason}" if held else None,
+                last_run_at=told.get("last_run_at"),
+                lag_s=_rounded(duty.lag(tx)),
+                runs=told.get("runs", 0),
+                done=told.get("done", 0),
+                failures=told.get("failures", 0),
+                last_worker=told.get("last_worker"),
+                last_failed_at=told.get("last_failed_at"),
+                last_failure=told.get("last_failure"),
+                says=duty.says,
+            )
+        )
+    return found
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 1)

@@ -1,0 +1,144 @@
+"""A database in which everything has happened that can happen, by the product's own verbs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+from recoup import pauses, policy
+from recoup.audit.examine import Verdict, audit
+from recoup.audit.invariant import Invariant
+from recoup.audit.registry import INVARIANTS
+from recoup.database.connection import Database, Transaction, connect
+from recoup.database.queries import load
+from recoup.gate.lifecycle import ReasonCode
+from recoup.ledger import seals
+from recoup.lifecycles.declaration import Authority
+from recoup.pauses import Scope
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
+from desk import LEASE, Desk, outcome
+
+WORKERS = load("recoup.worker")
+OTHER_POLICY = "[gate]\nwait_hours = [12, 36]\nrecovery_window_days = 10\n"
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who became what. One of each, for tests that break something of a kind."""
+
+    pending: UUID
+    open: UUID
+    authorized: UUID
+    failed: UUID
+    failed_twice: UUID
+    retrying: UUID
+    exhausted: UUID
+    exhausted_by_freeze: UUID
+    recovered: UUID
+    recovered_late: UUID
+    crashed: UUID
+    batch: str
+    paused_batch: str
+    frozen_batch: str
+    worker: UUID
+
+
+def play(database: Database) -> Cast:
+    """Histories of every kind, under two policies, with pauses, freezes, crashes, late results, workers and seals."""
+    desk = Desk(database)
+    with database.transaction(Authority.RUNNER) as tx:
+        stopped, worker = (_registered(tx, name) for name in ("ada", "bob"))
+        tx.execute(WORKERS["stop"], {"worker_id": stopped})
+    batch, frozen, paused = desk.batch(), desk.batch(completed=True), desk.batch()
+    desk.intakes(3, batch_id=frozen)
+    exhausted_by_freeze, in_flight = desk.failed(batch_id=frozen), desk.failed(batch_id=frozen)
+    exhausted = desk.failed(times=3, batch_id=batch)
+    recovered = desk.failed(batch_id=batch)
+    desk.wait(recovered)
+    desk.finish(desk.open(recovered), None)
+    crashed = _crashed(desk, batch)
+    _pauses(desk, paused)
+    # Frozen while a retry is under way: it may finish, and its failure is the last.
+    desk.advance_to(
+        desk.rows("select batch_freeze_at from cl.gate_zero_batch where batch_id = %s", frozen)[0][0] - LEASE
+    )
+    attempt = desk.open(in_flight)
+    desk.advance(LEASE)
+    desk.freeze()
+    desk.finish(attempt)
+    with database.transaction(Authority.OPERATOR) as tx:
+        policy.apply(tx, OTHER_POLICY, reason="shorter waits")
+    recovered_late = desk.failed(times=2, batch_id=batch)
+    desk.wait(recovered_late)
+    desk.finish(desk.open(recovered_late), None)
+    authorized = desk.intake(batch_id=batch)
+    desk.report(outcome(desk.open(authorized), None, payload_ref="s3://evidence"))
+    desk.complete(batch)
+    failed, failed_twice, retrying = desk.failed(), desk.failed(times=2, batch_id=batch), desk.failed(batch_id=batch)
+    desk.wait(retrying)
+    desk.open(retrying)
+    open_ = desk.intake()
+    desk.open(open_)
+    desk.pause(paused, reason="looks wrong again")
+    with database.transaction(Authority.ARCHIVER) as tx:
+        seals.seal(tx, block_rows=10)
+    pending = desk.intake(batch_id=batch)
+    return Cast(
+        pending=pending, open=open_, authorized=authorized, failed=failed, failed_twice=failed_twice, retrying=retrying,
+        exhausted=exhausted, exhausted_by_freeze=exhausted_by_freeze, recovered=recovered,
+        recovered_late=recovered_late, crashed=crashed, batch=batch, paused_batch=paused, frozen_batch=frozen,
+        worker=worker,
+    )  # fmt: skip
+
+
+def _crashed(desk: Desk, batch: str) -> UUID:
+    """An attempt whose worker died, and came back too late."""
+    intake = desk.intake(batch_id=batch)
+    attempt = desk.open(intake)
+    desk.advance(2 * LEASE)
+    desk.sweep()
+    assert desk.finish(attempt, ReasonCode.TIMEOUT).status == "late"
+    with desk.db.transaction(Authority.ORPHAN_RECOVERY) as tx:
+        assert tx.execute(WORKERS["lose_silent"], {"lost_after_s": 60, "limit": 10}).rowcount == 1
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        _registered(tx, "eve")
+    return intake
+
+
+def _registered(tx: Transaction, name: str) -> UUID:
+    given = {"name": name, "host": "here", "pid": 1, "recoup_version": "0", "duties": ["freeze"]}
+    (worker,) = tx.execute(WORKERS["register"], given).fetchone() or (None,)
+    return UUID(str(worker))
+
+
+def _pauses(desk: Desk, batch: str) -> None:
+    """Pauses of every scope that stops Gate Zero, and work before and after them."""
+    held = desk.failed(batch_id=batch)
+    desk.wait(held)
+    desk.pause(batch)
+    for scope, name in ((Scope.GLOBAL, None), (Scope.TABLE, "cl.gate_zero_recovery"), (Scope.SOURCE, "crm")):
+        with desk.db.transaction(Authority.OPERATOR) as tx:
+            pauses.pause(tx, scope, name, reason="let us look")
+        desk.advance(timedelta(hours=1))
+        with desk.db.transaction(Authority.OPERATOR) as tx:
+            pauses.resume(tx, scope, name, reason="it was nothing")
+    desk.resume(batch, reason="it was nothing")
+    desk.finish(desk.open(held))
+
+
+def audited(database: Database, *invariants: Invariant) -> list[Verdict]:
+    """The audit, as the command does it."""
+    with contextlib.closing(connect(database.conninfo, database.settings)) as connection:
+        return audit(connection, invariants or INVARIANTS)
+
+
+def broken(verdicts: list[Verdict]) -> dict[str, tuple[object, ...]]:
+    return {verdict.id: verdict.rows for verdict in verdicts if not verdict.holds}
+
+
+__all__ = ["Cast", "Desk", "audited", "broken", "outcome", "play"]

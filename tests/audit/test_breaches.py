@@ -1,0 +1,143 @@
+"""Every invariant finds what it is there to find: rows that somebody wrote with all triggers and constraints off."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from psycopg.sql import SQL, Composable, Identifier, Literal
+
+from company import acting
+from recoup.audit.examine import Verdict, examine
+from recoup.audit.registry import INVARIANTS, chosen
+from recoup.database import embedded
+from recoup.database.connection import Database, Transaction, connect
+from recoup.lifecycles.declaration import Authority
+from recoup.lifecycles.registry import LIFECYCLES
+from recoup.settings import Settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+from breaches import ROWS, SCHEMA
+from lively import Cast, broken, play
+
+# Triggers and constraints cannot be told from those of another schema by accident: only ours are named.
+UNGUARD = """
+do $$
+declare
+  t record;
+  c record;
+begin
+  for t in select k.oid::regclass as name, k.oid from pg_class k
+            where k.relnamespace in ('cl'::regnamespace, 'recoup'::regnamespace) and k.relkind = 'r' loop
+    execute format('alter table %s disable trigger all', t.name);
+    for c in select conname from pg_constraint where conrelid = t.oid and contype in ('c', 'f', 'p', 'u') loop
+      execute format('alter table %s drop constraint if exists %I cascade', t.name, c.conname);
+    end loop;
+    for c in select attname from pg_attribute
+              where attrelid = t.oid and attnum > 0 and attnotnull and attidentity = '' and attgenerated = '' loop
+      execute format('alter table %s alter column %I drop not null', t.name, c.attname);
+    end loop;
+  end loop;
+end $$;
+drop index cl.gate_zero_attempt_one_open;
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """A database, a superuser in it, and the cast that played there."""
+
+    tx: Transaction
+    cast: Cast | None
+
+    def broken_by(self, breach: str, invariant: str) -> Verdict:
+        """What an invariant says after a breach, which is undone afterwards."""
+        with self.tx.transaction(force_rollback=True):
+            self.tx.execute(SQL(breach).format(**self._names()))
+            with acting(self.tx, Authority.READER):
+                (verdict,) = examine(self.tx, [i for i in INVARIANTS if i.id == invariant])
+        return verdict
+
+    def _names(self) -> dict[str, Composable]:
+        if self.cast is not None:
+            return {name: Literal(value) for name, value in dataclasses.asdict(self.cast).items()}
+        (recorder,) = self.tx.execute(
+            "select tgname from pg_trigger where tgrelid = 'cl.gate_zero_attempt'::regclass"
+            " and tgfoid = 'cl.record_attempt_births'::regproc"
+        ).fetchone() or ("none",)
+        return {"recorder": Identifier(recorder)}
+
+
+@pytest.fixture(scope="module")
+def unguarded(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> Iterator[Ground]:
+    """Nothing holds anybody back."""
+    name = new_database()
+    with Database(server.uri(name), settings) as database:
+        cast = play(database)
+    with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:
+        connection.execute(UNGUARD)
+        yield Ground(connection, cast)
+
+
+def test_nothing_is_broken_before(unguarded: Ground) -> None:
+    """What the breaches below do is all that is wrong."""
+    with unguarded.tx.transaction(force_rollback=True), acting(unguarded.tx, Authority.READER):
+        asked = {invariant for invariant, _ in ROWS}
+        assert broken(examine(unguarded.tx, [i for i in INVARIANTS if i.id in asked])) == {}
+
+
+@pytest.mark.parametrize(("invariant", "breach"), ROWS, ids=[f"{i}-{n}" for n, (i, _) in enumerate(ROWS)])
+def test_a_breach_is_found_in_the_rows(unguarded: Ground, invariant: str, breach: str) -> None:
+    """The invariant reports it, with rows and not with an error."""
+    verdict = unguarded.broken_by(breach, invariant)
+    assert not verdict.holds
+    assert verdict.found >= len(verdict.rows) > 0
+    assert "error" not in verdict.rows[0]
+
+
+@pytest.mark.parametrize(("invariant", "breach"), SCHEMA, ids=[f"{i}-{n}" for n, (i, _) in enumerate(SCHEMA)])
+def test_a_breach_is_found_in_the_schema(admin: Transaction, invariant: str, breach: str) -> None:
+    verdict = Ground(admin, None).broken_by(breach, invariant)
+    assert not verdict.holds
+    assert "error" not in verdict.rows[0]
+
+
+# What looks odd and is as it should be.
+LAWFUL = (
+    # A batch from before the control log has no BIRTH, and may have nothing in it at all.
+    ("rebuild/cl.gate_zero_batch",
+     "delete from recoup.control_log where key = {batch};"
+     " update cl.gate_zero_batch set imported_at = '2020-01-01' where batch_id = {batch}"),
+    ("rebuild/cl.gate_zero_batch",
+     "delete from recoup.control_log where key = {batch} and event_type = 'BIRTH';"
+     " update cl.gate_zero_batch set imported_at = '2020-01-01' where batch_id = {batch}"),
+    # Transaction ids of a cluster that is over may be higher than those of this one.
+    ("laws/L3/transactions",
+     "update cl.gate_zero_air set xid = '9223372036854775806';"
+     " insert into recoup.incarnation values (2, 1, now())"),
+    # What a worker gives as evidence may look like what a crash writes.
+    ("rebuild/cl.gate_zero_attempt",
+     "update cl.gate_zero_attempt set payload_ref = 'attempt:' || attempt_id where intake_id = {failed};"
+     " update cl.gate_zero_air set payload_ref = 'attempt:' || attempt_id"
+     "  where entity_id = {failed} and event_type = 'FAIL'"),
+    # What was there before policies were kept carries version 1.
+    ("laws/L8/stamped", "update cl.gate_zero_attempt set opened_at = '2020-01-01' where policy_version = 1"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("invariant", "deed"), LAWFUL, ids=[f"{i}-{n}" for n, (i, _) in enumerate(LAWFUL)])
+def test_no_alarm_without_a_breach(unguarded: Ground, invariant: str, deed: str) -> None:
+    assert unguarded.broken_by(deed, invariant).rows == ()
+
+
+def test_every_invariant_has_a_breach() -> None:
+    """No exceptions."""
+    assert {i.id for i in INVARIANTS} == {id_ for id_, _ in (*ROWS, *SCHEMA)}
+
+
+def test_every_lifecycle_is_rebuilt_from_its_log() -> None:
+    assert {life.table for life in LIFECYCLES} == {i.id.removeprefix("rebuild/") for i in chosen(["rebuild"])}

@@ -1,0 +1,196 @@
+"""Two workers, one killed with SIGKILL in the middle of a duty: the other goes on, nothing twice, nothing stuck.
+
+The victim is stopped at the worst moment, after everything its batch writes and before it commits: somebody else holds
+the row in which it is about to count the batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from recoup import gate, pauses, policy
+from recoup.database import embedded
+from recoup.database.connection import Database, connect
+from recoup.ledger import seals
+from recoup.lifecycles.declaration import Authority
+from recoup.pauses import Scope
+from recoup.settings import Settings
+from recoup.worker import register
+from recoup.worker.duties import DUTIES
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
+from desk import Desk
+
+PATIENCE_S = 30
+UNITS = 40
+COMMAND = [sys.executable, "-c", "from recoup.cli.main import main; main()", "worker"]
+
+
+def until(true: Callable[[], Any]) -> Any:
+    end = time.monotonic() + PATIENCE_S
+    while not (found := true()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.03)
+    return found
+
+
+@contextlib.contextmanager
+def worker(db: Database, name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process of its own, on this database."""
+    environment = {**os.environ, "RECOUP_DSN": db.conninfo, "RECOUP_ACTOR": name}
+    environment.pop("TEST_RECOUP_HOME", None)
+    with subprocess.Popen(
+        [*COMMAND, "--name", name], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def lapsed_attempts(desk: Desk) -> int:
+    desk.open_all(desk.intakes(UNITS))
+    desk.advance(timedelta(minutes=6))
+    return UNITS
+
+
+def closed_window(desk: Desk) -> int:
+    batch = desk.batch(completed=True)
+    intakes = desk.intakes(UNITS, batch_id=batch)
+    for attempt in desk.open_all(intakes):
+        desk.finish(attempt)
+    desk.advance(timedelta(days=15))
+    return UNITS + 1  # the batch is one of them
+
+
+def silent_workers(desk: Desk) -> int:
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        for number in range(UNITS):
+            register.register(tx, name=f"silent-{number}", duties=[])
+    desk.advance(timedelta(minutes=5))
+    return UNITS
+
+
+def unsealed_rows(desk: Desk) -> int:
+    desk.open_all(desk.intakes(UNITS))
+    (count,) = desk.rows(
+        "select (select count(*) from cl.gate_zero_air) + (select count(*) from recoup.control_log)"
+        " + (select count(*) from recoup.policy) + (select count(*) from recoup.pause_log)"
+    )[0]
+    return int(count)
+
+
+PREPARED: dict[str, Callable[[Desk], int]] = {
+    "attempt-sweep": lapsed_attempts,
+    "batch-freeze": closed_window,
+    "lost-workers": silent_workers,
+    "seal": unsealed_rows,
+}
+
+
+def test_every_duty_is_tried() -> None:
+    """A duty that is added is killed here too."""
+    assert set(PREPARED) == {duty.name for duty in DUTIES}
+
+
+@pytest.mark.parametrize("duty", PREPARED)
+def test_killed_in_the_middle(
+    fresh: Callable[..., Database], server: embedded.Server, settings: Settings, duty: str
+) -> None:
+    """The survivor does all of it, exactly once, and the dead one is declared lost."""
+    db = fresh()
+    desk = Desk(db)
+    with db.transaction(Authority.OPERATOR) as tx:
+        policy.apply(tx, "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n", reason="tests are in a hurry")
+        pauses.pause(tx, Scope.DUTY, duty, reason="until both are there")
+    units = PREPARED[duty](desk)
+    name = str(psycopg.conninfo.conninfo_to_dict(db.conninfo)["dbname"])
+    with (
+        worker(db, "victim") as victim,
+        worker(db, "survivor") as survivor,
+        contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin,
+    ):
+        ids = until(lambda: running(desk) if len(running(desk)) == 2 else None)
+        admin.execute("begin")
+        admin.execute(
+            "insert into recoup.duty_tally (worker_id, duty, runs, done, failures, last_run_at)"
+            " values (%s, %s, 0, 0, 0, now())",
+            (ids["victim"], duty),
+        )
+        if duty == "seal":  # one sealer at a time: the victim has to be the one
+            os.kill(survivor.pid, signal.SIGSTOP)
+        with db.transaction(Authority.OPERATOR) as tx:
+            pauses.resume(tx, Scope.DUTY, duty, reason="both are there")
+        until(lambda: waiting_for(admin))
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+        if duty == "seal":
+            os.kill(survivor.pid, signal.SIGCONT)
+        admin.execute("rollback")
+
+        done = until(lambda: done_by_all(desk, duty) if done_by_all(desk, duty) >= units else None)
+        assert survivor.poll() is None
+        desk.advance(timedelta(minutes=1))
+        until(lambda: desk.rows("select from recoup.worker where name = 'victim' and status = 'lost'"))
+        check(desk, duty, done, units)
+        until(lambda: "survivor" in running(desk))  # the minute made it silent too: it goes on as another
+        survivor.send_signal(signal.SIGTERM)
+        assert survivor.wait(PATIENCE_S) == 0
+    assert desk.rows("select from recoup.worker where name = 'survivor' and status = 'stopped'")
+
+
+def running(desk: Desk) -> dict[str, UUID]:
+    rows = desk.rows(
+        "select name, worker_id from recoup.worker where status = 'running' and name in ('victim', 'survivor')"
+    )
+    return dict(rows)
+
+
+def waiting_for(admin: psycopg.Connection[Any]) -> bool:
+    """Whether somebody waits for the row that we hold."""
+    admin.execute("select pg_stat_clear_snapshot()")  # in a transaction the server would show the same moment again
+    row = admin.execute(
+        "select exists (select from pg_stat_activity a where pg_backend_pid() = any(pg_blocking_pids(a.pid))"
+        " and a.query like '%duty_tally%')"
+    ).fetchone()
+    return row == (True,)
+
+
+def done_by_all(desk: Desk, duty: str) -> int:
+    return int(desk.rows("select coalesce(sum(done), 0) from recoup.duty_tally where duty = %s", duty)[0][0])
+
+
+def check(desk: Desk, duty: str, done: int, units: int) -> None:
+    intakes = [row[0] for row in desk.rows("select intake_id from cl.gate_zero_intake")]
+    words = set(desk.lawful(*intakes))
+    match duty:
+        case "attempt-sweep":
+            assert (words, done) == ({"SF"}, units)
+        case "batch-freeze":
+            assert (words, done) == ({"SFW"}, units)
+        case "lost-workers":
+            lost = desk.rows("select count(*) from recoup.worker where status = 'lost' and name like 'silent-%%'")
+            assert lost == [(UNITS,)]
+            ends = desk.rows(
+                "select count(*) from recoup.control_log where to_status = 'lost' group by key having count(*) > 1"
+            )
+            assert ends == []
+        case "seal":
+            with desk.db.transaction(Authority.READER) as tx:
+                assert seals.verify(tx) == []
+    with desk.db.transaction(Authority.GATE) as tx:
+        assert gate.sweep_lag(tx) is None or duty == "seal"

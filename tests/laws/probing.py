@@ -1,0 +1,220 @@
+"""What a probe is, and the shapes that most of them have.
+
+A probe runs in a transaction that is rolled back, and answers in one of three ways. It returns: the guard held. It
+raises ``Silent``: nothing stopped the statement, or the effect is missing. It raises ``OtherVoice``: something else
+answered, so that the probe shows nothing about its guard. Where several guards stand behind one another, a probe
+switches the others off first. So with the guard gone a probe must be Silent, and with all in place it must return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import Notify
+from psycopg.sql import SQL, Composable, Identifier, Literal
+
+from company import acting
+from laws.catalogue import Law
+from laws.rows import ID, ROOM, Row, Value, insertion, key_column, put, relation
+from recoup.database.connection import Transaction
+from recoup.lifecycles.declaration import Authority
+
+
+class Silent(AssertionError):  # noqa: N818 - an answer, not an error
+    """Nothing answered: the statement went through, or what should follow from it did not."""
+
+
+class OtherVoice(AssertionError):  # noqa: N818 - an answer, not an error
+    """Something else than the probed guard answered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """How one sees that a law holds."""
+
+    law: Law
+    says: str  # the promise, in a sentence
+    run: Callable[[Transaction], None]
+    # Seen by others only once it is committed, as a notification is. Such a probe gets a connection in autocommit.
+    commits: bool = False
+
+    def __str__(self) -> str:
+        return str(self.law)
+
+
+PROBES: list[Probe] = []
+
+
+def law(
+    table: str, name: str, event: str = "", *, commits: bool = False
+) -> Callable[[Callable[[Transaction], None]], Callable[[Transaction], None]]:
+    """Make a probe of a function. Its docstring is the promise."""
+
+    def listed(run: Callable[[Transaction], None]) -> Callable[[Transaction], None]:
+        PROBES.append(Probe(law=Law(table, name, event), says=run.__doc__ or "", run=run, commits=commits))
+        return run
+
+    return listed
+
+
+# How an answer is heard ---------------------------------------------------------------------------------------------
+
+
+def refused(
+    tx: Transaction,
+    statement: str | Composable,
+    parameters: Any = None,
+    *,
+    who: Authority | None = None,
+    constraint: str | None = None,
+    by: str | None = None,
+    sqlstate: str | None = None,
+    words: str = "",
+) -> None:
+    """The statement is refused by that constraint; or by that trigger function, with that SQLSTATE and those words."""
+    try:
+        with tx.transaction(), acting(tx, who):
+            tx.execute(statement, parameters)  # type: ignore[arg-type]
+    except psycopg.Error as error:
+        said = error.diag
+        if constraint is not None:
+            heard = said.constraint_name == constraint
+        else:
+            raiser = (said.context or "").partition(" line ")[0]
+            heard = (
+                raiser == f"PL/pgSQL function {by}()"
+                and error.sqlstate == sqlstate
+                and words in (said.message_primary or "")
+            )
+        if not heard:
+            raise OtherVoice(f"{error.sqlstate} {error} ({said.constraint_name or said.context})") from error
+    else:
+        raise Silent(f"It went through: {statement if isinstance(statement, str) else statement.as_string(tx)}")
+
+
+def seen(tx: Transaction, query: str, *parameters: Any) -> None:
+    """The effect is there: the query finds a row."""
+    if tx.execute(query, parameters).fetchone() is None:
+        raise Silent(f"Nothing is found: {query}")
+
+
+def woken(connection: Transaction, change: Callable[[Transaction], None]) -> None:
+    """The change sends a notification when it commits. Whoever listens on the sending connection has it at once."""
+    heard: list[Notify] = []
+    connection.add_notify_handler(heard.append)
+    connection.execute("listen recoup_wake")
+    with connection.transaction():
+        change(connection)
+    connection.execute("unlisten recoup_wake")
+    connection.remove_notify_handler(heard.append)
+    if not heard:
+        raise Silent("Nobody was woken.")
+
+
+# How a guard is made to stand alone ---------------------------------------------------------------------------------
+
+TRUNCATED_TOGETHER = """
+  with recursive together (oid) as (
+    select %s::regclass::oid
+     union
+    select k.conrelid from pg_constraint k join together t on t.oid = k.confrelid where k.contype = 'f')
+  select t.oid::regclass::text, g.tgname, g.tgenabled::text, format('%%I.%%I', s.nspname, p.proname)
+    from together t
+    join pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+    join pg_proc p on p.oid = g.tgfoid
+    join pg_namespace s on s.oid = p.pronamespace
+"""
+ENABLED = {"A": "enable always", "O": "enable", "R": "enable replica", "D": "disable"}
+
+
+@contextmanager
+def quiet(tx: Transaction, table: str, *, but: str = "") -> Iterator[None]:
+    """Without the triggers of a table, and of the tables that would be truncated with it.
+
+    After the block the triggers that run the function ``but`` are as they were; the others stay off.
+    """
+    found = tx.execute(TRUNCATED_TOGETHER, (table,)).fetchall()
+    for relation_, trigger, _, _ in found:
+        tx.execute(SQL("alter table {} disable trigger {}").format(SQL(relation_), Identifier(trigger)))
+    if table in ROOM:
+        tx.execute(ROOM[table])
+    yield
+    for relation_, trigger, state, function in found:
+        if relation_ == table and function == but:
+            form = f"alter table {{}} {ENABLED[state]} trigger {{}}"
+            tx.execute(SQL(form).format(SQL(relation_), Identifier(trigger)))
+
+
+# Constraints --------------------------------------------------------------------------------------------------------
+
+
+def check(table: str, name: str, says: str, /, **spoilt: Value) -> None:
+    """A probe: the sample row, spoilt like that, breaks this check and nothing else."""
+
+    def run(tx: Transaction) -> None:
+        with quiet(tx, table):
+            refused(tx, insertion(tx, table, spoilt), constraint=name)
+
+    PROBES.append(Probe(law=Law(table, name), says=says, run=run))
+
+
+def key(
+    table: str,
+    name: str,
+    says: str,
+    *same: str,
+    first: Row | None = None,
+    then: Row | None = None,
+) -> None:
+    """A probe: two rows that share these columns, and no other key."""
+
+    def run(tx: Transaction) -> None:
+        with quiet(tx, table):
+            made = put(tx, table, first)
+            shared = {column: Literal(made[column]) for column in same}
+            refused(tx, insertion(tx, table, {**(then or {}), **shared}), constraint=name)
+
+    PROBES.append(Probe(law=Law(table, name), says=says, run=run))
+
+
+def reference(table: str, column: str, parent: str, says: str, /, *, nobody: str = ID, **also: Value) -> None:
+    """A probe: a row that refers to nothing is refused, and so is the removal of what a row refers to."""
+    name = f"{table.split('.')[1]}_{column}_fkey"
+
+    def run(tx: Transaction) -> None:
+        with quiet(tx, table), quiet(tx, parent):
+            refused(tx, insertion(tx, table, {**also, column: nobody}), constraint=name)
+            there = put(tx, parent)
+            put(tx, table, {**also, column: Literal(there[key_column(parent)])})
+            delete = SQL("delete from {} where ctid = {}").format(relation(parent), Literal(there["ctid"]))
+            refused(tx, delete, constraint=name)
+
+    PROBES.append(Probe(law=Law(table, name), says=says, run=run))
+
+
+# Triggers that many tables have -------------------------------------------------------------------------------------
+
+
+def untouchable(table: str, function: str, sqlstate: str, event: str, says: str) -> None:
+    """A probe: this event is refused on this table, to a superuser and with every other trigger off."""
+
+    def run(tx: Transaction) -> None:
+        with quiet(tx, table, but=function):
+            lies = Literal(put(tx, table)["ctid"]) if event in ("update", "delete") else None
+        column = Identifier(key_column(table))
+        match event:
+            case "insert":
+                statement = insertion(tx, table, {})
+            case "update":
+                statement = SQL("update {} set {} = {} where ctid = {}").format(relation(table), column, column, lies)
+            case "delete":
+                statement = SQL("delete from {} where ctid = {}").format(relation(table), lies)
+            case _:
+                statement = SQL("truncate {} cascade").format(relation(table))
+        refused(tx, statement, by=function, sqlstate=sqlstate, words=table)
+
+    PROBES.append(Probe(law=Law(table, function, event), says=says, run=run))

@@ -1,0 +1,142 @@
+"""A row of every table that satisfies all its constraints, so that a probe can spoil one thing and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from psycopg.sql import SQL, Composable, Identifier, Literal
+
+from company import acting, new_intake
+from recoup.database.connection import Transaction
+from recoup.lifecycles.declaration import Authority
+
+# SQL, a value, or what makes the row that a column refers to and returns its key.
+Value = str | Literal | Callable[[Transaction], Any]
+Row = Mapping[str, Value]
+
+NOW = "recoup.now()"
+LATER = "recoup.now() + interval '1 minute'"
+ID = "gen_random_uuid()"
+ZEROS = "sha256('')"
+
+
+def a_worker(tx: Transaction) -> Any:
+    with acting(tx, Authority.RUNNER):
+        (worker,) = tx.execute(
+            "insert into recoup.worker (name, host, pid, recoup_version, duties, started_at, heartbeat_at)"
+            " values ('w', 'h', 1, '1', '{}', recoup.now(), recoup.now()) returning worker_id"
+        ).fetchone() or (None,)
+    return worker
+
+
+SAMPLES: dict[str, Row] = {
+    "cl.gate_zero_batch": {"batch_id": f"{ID}::text", "imported_at": NOW},
+    "cl.gate_zero_intake": {"intake_id": ID, "company_name": "'Acme'"},
+    "cl.gate_zero_attempt": {
+        "attempt_id": ID, "intake_id": new_intake, "attempt_number": "1", "worker": "'w'", "opened_at": NOW,
+        "lease_until": LATER,
+    },
+    "cl.gate_zero_recovery": {
+        "recovery_id": ID, "intake_id": new_intake, "failure_reason": "'TIMEOUT'", "next_eligible_at": LATER,
+    },
+    "cl.gate_zero_air": {
+        "air_event_id": ID, "entity_id": ID, "event_type": "'AUTH'", "reason_code": "'EXISTENCE_CONFIRMED'",
+        "actor": "'human'", "event_timestamp": NOW, "incarnation": "1", "actor_id": "'mallory'",
+        "authority": "'recoup_gate'",
+    },
+    "recoup.clock": {"only_row": "true", "status": "'simulated'", "at": "timestamptz '2026-01-01'"},
+    "recoup.control_log": {
+        "incarnation": "1", "logged_at": NOW, "subject": "'laws'", "key": "'k'", "event_type": "'MOVE'",
+        "from_status": "'a'", "to_status": "'b'", "facts": "'{}'", "reason": "'r'", "actor": "'human'",
+        "actor_id": "'mallory'", "authority": "'x'",
+    },
+    "recoup.duty_tally": {
+        "worker_id": a_worker, "duty": "'laws'", "runs": "0", "done": "0", "failures": "0", "last_run_at": NOW,
+    },
+    "recoup.incarnation": {"incarnation": "1000000", "system_identifier": "1", "began_at": "now()"},
+    "recoup.late_result": {
+        "subject": "'laws'", "unit_id": ID, "token": ID, "result": "'{}'", "received_at": NOW, "actor_id": "'x'",
+    },
+    "recoup.lifecycle": {
+        "subject": "'laws.sample'", "key": "'{}'", "status_column": "'status'", "frozen": "'{}'", "once": "'{}'",
+        "rising": "'{}'",
+    },
+    "recoup.lifecycle_step": {
+        "subject": "'recoup.clock'", "kind": "'birth'", "to_status": "'stopped'", "authority": "'gate'",
+        "counts": "false", "requires": "'{}'", "through": "'{}'", "says": "'x'",
+    },
+    "recoup.migration": {
+        "name": "'laws'", "checksum": "''", "applied_at": "now()", "applied_by": "'x'", "recoup_version": "'0'",
+    },
+    "recoup.pause": {
+        "scope": "'duty'", "scope_id": "'laws'", "status": "'PAUSED'", "changed_at": NOW, "changed_by": "'x'",
+        "reason": "'r'",
+    },
+    "recoup.pause_log": {
+        "incarnation": "1", "logged_at": NOW, "event_type": "'PAUSE'", "scope": "'batch'", "scope_id": "'b'",
+        "reason": "'r'", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
+    },
+    "recoup.policy": {
+        "version": "(select max(version) + 1 from recoup.policy)", "figures": "'{}'", "document": "''",
+        "reason": "'r'", "incarnation": "1", "applied_at": "timestamptz '2000-01-01'", "actor": "'human'",
+        "actor_id": "'mallory'", "authority": "'x'",
+    },
+    "recoup.routine": {
+        "name": "'laws'", "checksum": "''", "applied_at": "now()", "applied_by": "'x'", "recoup_version": "'0'",
+    },
+    "recoup.seal": {
+        "number": "1000000", "log": "'recoup.pause_log'", "canon": "1", "incarnation": "1", "system_identifier": "1",
+        "since": "'1:1:'", "after_seq": "0", "last_seq": "0", "closes": "true", "rows": "0", "rows_digest": ZEROS,
+        "sealed_at": NOW, "actor_id": "'mallory'", "previous": ZEROS, "digest": ZEROS,
+    },
+    "recoup.subscription": {"name": "'laws'", "log": "'cl.gate_zero_air'", "created_at": NOW},
+    "recoup.worker": {
+        "worker_id": ID, "name": "'w'", "host": "'h'", "pid": "1", "recoup_version": "'1'", "duties": "'{}'",
+        "started_at": NOW, "heartbeat_at": NOW,
+    },
+}  # fmt: skip
+
+# What has to go before the row fits: there is one clock.
+ROOM = {"recoup.clock": "delete from recoup.clock"}
+
+
+def sample(table: str) -> Row:
+    if table not in SAMPLES:
+        raise LookupError(f"{table} has no sample row: give it one in tests/laws/rows.py.")
+    return SAMPLES[table]
+
+
+def key_column(table: str) -> str:
+    """The first column of a sample is its key, or leads it."""
+    return next(iter(sample(table)))
+
+
+def relation(table: str) -> Identifier:
+    return Identifier(*table.split("."))
+
+
+def insertion(tx: Transaction, table: str, changes: Row) -> Composable:
+    """INSERT of the sample row with some columns changed."""
+    columns = {**sample(table), **changes}
+    # Rows with an identity of the server's making can be given one, so that two can be given the same.
+    return SQL("insert into {} ({}) overriding system value values ({})").format(
+        relation(table),
+        SQL(", ").join(map(Identifier, columns)),
+        SQL(", ").join(_in_sql(tx, value) for value in columns.values()),
+    )
+
+
+def _in_sql(tx: Transaction, value: Value) -> Composable:
+    if isinstance(value, str):
+        return SQL(value)
+    return value if isinstance(value, Literal) else Literal(value(tx))
+
+
+def put(tx: Transaction, table: str, changes: Row | None = None) -> dict[str, Any]:
+    """Insert the sample row, changed like that, and return all its columns and where it lies (``ctid``)."""
+    statement = SQL("{} returning ctid::text, *").format(insertion(tx, table, changes or {}))
+    cursor = tx.execute(statement)
+    row = cursor.fetchone()
+    assert row is not None
+    return dict(zip((column.name for column in cursor.description or ()), row, strict=True))

@@ -1,0 +1,89 @@
+"""A database in which something of everything has happened, sealed in small blocks of every kind."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import timedelta
+
+from company import acting, advance, attempt_and, finish, new_batch, new_intake, open_attempt
+from recoup import gate
+from recoup.database.connection import Database, Transaction
+from recoup.gate import NewIntake
+from recoup.gate.lifecycle import ReasonCode
+from recoup.ledger import seals
+from recoup.ledger.seals import Seal
+from recoup.lifecycles.declaration import Authority
+from recoup.policy import document, versions
+
+BLOCK_ROWS = 20
+QUIET_FOR = timedelta(hours=1)
+
+
+def seal_all(database: Database, *, block_rows: int = BLOCK_ROWS) -> list[Seal]:
+    """Everything that has settled, a few blocks at a time."""
+    made: list[Seal] = []
+    while True:
+        with database.transaction(Authority.ARCHIVER) as tx:
+            sealed = seals.seal(tx, block_rows=block_rows, blocks_most=3, quiet_for=QUIET_FOR)
+        made += sealed
+        if len(sealed) < 3:
+            return made
+
+
+def pause(tx: Transaction, batch: str, *, times: int = 1) -> None:
+    with acting(tx, Authority.OPERATOR):
+        for _ in range(times):
+            gate.pause_batch(tx, batch, reason='look, "into" it \\ now')
+            gate.resume_batch(tx, batch)
+
+
+def late_result(tx: Transaction) -> None:
+    """A result for an attempt that has ended."""
+    attempt = open_attempt(tx, new_intake(tx))
+    finish(tx, attempt, None)
+    assert finish(tx, attempt, ReasonCode.TIMEOUT).status == "late"
+
+
+def many(tx: Transaction, count: int) -> None:
+    """So many rows of one log in one transaction."""
+    with acting(tx, Authority.HUB):
+        intakes = gate.add_intakes(tx, [NewIntake(company_name="Ärger & Söhne", state="TX")] * count)
+    with acting(tx, Authority.GATE):
+        gate.open_attempts(tx, intakes, worker="many")
+
+
+def apply_policy(database: Database, block_rows: int) -> None:
+    with database.transaction(Authority.OPERATOR) as tx:
+        text = document.default_document().replace("block_rows = 10000", f"block_rows = {block_rows}")
+        versions.apply(tx, text, reason=f"blocks of {block_rows}")
+
+
+def live(database: Database, admin: Transaction) -> None:
+    """Small and long transactions, late ones, quiet times, a restore; everything is sealed at the end."""
+    for stage in range(3):
+        with ExitStack() as stack:
+            slow = stack.enter_context(database.transaction(Authority.HUB))
+            batch = new_batch(slow)
+            pause(slow, batch)
+            late_result(slow)
+            for _ in range(4):
+                with database.transaction(Authority.HUB) as tx:
+                    pause(tx, new_batch(tx), times=2)
+                    late_result(tx)
+                    attempt_and(tx, new_intake(tx), ReasonCode.STATE_MISSING)
+            seal_all(database)
+            apply_policy(database, 5000 + stage)
+            with database.transaction(Authority.HUB) as tx:
+                many(tx, 45 if stage else 60)
+                advance(tx, timedelta(minutes=20))
+            seal_all(database)
+        with database.transaction(Authority.HUB) as tx:
+            for _ in range(3):
+                advance(tx, timedelta(minutes=40))
+        if stage == 1:
+            # As a restore does it: whatever is there belongs to the incarnation before.
+            admin.execute(
+                "insert into recoup.incarnation select max(incarnation) + 1, max(system_identifier), now()"
+                " from recoup.incarnation"
+            )
+    seal_all(database)

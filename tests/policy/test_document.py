@@ -1,0 +1,116 @@
+"""A document is valid, or a refusal names the key, the value and what is allowed."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recoup import policy
+from recoup.policy.document import flattened, known_only, merged, validated
+from recoup.refusals import InputRefused
+
+WRONG = [
+    ("[gate]\nwait_hours = [0, 72]", "gate.wait_hours[0]", "0", "a whole number from 1 to 8,760"),
+    ("[gate]\nwait_hours = [24]", "gate.wait_hours", "[24]", "a list of 2 whole numbers"),
+    ("[gate]\nwait_hours = [24, 72, 168]", "gate.wait_hours", "[24, 72, 168]", "a list of 2 whole numbers"),
+    ("[gate]\nwait_hours = 24", "gate.wait_hours", "24", "a list of 2 numbers, each a whole number from 1 to 8,760"),
+    ('[gate]\nwait_hours = ["24", 72]', "gate.wait_hours[0]", "'24'", "a whole number from 1 to 8,760"),
+    ("[gate]\nmax_attempts = 4", "gate.max_attempts", "4", "3"),
+    ("[gate]\nrecovery_window_days = 1.5", "gate.recovery_window_days", "1.5", "a whole number from 1 to 365"),
+    ("[gate]\nattempt_lease_s = true", "gate.attempt_lease_s", "True", "a whole number from 1 to 86,400"),
+    ("[gate]\nattempt_lease_s = -1", "gate.attempt_lease_s", "-1", "a whole number from 1 to 86,400"),
+    ("[gate]\nrecovery_window_day = 3", "gate.recovery_window_day", "3", "did you mean gate.recovery_window_days"),
+    ("[gates]\nmax_attempts = 3", "gates", "{'max_attempts': 3}", "did you mean gate"),
+    ("gate = 3", "gate", "3", "a section with max_attempts, wait_hours"),
+    ("[worker]\nlost_after_s = 20", "worker.lost_after_s", "20", "at least three heartbeats, 30"),
+    ("[seals]\nblock_rows = 99999999999999999999", "seals.block_rows", "99999999999999999999", "1 to 1,000,000"),
+]
+
+
+def test_the_shipped_policy_is_valid_and_what_the_documents_say() -> None:
+    """Three attempts, waits of 24 and 72 hours, a window of 14 days."""
+    gate = policy.default().gate
+    assert (gate.max_attempts, gate.wait_hours, gate.recovery_window_days) == (3, [24, 72], 14)
+
+
+def test_every_figure_of_the_shipped_document_is_explained() -> None:
+    """Each key has a comment above it."""
+    lines = policy.default_document().splitlines()
+    explained = {
+        line.split(" = ")[0]: above.startswith(("#", "heartbeat_s"))
+        for above, line in itertools.pairwise(lines)
+        if " = " in line
+    }
+    assert explained
+    assert all(explained.values()), explained
+
+
+@pytest.mark.parametrize(("document", "key", "value", "allowed"), WRONG)
+def test_a_wrong_figure_is_named(document: str, key: str, value: str, allowed: str) -> None:
+    """Key, value and what is allowed, in words and as facts."""
+    with pytest.raises(InputRefused) as caught:
+        policy.read(document)
+    assert caught.value.code == "policy_invalid"
+    assert f"{key}: {value} is not allowed" in caught.value.happened
+    assert allowed in caught.value.next_step
+    facts: Any = caught.value.facts["wrong"]
+    assert [wrong["key"] for wrong in facts] == [key]
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    """Nobody likes to be sent back once per mistake."""
+    with pytest.raises(InputRefused) as caught:
+        policy.read("[gate]\nmax_attempts = 4\nwait_hours = [0, 0]\n[seals]\nblock_rows = 0")
+    facts: Any = caught.value.facts["wrong"]
+    assert [wrong["key"] for wrong in facts] == [
+        "gate.max_attempts",
+        "gate.wait_hours[0]",
+        "gate.wait_hours[1]",
+        "seals.block_rows",
+    ]
+
+
+@pytest.mark.parametrize("text", ["[gate", "gate = {", "\x00", "[gate]\n[gate]", "a = [" * 2000])
+def test_what_is_not_toml_is_refused(text: str) -> None:
+    """With the place where it goes wrong, and without a crash."""
+    with pytest.raises(InputRefused) as caught:
+        policy.read(text)
+    assert caught.value.code == "policy_not_toml"
+
+
+def test_an_endless_document_is_refused() -> None:
+    """Before it is parsed."""
+    with pytest.raises(InputRefused) as caught:
+        policy.read("#" * 1_000_001)
+    assert caught.value.code == "policy_too_long"
+
+
+def test_a_document_says_only_what_differs() -> None:
+    """The rest is the shipped policy's."""
+    read = policy.read("[gate]\nwait_hours = [1, 2]")
+    changed = policy.changes(policy.default().figures, read.figures)
+    assert [(c.key, c.before, c.after) for c in changed] == [("gate.wait_hours", [24, 72], [1, 2])]
+    assert policy.read("") == policy.default()
+
+
+@given(st.integers(1, 8760), st.integers(1, 8760), st.integers(1, 365), st.integers(1, 86_400))
+def test_whatever_is_within_bounds_is_kept_as_it_is(first: int, second: int, window: int, lease: int) -> None:
+    """What was written is what comes out, and goes through the database's form and back."""
+    text = f"[gate]\nwait_hours = [{first}, {second}]\nrecovery_window_days = {window}\nattempt_lease_s = {lease}"
+    read = policy.read(text)
+    assert (read.gate.wait_hours, read.gate.recovery_window_days) == ([first, second], window)
+    assert validated(read.figures) == read
+    assert dict(flattened(read.figures)) | dict(flattened(tomllib.loads(text))) == dict(flattened(read.figures))
+
+
+def test_a_key_that_is_no_more_does_not_stop_an_upgrade() -> None:
+    """Stored figures of an older program lose what this one does not know, and gain what it brings."""
+    stored: dict[str, Any] = {"gate": {"max_attempts": 3, "wait_hours": [5, 6], "gone": 1}, "old": {"x": 1}}
+    filled = validated(merged(policy.default().figures, known_only(stored)))
+    assert filled.gate.wait_hours == [5, 6]
+    assert filled.gate.recovery_window_days == 14

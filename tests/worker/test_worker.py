@@ -1,0 +1,320 @@
+"""A worker does its duties, whatever one of them does; and ends when it is told to."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+import pytest
+from prometheus_client import generate_latest
+
+from company import acting, new_intake
+from recoup import gate, observe, pauses, policy
+from recoup.database import embedded
+from recoup.database.connection import Database, Transaction, connect
+from recoup.lifecycles.declaration import Authority
+from recoup.pauses import Scope
+from recoup.policy import Policy
+from recoup.refusals import InputRefused
+from recoup.settings import Settings
+from recoup.worker import register
+from recoup.worker.duties import DUTIES, Duty
+from recoup.worker.loop import Worker
+
+PATIENCE_S = 20
+NEVER_S = 600.0  # a cadence that no test waits for
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait for something to become true; a test that cannot wait for it fails."""
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def duty(name: str, batch: Callable[[Transaction, Policy], int], *, cadence_s: float = NEVER_S) -> Duty:
+    return Duty(
+        name=name, authority=Authority.GATE, cadence_s=cadence_s, says="a test", batch=batch, lag=lambda _: None
+    )
+
+
+@contextlib.contextmanager
+def working(db: Database, *duties: Duty) -> Iterator[Worker]:
+    worker = Worker(db, duties, name=f"worker-{time.monotonic_ns()}")
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    assert worker.started.wait(PATIENCE_S)
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive(), "it did not stop"
+
+
+def tally(db: Database, name: str) -> tuple[int, int]:
+    with db.transaction(Authority.READER) as tx:
+        row = tx.execute(
+            "select coalesce(sum(done), 0)::int, coalesce(sum(failures), 0)::int"
+            " from recoup.duty_tally where duty = %s",
+            (name,),
+        ).fetchone()
+    assert row is not None
+    return row
+
+
+@pytest.fixture
+def lonely(fresh: Callable[..., Database]) -> Database:
+    """A database that no other worker works on, with a quick heartbeat."""
+    db = fresh()
+    with db.transaction(Authority.OPERATOR) as tx:
+        policy.apply(tx, "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n", reason="tests are in a hurry")
+    return db
+
+
+def test_a_duty_that_raises_stops_neither_the_others_nor_itself(lonely: Database) -> None:
+    """It is counted, said, and tried again; the others go on meanwhile."""
+    tries: list[float] = []
+    sound: list[float] = []
+
+    def broken(_tx: Transaction, _policy: Policy) -> int:
+        tries.append(time.monotonic())
+        raise ZeroDivisionError("a bug of ours")
+
+    def well(_tx: Transaction, _policy: Policy) -> int:
+        sound.append(time.monotonic())
+        return 0
+
+    with working(lonely, duty("broken", broken, cadence_s=0.05), duty("well", well, cadence_s=0.05)):
+        until(lambda: len(tries) >= 3 and len(sound) >= 5)
+        until(lambda: tally(lonely, "broken")[1] >= 3)
+    with lonely.transaction(Authority.READER) as tx:
+        row = tx.execute("select last_failure from recoup.duty_tally where duty = 'broken'").fetchone()
+    assert row == ("ZeroDivisionError: a bug of ours",)
+    assert b'recoup_duty_batches_total{duty="broken",outcome="failed"}' in generate_latest(observe.REGISTRY)
+
+
+def test_a_batch_that_raises_leaves_nothing_behind(lonely: Database) -> None:
+    """What it wrote before is rolled back with it."""
+    ran = threading.Event()
+
+    def half(tx: Transaction, _policy: Policy) -> int:
+        gate.add_intakes(tx, [gate.NewIntake(company_name="half done")])
+        ran.set()
+        raise RuntimeError("in the middle")
+
+    with working(lonely, duty("half", half)):
+        assert ran.wait(PATIENCE_S)
+        until(lambda: tally(lonely, "half") == (0, 1))
+    with lonely.transaction(Authority.READER) as tx:
+        assert tx.execute("select from cl.gate_zero_intake").rowcount == 0
+
+
+def test_one_bad_unit_stops_only_itself(lonely: Database, server: embedded.Server, settings: Settings) -> None:
+    """A set that is refused because of one row is done row by row, and the bad one is named."""
+    with lonely.transaction(Authority.HUB) as tx:
+        intakes = gate.add_intakes(tx, [gate.NewIntake(company_name="x")] * 5)
+    with lonely.transaction(Authority.GATE) as tx:
+        gate.open_attempts(tx, intakes, worker="w")
+    bad = intakes[2]
+    name = str(psycopg.conninfo.conninfo_to_dict(lonely.conninfo)["dbname"])
+    with contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin, admin.transaction():
+        # A row that no verb of ours makes: its failure would be the first, and it is authorised.
+        admin.execute("alter table cl.gate_zero_intake disable trigger user")
+        admin.execute("update cl.gate_zero_intake set status = 'AUTHORIZED' where intake_id = %s", (bad,))
+        admin.execute("alter table cl.gate_zero_intake enable trigger user")
+        for (trigger,) in admin.execute(
+            "select tgname from pg_trigger where tgrelid = 'cl.gate_zero_intake'::regclass and not tgisinternal"
+        ).fetchall():
+            admin.execute(f"alter table cl.gate_zero_intake enable always trigger {trigger}")
+    with lonely.transaction(Authority.OPERATOR) as tx:
+        tx.execute("update recoup.clock set at = at + interval '1 hour'")
+    (sweep,) = (d for d in DUTIES if d.name == "attempt-sweep")
+    with working(lonely, sweep):
+        until(lambda: tally(lonely, "attempt-sweep")[0] == 4)
+    with lonely.transaction(Authority.READER) as tx:
+        rows = tx.execute("select intake_id from cl.gate_zero_attempt where status = 'open'").fetchall()
+    assert rows == [(bad,)]
+
+
+def test_a_notification_wakes_a_duty(lonely: Database) -> None:
+    """Long before its cadence: a moved clock, a resumed pause, a batch that was completed."""
+    ran: list[int] = []
+
+    def count(_tx: Transaction, _policy: Policy) -> int:
+        ran.append(1)
+        return 0
+
+    with working(lonely, duty("sleepy", count)):
+        until(lambda: len(ran) >= 2)  # at its start, and when the listener began
+        time.sleep(1.0)  # it sleeps for longer and longer
+        before = len(ran)
+        with lonely.transaction(Authority.OPERATOR) as tx:
+            tx.execute("update recoup.clock set at = at + interval '1 second'")
+        until(lambda: len(ran) > before)
+
+
+def test_a_paused_duty_does_nothing_until_it_is_resumed(lonely: Database) -> None:
+    """By its own pause or the global one; a resumption wakes it."""
+    ran: list[int] = []
+
+    def count(_tx: Transaction, _policy: Policy) -> int:
+        ran.append(1)
+        return 0
+
+    for scope, name in ((Scope.DUTY, "seal"), (Scope.GLOBAL, None)):
+        with lonely.transaction(Authority.OPERATOR) as tx:
+            assert pauses.pause(tx, scope, name, reason="look into it")
+        with working(lonely, duty("seal", count)):
+            time.sleep(0.6)
+            assert ran == []
+            with lonely.transaction(Authority.OPERATOR) as tx:
+                assert pauses.resume(tx, scope, name, reason="looked")
+            until(lambda: ran)
+        ran.clear()
+
+
+def test_told_to_stop_it_finishes_the_batch_in_hand(lonely: Database) -> None:
+    """What was begun is committed, and the worker says goodbye."""
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction, _policy: Policy) -> int:
+        if begun.is_set():
+            return 0
+        begun.set()
+        assert go.wait(PATIENCE_S)
+        return len(gate.add_intakes(tx, [gate.NewIntake(company_name="in hand")]))
+
+    with working(lonely, duty("slow", slow)) as worker:
+        assert begun.wait(PATIENCE_S)
+        worker.stop()
+        go.set()
+    with lonely.transaction(Authority.READER) as tx:
+        assert tx.execute("select from cl.gate_zero_intake").rowcount == 1
+        (found,) = register.workers(tx)
+    assert (found.status, found.worker_id) == ("stopped", worker.worker_id)
+
+
+def test_a_silent_worker_is_declared_lost_and_comes_back_as_another(lonely: Database) -> None:
+    """Its incarnation is over; what it does from then on is another's."""
+    (lost,) = (d for d in DUTIES if d.name == "lost-workers")
+    with lonely.transaction(Authority.RUNNER) as tx:
+        dead = register.register(tx, name="dead", duties=[])
+    with working(lonely, duty("idle", lambda _tx, _policy: 0), lost) as worker:
+        first = worker.worker_id
+        with lonely.transaction(Authority.OPERATOR) as tx:
+            tx.execute("update recoup.clock set at = at + interval '1 hour'")  # everybody was silent for an hour
+        until(lambda: worker.worker_id != first)
+        with lonely.transaction(Authority.READER) as tx:
+            statuses = {w.worker_id: w.status for w in register.workers(tx)}
+        assert (statuses[dead], statuses[first], statuses[worker.worker_id]) == ("lost", "lost", "running")
+
+
+def test_a_worker_survives_its_connections(lonely: Database, server: embedded.Server, settings: Settings) -> None:
+    """Every connection of it is cut; it goes on."""
+    ran: list[int] = []
+
+    def count(_tx: Transaction, _policy: Policy) -> int:
+        ran.append(1)
+        return 0
+
+    name = str(psycopg.conninfo.conninfo_to_dict(lonely.conninfo)["dbname"])
+    with working(lonely, duty("steady", count, cadence_s=0.05)):
+        until(lambda: len(ran) > 2)
+        with contextlib.closing(connect(server.uri("postgres", admin=True), settings)) as admin:
+            cut = admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (name,))
+            assert cut.rowcount > 1
+        before = len(ran)
+        until(lambda: len(ran) > before + 2)
+
+
+def test_a_worker_stops_when_the_schema_is_not_its_own_any_more(
+    lonely: Database, server: embedded.Server, settings: Settings
+) -> None:
+    """A newer program migrated the database: an older worker must not go on writing."""
+    name = str(psycopg.conninfo.conninfo_to_dict(lonely.conninfo)["dbname"])
+    worker = Worker(lonely, [duty("idle", lambda _tx, _policy: 0)], name="old")
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    with contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin:
+        admin.execute(
+            "insert into recoup.migration select '9999_future.sql', 'x', now(), 'future', '9' from (select) t"
+        )
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
+    assert worker.refusal is not None
+    assert worker.refusal.code == "schema_newer"
+
+
+def test_done_once_means_done_once(lonely: Database) -> None:
+    """``run_once`` does what there is to do, counts it and ends."""
+    with lonely.transaction(Authority.HUB) as tx:
+        intakes = gate.add_intakes(tx, [gate.NewIntake(company_name="x")] * 3)
+    with lonely.transaction(Authority.GATE) as tx:
+        gate.open_attempts(tx, intakes, worker="w")
+    with lonely.transaction(Authority.OPERATOR) as tx:
+        tx.execute("update recoup.clock set at = at + interval '1 hour'")
+    done = Worker(lonely, DUTIES, name="once").run_once()
+    assert done["attempt-sweep"] == 3
+    assert done["seal"] >= 6
+    again = Worker(lonely, DUTIES, name="again").run_once()
+    assert (again["attempt-sweep"], again["batch-freeze"]) == (0, 0)
+    with lonely.transaction(Authority.READER) as tx:
+        standings = {standing.duty: standing for standing in register.standings(tx)}
+    assert standings["attempt-sweep"].done == 3
+    assert standings["attempt-sweep"].last_worker == "again"
+    assert standings["attempt-sweep"].lag_s is None
+
+
+def test_lag_is_how_long_the_oldest_unit_waits(lonely: Database) -> None:
+    """Seconds since a lease lapsed or a window closed; nothing waits, nothing lags."""
+    with lonely.transaction(Authority.HUB) as tx:
+        gate.create_batch(tx, "b")
+        gate.complete_batch(tx, "b")
+        intakes = gate.add_intakes(tx, [gate.NewIntake(company_name="x")])
+    with lonely.transaction(Authority.GATE) as tx:
+        gate.open_attempts(tx, intakes, worker="w")
+        assert gate.sweep_lag(tx) is None
+        assert gate.freeze_lag(tx) is None
+    with lonely.transaction(Authority.OPERATOR) as tx:
+        tx.execute("update recoup.clock set at = at + interval '14 days 10 seconds'")
+    with lonely.transaction(Authority.READER) as tx:
+        lags = {standing.duty: standing.lag_s for standing in register.standings(tx)}
+    assert lags["batch-freeze"] == 10
+    assert lags["attempt-sweep"] == timedelta(days=14, seconds=10, minutes=-5).total_seconds()
+
+
+def test_every_duty_has_an_authority_that_may_tally_it(admin: Transaction) -> None:
+    """Each counts in the transaction of its batch, under its own authority."""
+    for known in DUTIES:
+        row = admin.execute(
+            "select has_table_privilege(%s, 'recoup.duty_tally', 'insert, update')", (known.authority.role,)
+        ).fetchone()
+        assert row == (True,), known.name
+
+
+def test_an_unknown_duty_cannot_be_paused(scratch: Transaction) -> None:
+    """A misspelt pause would stop nothing."""
+    with acting(scratch, Authority.OPERATOR), pytest.raises(InputRefused) as caught:
+        pauses.pause(scratch, Scope.DUTY, "seals", reason="x")
+    assert caught.value.code == "duty_unknown"
+    assert "seal" in caught.value.next_step
+
+
+def test_only_a_runner_registers(scratch: Transaction) -> None:
+    """And only orphan recovery declares a worker lost."""
+    with acting(scratch, Authority.RUNNER):
+        worker: UUID = register.register(scratch, name="w", duties=["seal"])
+        assert register.beat(scratch, worker)
+    new_intake(scratch)
+    with acting(scratch, Authority.RUNNER), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+        scratch.execute(
+            "update recoup.worker set status = 'lost', ended_at = recoup.now() where worker_id = %s", (worker,)
+        )
+    assert caught.value.sqlstate == "RC002"
