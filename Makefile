@@ -9,10 +9,16 @@ PG15   ?= /usr/lib/postgresql/15/bin
 TESTS  ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pg15 lint docs schema clean
+# The long runs: where random cases begin, how many of them, how often each race and kill.
+SEED   ?= 1
+CASES  ?= 10000
+TIMES  ?= 20
+LONG   := tests/ledger/test_tampering.py tests/races tests/crash
+
+.PHONY: help setup run test test-pg15 bench soak soak-guards lint docs schema clean
 
 help: ## Print this menu
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make the environment, and nothing else
 
@@ -36,6 +42,16 @@ test: $(READY) ## Run every test on the embedded PostgreSQL, two at a time
 test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install postgresql-15)
 	@test -x $(PG15)/postgres || { echo "No PostgreSQL 15 in $(PG15). Install it (Debian: apt-get install postgresql-15) or say where: make test-pg15 PG15=FOLDER"; exit 1; }
 	@RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(TESTS)
+
+bench: $(READY) ## Measure Recoup beside hand-written SQL; results go to bench/results
+	@$(BIN)/recoup bench --save bench/results
+
+soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=10000 TIMES=20), then soak-guards
+	@$(BIN)/python -m pytest --numprocesses 2 --dist load --timeout 0 --seed $(SEED) --cases $(CASES) --times $(TIMES) $(LONG)
+	@$(MAKE) --no-print-directory soak-guards
+
+soak-guards: $(READY) ## Remove each trigger, CHECK and unique index in turn, and show that a test notices
+	@$(BIN)/python tools/guards_bite.py
 
 lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check .

@@ -31,6 +31,31 @@ START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 HOME_VARIABLE = "TEST_RECOUP_HOME"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What `make soak` turns up. The defaults are the short run of `make test`."""
+    group = parser.getgroup("recoup")
+    group.addoption("--cases", type=int, default=200, help="how many cases of tampering are tried")
+    group.addoption("--seed", type=int, default=1, help="where random cases begin")
+    group.addoption("--times", type=int, default=1, help="how often each race and each kill is repeated")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Races and kills are repeated as often as was asked."""
+    if metafunc.definition.path.parent.name not in ("races", "crash"):
+        return
+    times = metafunc.config.getoption("--times")
+    if times > 1 and "again" not in metafunc.fixturenames:
+        metafunc.fixturenames.append("again")
+    if "again" in metafunc.fixturenames:
+        metafunc.parametrize("again", range(times), ids=lambda again: f"again{again}")
+
+
+@pytest.fixture(scope="session")
+def seed(pytestconfig: pytest.Config) -> int:
+    """Where random cases begin."""
+    return int(pytestconfig.getoption("--seed"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the server; test workers find it by its home."""
     if HOME_VARIABLE not in os.environ:

@@ -386,6 +386,19 @@ def test_the_workers_queries_read_their_page(
     assert_reads_only(found, 4 * answer)
 
 
+PENDING = IDLE // 6  # every sixth idle intake is PENDING, because it is being verified
+
+
+@pytest.mark.parametrize(("name", "answer"), [("claim_retries", CLOSING), ("claim_pending", 0)])
+def test_a_claim_reads_what_it_takes(crowded: Transaction, name: str, answer: int) -> None:
+    """Planned anew each time: what is not due, and what has ended, is not read."""
+    given = {"limit": 1000, "worker": "w", "lease": None}
+    found = plan(crowded, load("recoup.gate")[name], given, kept=False)
+    assert found["Actual Rows"] == answer
+    # Each of those that are being verified is looked at once; there are no others in its way.
+    assert_reads_only(found, 4 * answer if answer else PENDING + LAPSED)
+
+
 @pytest.mark.parametrize("stands", ["caught up", "a little behind", "at the beginning", "in the middle"])
 def test_the_settled_read_reads_its_page(crowded: Transaction, stands: str) -> None:
     """A subscriber pays for what it gets: nothing new is nothing read, and a page is a page wherever it is.

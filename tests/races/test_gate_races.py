@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import random
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,8 +36,10 @@ from recoup.settings import Settings
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import DAY, FAILURE, LEASE, TICK, WINDOW, Desk, outcome
 
+sys.path.insert(0, str(Path(__file__).parent))
+from racing import PATIENCE_S, kinds, together
+
 ROUNDS = 30
-PATIENCE_S = 20
 
 
 @pytest.fixture(scope="module")
@@ -55,21 +56,6 @@ def desk(shared_desk: Desk) -> Desk:
     while shared_desk.sweep() or shared_desk.freeze().exhausted:
         pass
     return shared_desk
-
-
-def together(*acts: Callable[[], Any]) -> list[Any]:
-    """Run all of them from one moment on. What each returned, or the refusal it got; anything else is raised."""
-    line = threading.Barrier(len(acts))
-
-    def run(act: Callable[[], Any]) -> Any:
-        line.wait(PATIENCE_S)
-        try:
-            return act()
-        except LawRefused as refusal:
-            return refusal
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return [future.result(PATIENCE_S) for future in [pool.submit(run, act) for act in acts]]
 
 
 @contextlib.contextmanager
@@ -93,14 +79,6 @@ def waits_for(desk: Desk, holder: Transaction, work: Future[Any]) -> None:
 def aside() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(1) as pool:
         yield pool
-
-
-def kinds(results: list[Any]) -> tuple[list[Any], list[str]]:
-    """Results, and the codes of refusals."""
-    return (
-        [result for result in results if not isinstance(result, LawRefused)],
-        [result.code for result in results if isinstance(result, LawRefused)],
-    )
 
 
 # Opening ------------------------------------------------------------------------------------------------------------
@@ -358,9 +336,9 @@ def test_two_pauses_are_one(desk: Desk) -> None:
 # Sets that overlap --------------------------------------------------------------------------------------------------
 
 
-def test_sets_opened_in_opposite_order_do_not_deadlock(desk: Desk) -> None:
+def test_sets_opened_in_opposite_order_do_not_deadlock(desk: Desk, seed: int, again: int) -> None:
     """Eight workers, overlapping sets in any order: each set opens as a whole or is refused as a whole."""
-    rng = random.Random(8)
+    rng = random.Random(f"opened {seed} {again}")
     opened_sets = 0
     for _ in range(12):
         batch = desk.batch()
@@ -387,9 +365,9 @@ def test_sets_opened_in_opposite_order_do_not_deadlock(desk: Desk) -> None:
     assert opened_sets > 24
 
 
-def test_sets_ended_in_opposite_order_do_not_deadlock(desk: Desk) -> None:
+def test_sets_ended_in_opposite_order_do_not_deadlock(desk: Desk, seed: int, again: int) -> None:
     """Eight workers hold the same tokens and report overlapping sets, while others sweep, freeze and pause."""
-    rng = random.Random(9)
+    rng = random.Random(f"ended {seed} {again}")
     for number in range(12):
         batch = desk.batch(completed=True)
         intakes = desk.intakes(40, batch_id=batch)

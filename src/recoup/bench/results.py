@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from recoup.bench.measure import Measured
-from recoup.bench.run import Outcome, Results
+from recoup.bench.run import WORKLOADS, Outcome, Results
 from recoup.refusals import InputRefused
 
 
@@ -30,9 +31,7 @@ def written(results: Results) -> str:
 
 def save(results: Results, folder: Path) -> Path:
     """Write a run to ``<date>-<workloads>.json``. A second run of a day does not overwrite the first."""
-    names = [outcome.workload for outcome in results.outcomes]
-    stem = f"{results.began_at:%Y-%m-%d}-{'-'.join(names) if len(names) <= 3 else f'{len(names)}-workloads'}"
-    stem += "-quick" if results.quick else ""
+    stem = f"{results.began_at:%Y-%m-%d}-{_called(results)}{'-quick' if results.quick else ''}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path = next(p for n in range(1, 1000) if not (p := folder / f"{stem}{f'-{n}' if n > 1 else ''}.json").exists())
@@ -45,6 +44,15 @@ def save(results: Results, folder: Path) -> Path:
             folder=str(folder),
         ) from error
     return path
+
+
+def _called(results: Results) -> str:
+    """The set of workloads in a word or two."""
+    names = [outcome.workload for outcome in results.outcomes]
+    if len(names) == len(WORKLOADS):
+        return "all"
+    families = dict.fromkeys(re.sub(r"-\d+$", "", name) for name in names)  # moves-1, moves-100: moves
+    return names[0] if len(names) == 1 else "-".join(families)
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:

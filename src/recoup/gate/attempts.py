@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.intake import refuse_unknown
-from recoup.gate.lifecycle import ReasonCode
+from recoup.gate.lifecycle import IntakeStatus, ReasonCode
 from recoup.refusals import InputRefused
 
 Q = load("recoup.gate")
@@ -72,6 +72,8 @@ def open_attempts(
     with tx.cursor(row_factory=class_row(Attempt)) as cursor:
         locked = tx.execute(Q["lock_intakes"], {"intakes": list(intakes)}, prepare=False).fetchall()
         refuse_unknown(intakes, {row[0] for row in locked})
+        if any(status == IntakeStatus.FAILED for _, status in locked):
+            tx.execute(Q["lock_recoveries"], {"intakes": list(intakes)}, prepare=False)
         opened = cursor.execute(
             Q["open_attempts"], {"intakes": list(intakes), "worker": worker, "lease": lease}, prepare=False
         )

@@ -333,8 +333,8 @@ stopped as (
     from paused p
    where p.scope = 'global' or p.scope = 'table' and p.scope_id in ('cl.gate_zero_attempt', 'cl.gate_zero_intake', 'cl.gate_zero_recovery')),
 beside as (
-  select a.*, i.intake_id as its_intake, i.batch_id as its_batch, w.after_failure[a.place - 1] as wait, f.batch_freeze_at, v.version, v.applied_at, v.replaced_at,
-         p.during as batch_paused, s.first_attempts, s.retries
+  select a.*, i.intake_id as its_intake, i.batch_id as its_batch, w.after_failure[a.place - 1] as wait, f.batch_freeze_at,
+         v.version, v.applied_at, v.replaced_at, p.during as batch_paused, s.first_attempts, s.retries
     from (select a.attempt_id, a.intake_id, a.batch_id, a.attempt_number, a.status, a.reason_code, a.opened_at, a.finished_at,
                  a.lease_until, a.policy_version, row_number() over of_intake as place, lag(a.status) over of_intake as before_status,
                  lag(a.finished_at) over of_intake as before_finished_at, lag(a.policy_version) over of_intake as before_policy

@@ -54,8 +54,8 @@ returning b.batch_id;
 -- name: lock_frozen_recoveries
 -- Recoveries whose window closed and that nobody is verifying, in frozen batches too: a failure from before the end may
 -- have committed after the freeze. Found by hopping from batch to batch along the index of ACTIVE recoveries, so that
--- neither old batches nor waiting recoveries are read. The intakes are locked first and the update looks again: an
--- attempt that opens at this moment either holds the intake, and is skipped, or comes later, and is refused.
+-- neither old batches nor waiting recoveries are read. Intake and recovery are locked and the update looks again: an
+-- attempt that opens at this moment either holds one of them, and is skipped, or comes later, and is refused.
 -- LATERAL with a limit: one look-up each, whatever the statistics say of a table that was quiet when it was analysed.
 with recursive live as (
   (select r.batch_id from cl.gate_zero_recovery r
@@ -73,9 +73,10 @@ select i.intake_id
   left join lateral (select true as open from cl.gate_zero_attempt a
                       where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
   join cl.gate_zero_intake i on i.intake_id = r.intake_id
+  join cl.gate_zero_recovery mine on mine.intake_id = r.intake_id
  where a.open is null
  limit %(limit)s
-   for no key update of i skip locked;
+   for no key update of i, mine skip locked;
 
 -- name: exhaust_recoveries
 with t as materialized (select recoup.now() as now_)
@@ -103,7 +104,11 @@ select intake_id from given order by place;
 
 -- name: lock_intakes
 -- In id order, so that two batches that share intakes wait for each other instead of deadlocking.
-select intake_id from cl.gate_zero_intake where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update;
+select intake_id, status from cl.gate_zero_intake where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update;
+
+-- name: lock_recoveries
+-- Behind the intakes, and before an attempt is written: a claim holds the recovery alone.
+select from cl.gate_zero_recovery where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update;
 
 -- name: open_attempts
 -- Which number it is follows from the recovery; whether it may open, the database's rules decide.
@@ -240,7 +245,7 @@ select i.intake_id
   join cl.gate_zero_batch b on b.batch_id = r.batch_id
   join cl.gate_zero_intake i on i.intake_id = r.intake_id
  where r.intake_id = %(only)s and r.status || '' = 'ACTIVE' and b.batch_freeze_at <= (select recoup.now())
-   for no key update of i skip locked;
+   for no key update of i, r skip locked;
 
 -- name: crash_attempts
 with t as materialized (select recoup.now() as now_)

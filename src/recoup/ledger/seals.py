@@ -30,7 +30,7 @@ __all__ = [
 
 Q = load("recoup.ledger", "seal_queries.sql")
 BLOCK_ROWS = 10_000
-BLOCKS_MOST = 50
+BLOCKS_MOST = 10  # of one transaction: whoever else seals waits for its end
 QUIET_FOR = timedelta(hours=1)
 CHECKED_AT_ONCE = 100_000  # rows behind the seals of one statement, and rows of one count: no statement takes long
 SEALS_READ_AT_ONCE = 500
@@ -219,15 +219,19 @@ def _changed_routines(tx: Transaction) -> Iterator[Problem]:
     found: dict[str, list[str]] = {}
     for name, body in tx.execute(Q["routines"], {"names": [name.removeprefix("recoup.") for name in shipped]}):
         found.setdefault(name, []).append(body)
-    for name, body in shipped.items():
-        if found.get(name) != [body]:
+    for name, bodies in shipped.items():
+        if sorted(found.get(name, ())) != bodies:
             yield Problem(None, None, f"the function {name} is not this program's: somebody replaced it")
 
 
 @cache
-def _shipped_routines() -> Mapping[str, str]:
-    texts = (files("recoup.ledger").joinpath(file).read_text(encoding="utf-8") for file in ("canon.sql", "seals.sql"))
-    return {name: body for text in texts for name, body in _ROUTINE.findall(text)}
+def _shipped_routines() -> Mapping[str, Sequence[str]]:
+    """The bodies of each; more than one, where logs of two schemas have one name."""
+    shipped: dict[str, list[str]] = {}
+    for file in ("canon.sql", "seals.sql"):
+        for name, body in _ROUTINE.findall(files("recoup.ledger").joinpath(file).read_text(encoding="utf-8")):
+            shipped[name] = sorted([*shipped.get(name, ()), body])
+    return shipped
 
 
 def _of(log: SealedLog, query: str) -> Composed:

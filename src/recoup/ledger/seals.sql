@@ -139,7 +139,7 @@ begin
   end if;
   -- By its one full name, so that no log is sealed twice under two spellings; in its newest version, so that no column
   -- is left out.
-  if log_ !~ '^[a-z_]+[.][a-z_]+$' or to_regprocedure(format('%s%s(%s)', canon_function, canon_, log_)) is null
+  if log_ !~ '^[a-z_][a-z0-9_]*[.][a-z_][a-z0-9_]*$' or to_regprocedure(format('%s%s(%s)', canon_function, canon_, log_)) is null
      or to_regprocedure(format('%s%s(%s)', canon_function, canon_ + 1, log_)) is not null then
     raise exception using errcode = 'RC035', message = format('%s is not a sealed log, or %s not its newest version.', log_, canon_),
       hint = 'recoup seal list names them.', detail = jsonb_build_object('log', log_, 'canon', canon_);
@@ -155,8 +155,7 @@ begin
     end if;
     select w.until, w.paged into block.until, paged
       from recoup.seal_window(log_, block.incarnation, block.since, block.until, most) w;
-  end if;
-  if begun then
+  else
     -- Rows of one transaction mostly lie together. If not, or at the end of the window, they are looked up below.
     select d.rows, d.last_seq, d.digest into block.rows, block.last_seq, block.rows_digest
       from recoup.block_digest(log_, canon_, block.incarnation, block.since, block.until, block.after_seq,
