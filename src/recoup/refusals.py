@@ -54,6 +54,8 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC033": ("policy_not_in_force", "decisions go by the policy in force, and versions follow each other"),
     "RC034": ("pause_scope", "what is paused is something that works"),
     "RC035": ("seal_refused", "seals are made of known logs, in blocks of bounded size"),
+    "RC036": ("lease_too_long", "a lost worker holds its intake for a bounded time"),
+    "RC037": ("worker_times", "a worker is heard of when it beats, and lost when it has been silent"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.

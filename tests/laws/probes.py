@@ -20,7 +20,8 @@ from recoup.lifecycles.registry import LIFECYCLES
 
 __all__ = ["PROBES"]
 
-GATE, HUB, OPERATOR, ORPHANS = Authority.GATE, Authority.HUB, Authority.OPERATOR, Authority.ORPHAN_RECOVERY
+GATE, HUB, OPERATOR, RUNNER = Authority.GATE, Authority.HUB, Authority.OPERATOR, Authority.RUNNER
+ORPHANS = Authority.ORPHAN_RECOVERY
 TIMEOUT = ReasonCode.TIMEOUT
 INFINITE = "'infinity'"
 
@@ -476,6 +477,7 @@ check(CONTROL, "control_log_logged_at_check", "Times are times.", logged_at=INFI
 PAUSES = "recoup.pause_log"
 
 key(PAUSES, "pause_log_pkey", "A place in the order is one event's.", "seq")
+check(PAUSES, "pause_log_actor_check", "An actor is of a known kind.", actor="'robot'")
 check(PAUSES, "pause_log_event_type_check", "A pause begins or ends.", event_type="'STOP'")
 check(PAUSES, "pause_log_scope_check", "What is paused is of a known kind.", scope="'moon'")
 check(PAUSES, "pause_log_logged_at_check", "Times are times.", logged_at=INFINITE)
@@ -495,7 +497,7 @@ check(PAUSE, "pause_check", "The global pause is of everything.", scope="'global
 
 BEGIN_PAUSE = (
     "insert into recoup.pause (scope, scope_id, status, changed_at, changed_by, reason)"
-    " values (%s, %s, 'PAUSED', {at}, 'x', 'look')"
+    " values (%s, %s, 'PAUSED', {at}, recoup.acting_id(), 'look')"
 )
 END_PAUSE = "update recoup.pause set status = 'RUNNING', changed_at = {at} where (scope, scope_id) = (%s, %s)"
 DUTY = ("duty", "laws")
@@ -512,6 +514,9 @@ def what_does_not_work_is_not_paused(tx: Transaction) -> None:
     unknown = ("table", "cl.no_such_table")
     refused(tx, BEGIN_PAUSE.format(at=NOW), unknown, who=OPERATOR, by="recoup.rule_pauses", sqlstate="RC034")
     refused(tx, BEGIN_PAUSE.format(at=LATER), DUTY, who=OPERATOR, by="recoup.rule_pauses", sqlstate="RC026")
+    refused(tx, BEGIN_PAUSE.format(at="'1999-01-01'"), DUTY, who=OPERATOR, by="recoup.rule_pauses", sqlstate="RC026")
+    forged = BEGIN_PAUSE.replace("recoup.acting_id()", "'somebody else'")
+    refused(tx, forged.format(at=NOW), DUTY, who=OPERATOR, by="recoup.rule_pauses", sqlstate="RC026")
 
 
 @law(PAUSE, "recoup.rule_pauses", "update")
@@ -561,13 +566,37 @@ def a_worker_that_registers_is_logged(tx: Transaction) -> None:
     seen(tx, TOLD, WORKER, str(a_worker(tx)), "BIRTH")
 
 
+LOSE = "update recoup.worker set status = 'lost', ended_at = {at} where worker_id = %s"
+BEAT = "update recoup.worker set heartbeat_at = {at} where worker_id = %s"
+REGISTER = (
+    "insert into recoup.worker (name, host, pid, recoup_version, duties, started_at, heartbeat_at)"
+    " values ('w', 'h', 1, '1', '{{}}', recoup.now(), {at})"
+)
+
+
+@law(WORKER, "recoup.rule_workers", "insert")
+def a_worker_was_not_heard_of_tomorrow(tx: Transaction) -> None:
+    """A heartbeat that is still to come would keep a dead worker alive."""
+    refused(tx, REGISTER.format(at=LATER), (), who=RUNNER, by="recoup.rule_workers", sqlstate="RC037")
+
+
+@law(WORKER, "recoup.rule_workers", "update")
+def a_worker_that_beats_is_not_lost(tx: Transaction) -> None:
+    """Nor is it heard of tomorrow, nor lost at another time than now."""
+    worker = (a_worker(tx),)
+    refused(tx, LOSE.format(at=NOW), worker, who=ORPHANS, by="recoup.rule_workers", sqlstate="RC037")
+    refused(tx, BEAT.format(at=LATER), worker, who=RUNNER, by="recoup.rule_workers", sqlstate="RC037")
+    advance(tx, timedelta(days=1))
+    refused(tx, LOSE.format(at="'1999-01-01'"), worker, who=ORPHANS, by="recoup.rule_workers", sqlstate="RC037")
+
+
 @law(WORKER, "recoup.record_control", "update")
 def a_worker_that_is_lost_is_logged(tx: Transaction) -> None:
     """MOVE is in the control log."""
     worker = a_worker(tx)
     advance(tx, timedelta(days=1))
     with acting(tx, ORPHANS):
-        tx.execute("update recoup.worker set status = 'lost', ended_at = recoup.now() where worker_id = %s", (worker,))
+        tx.execute(LOSE.format(at=NOW), (worker,))
     seen(tx, TOLD + " and to_status = 'lost'", WORKER, str(worker), "MOVE")
 
 

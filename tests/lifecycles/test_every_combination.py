@@ -64,6 +64,8 @@ def pause_in(tx: Transaction, status: str) -> str:
 def worker_in(tx: Transaction, status: str) -> uuid.UUID:
     with acting(tx, Authority.RUNNER):
         (worker,) = tx.execute(f"insert into recoup.worker {WORKER_ROW} returning worker_id").fetchone() or (None,)
+    if status == "lost":
+        falls_silent(tx, worker)
     with acting(tx, Authority.ORPHAN_RECOVERY if status == "lost" else Authority.RUNNER):
         if status != "running":
             tx.execute(
@@ -75,7 +77,7 @@ def worker_in(tx: Transaction, status: str) -> uuid.UUID:
 
 PAUSE_ROW = (
     "(scope, scope_id, status, changed_at, changed_by, reason)"
-    " values ('source', %(scope_id)s, %(status)s, recoup.now(), 'x', 'y')"
+    " values ('source', %(scope_id)s, %(status)s, recoup.now(), recoup.acting_id(), 'y')"
 )
 WORKER_ROW = (
     "(name, host, pid, recoup_version, duties, started_at, heartbeat_at)"
@@ -120,7 +122,8 @@ SUBJECTS = {
         recovery_in,
         {
             "ACTIVE": "status = 'ACTIVE', attempt_count = least(2, attempt_count + 1)",
-            "EXHAUSTED": "status = 'EXHAUSTED'",
+            "EXHAUSTED": "status = 'EXHAUSTED', next_eligible_at = cl.never(),"
+            " updated_at = greatest(recoup.now(), updated_at + interval '1 microsecond')",
             "SUCCEEDED": "status = 'SUCCEEDED'",
         },
         {
@@ -140,7 +143,7 @@ SUBJECTS = {
         PAUSE_LIFE,
         PAUSE_LIFE.statuses,
         pause_in,
-        {status: f"status = '{status}'" for status in PAUSE_LIFE.statuses},
+        {status: f"status = '{status}', changed_at = recoup.now()" for status in PAUSE_LIFE.statuses},
         {
             status: PAUSE_ROW.replace("%(scope_id)s", "gen_random_uuid()::text").replace("%(status)s", f"'{status}'")
             for status in PAUSE_LIFE.statuses
@@ -189,6 +192,10 @@ BATCH_CHANGE = {
 }
 
 
+def falls_silent(tx: Transaction, _key: Any) -> None:
+    advance(tx, timedelta(minutes=5))
+
+
 def lease_lapses(tx: Transaction, _key: Any) -> None:
     advance(tx, timedelta(hours=1))
 
@@ -202,6 +209,7 @@ PREPARE: dict[tuple[str, str, str], Callable[[Transaction, Any], None]] = {
     ("attempt", "open", "crashed"): lease_lapses,
     ("recovery", "ACTIVE", "EXHAUSTED"): window_closes,
     ("batch", "COMPLETED", "FROZEN"): window_closes,
+    ("worker", "running", "lost"): falls_silent,
 }
 
 

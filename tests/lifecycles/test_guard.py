@@ -437,13 +437,21 @@ def test_an_event_names_the_role_that_acted(scratch: Transaction) -> None:
 
 
 def test_exhausted_says_why_by_what_happened(scratch: Transaction) -> None:
-    """One failure and a closed window are RECOVERY_WINDOW_CLOSED, also when the count claims three."""
+    """One failure and a closed window are RECOVERY_WINDOW_CLOSED; a count that claims three is refused."""
     key = recovery_in(scratch, "ACTIVE")
     advance(scratch, timedelta(days=14))
+    exhaust = (
+        "update cl.gate_zero_recovery set status = 'EXHAUSTED', next_eligible_at = {}, updated_at = {},"
+        " attempt_count = {} where recovery_id = %s"
+    )
     with acting(scratch, Authority.GATE):
-        scratch.execute(
-            "update cl.gate_zero_recovery set status = 'EXHAUSTED', attempt_count = 3 where recovery_id = %s", (key,)
-        )
+        for untrue in (
+            ("next_eligible_at", "recoup.now()", "attempt_count"),
+            ("cl.never()", "updated_at", "attempt_count"),
+            ("cl.never()", "recoup.now()", "3"),
+        ):
+            assert refusal(scratch, exhaust.format(*untrue), (key,)).sqlstate == "RC026"
+        scratch.execute(exhaust.format("cl.never()", "recoup.now()", "attempt_count"), (key,))
     reasons = scratch.execute(
         "select a.reason_code from cl.gate_zero_air a join cl.gate_zero_recovery r on r.intake_id = a.entity_id"
         " where r.recovery_id = %s and a.event_type = 'EXHAUSTED'",

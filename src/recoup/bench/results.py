@@ -25,8 +25,9 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def written(results: Results) -> str:
-    """The JSON as text."""
-    return json.dumps(as_json(results), indent=2, default=_plain) + "\n"
+    """The JSON as text. Numbers of one list share a line: a round is not worth one of its own."""
+    text = json.dumps(as_json(results), indent=2, default=_plain) + "\n"
+    return re.sub(r"\[[\s\d.,]+\]", lambda found: "[" + " ".join(found[0][1:-1].split()) + "]", text)
 
 
 def save(results: Results, folder: Path) -> Path:

@@ -75,10 +75,11 @@ def measure(
     settings: Settings,
     *,
     say: Callable[[str], None],
+    show: Callable[[Outcome], None] = lambda outcome: None,
     rounds: int | None = None,
     quick: bool = False,
 ) -> Results:
-    """Run each workload in a database of its own. ``say`` gets a line for every step."""
+    """Run each workload in a database of its own. ``say`` gets a line for every step, ``show`` each outcome at once."""
     if rounds is not None and not 1 <= rounds <= ROUNDS_MOST:
         raise InputRefused("rounds_out_of_bounds", f"{rounds} rounds.", f"Ask for 1 to {ROUNDS_MOST}.", rounds=rounds)
     began_at = datetime.now(UTC).replace(microsecond=0)
@@ -95,6 +96,7 @@ def measure(
                 outcomes.append(_run(workload, trial, size, say))
             finally:
                 trial.close()
+        show(outcomes[-1])
     assert machine is not None, "nothing to measure"
     return Results(began_at=began_at, quick=quick, machine=machine, outcomes=tuple(outcomes))
 

@@ -47,14 +47,19 @@ def bench(
         return
     # An end by a service manager is a Ctrl-C: the scratch database is dropped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    measured = run.measure(found, load(), say=lambda line: print(line, file=sys.stderr), rounds=rounds, quick=quick)
+    measured = run.measure(found, load(), say=_say, show=_nothing if json else _show, rounds=rounds, quick=quick)
     if save is not None:
-        print(f"saved as {results.save(measured, save)}", file=sys.stderr)
+        _say(f"saved as {results.save(measured, save)}")
     if json:
         print(results.written(measured), end="")
-        return
-    for outcome in measured.outcomes:
-        _show(outcome)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _nothing(outcome: Outcome) -> None:
+    """As JSON everything comes at the end."""
 
 
 def _show(outcome: Outcome) -> None:
@@ -63,4 +68,4 @@ def _show(outcome: Outcome) -> None:
     print(f"\n{outcome.workload}: {outcome.says}")
     print_rows(rows(outcome), as_json=False, empty="")
     if outcome.reached is not None:
-        print(f"aim: {outcome.goal} of raw, {'reached' if outcome.reached else 'NOT reached'}")
+        print(f"aim: {outcome.goal} of raw, {'reached' if outcome.reached else 'NOT reached'}", flush=True)

@@ -375,7 +375,7 @@ grant execute on function cl.require_read_committed() to public;
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75f668e07fd1e47ca0d05ef2348c924d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 681b881e1b89f2fbe712ae3e91a20126
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
@@ -396,7 +396,7 @@ grant execute on function cl.rule_batch_moves() to public;
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1bd403f2f74c05f8c3a0ed0d798555ae
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body cf00ee38bb2fe4047bbdd855fb71cdcc
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
@@ -410,16 +410,16 @@ grant execute on function cl.rule_times() to public;
 CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 95632b32e24034a30857e4ddecc00af0
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e243f22baa6956452d1c8ec0cfca145b
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
-grant execute on function cl.settle_attempts() to public;
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body bff67259c3e6a1a2eed4f84340e90561
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fbfafd3e0ecdb3c91209246826311a7a
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
-grant execute on function cl.settle_recoveries() to public;
 
 create schema recoup authorization recoup_owner;
 comment on schema recoup is 'Recoup''s own tables: time, lifecycles, logs shared by all domains, subscriptions.';
@@ -575,8 +575,8 @@ create table recoup.late_result (
   unit_id uuid not null,
   token uuid not null,
   result jsonb not null,
-  received_at timestamp with time zone not null,
-  actor_id text not null,
+  received_at timestamp with time zone not null default recoup.now(),
+  actor_id text not null default recoup.acting_id(),
   seq bigint not null default nextval('recoup.event_seq'::regclass),
   xid xid8 not null default pg_current_xact_id(),
   incarnation integer not null default recoup.present_incarnation(),
@@ -600,7 +600,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR E
 alter table recoup.late_result enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.late_result enable always trigger a_append_only_truncate;
-grant insert (actor_id, received_at, result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
 grant select on table recoup.late_result to recoup_reader;
 
 create table recoup.lifecycle (
@@ -727,6 +727,7 @@ create table recoup.pause_log (
   actor_id text not null,
   authority text not null,
   constraint pause_log_pkey PRIMARY KEY (seq),
+  constraint pause_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint pause_log_event_type_check CHECK (event_type = ANY (ARRAY['PAUSE'::text, 'RESUME'::text])),
   constraint pause_log_logged_at_check CHECK (isfinite(logged_at)),
   constraint pause_log_scope_check CHECK (scope = ANY (ARRAY['global'::text, 'duty'::text, 'table'::text, 'batch'::text, 'source'::text, 'action'::text]))
@@ -941,6 +942,10 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE
 alter table recoup.worker enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.worker FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_workers_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
+alter table recoup.worker enable always trigger b_rule_workers_on_insert;
+CREATE TRIGGER b_rule_workers_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
+alter table recoup.worker enable always trigger b_rule_workers_on_update;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('name', 'host', 'pid', 'recoup_version');
 alter table recoup.worker enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_at');
@@ -1098,7 +1103,7 @@ comment on procedure recoup.follow(IN relation regclass, IN event text, IN place
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 23b8b1d96646c45caa32c0e3f49938e4
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fe8b901cd6fc3c04ab57ecde9db653d1
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
 
@@ -1112,7 +1117,7 @@ grant execute on function recoup.guard_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.guard_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 29c98ea321ef6751c2552e2c1fd77351
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 10604c3b5b54460f2a7e8607e5927f8f
 comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
 grant execute on function recoup.guard_moves() to public;
 
@@ -1141,6 +1146,13 @@ CREATE OR REPLACE PROCEDURE recoup.install_clock()
  LANGUAGE plpgsql; -- body fb9c83c5219d8ecf2b059f809f7f4603
 comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
 grant execute on procedure recoup.install_clock() to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_consequence(step recoup.lifecycle_step, calls text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body d8eb08dd3456c84469e9b64a3d82f7fd
+comment on function recoup.is_consequence(step recoup.lifecycle_step, calls text) is 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
+grant execute on function recoup.is_consequence(step recoup.lifecycle_step, calls text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
  RETURNS text
@@ -1257,9 +1269,16 @@ grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b7dff08d155c11c72d5d305c96750767
-comment on function recoup.rule_pauses() is 'A paused table is one whose work is guarded; a pause begins now.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body aad0b8d143428674487e0ccbb33aaac5
+comment on function recoup.rule_pauses() is 'A paused table is one whose work is guarded; a pause is changed now, by whoever acts.';
 grant execute on function recoup.rule_pauses() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_workers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a023c246e71f8641928ebf111a11384c
+comment on function recoup.rule_workers() is 'A worker is heard of now, ends now, and is lost only after it has been silent.';
+grant execute on function recoup.rule_workers() to public;
 
 CREATE OR REPLACE FUNCTION recoup.seal_cursor(log_ text)
  RETURNS recoup.seal
@@ -1275,7 +1294,7 @@ CREATE OR REPLACE FUNCTION recoup.seal_next(log_ text, canon_ integer, most bigi
  RETURNS SETOF recoup.seal
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body d12a80d9a91b94de64add569758fae16
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c4e283372669b567dde2030204ea7e40
 comment on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
 
 CREATE OR REPLACE FUNCTION recoup.seal_text_1(s recoup.seal)

@@ -1,15 +1,17 @@
 -- What the end of an attempt means for its intake and its recovery.
 --
--- Done by the database, behind the guard and the recorder (d_), as the authority that ended the attempt: an attempt
--- cannot end without its consequences, whoever writes the update. Each step is itself a guarded move.
+-- Done by the database, behind the guard and the recorder (d_), for the authority that ended the attempt: an attempt
+-- cannot end without its consequences, whoever writes the update. Each step is itself a guarded move, and the guard takes
+-- these from the owner alone: SECURITY DEFINER, so that no authority can make them by hand.
 
 create or replace function cl.settle_attempts() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   -- Waits run from the time itself, not from an event's microseconds behind it: where time stands still, an attempt
   -- that opens and ends at one instant may be tried again exactly a wait later.
   now_ timestamptz := recoup.now();
 begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
   -- The intake: a first attempt decides it, a passed retry closes it.
   if exists (select from new_rows where attempt_number = 1 or status = 'passed') then
     execute $settle$ update cl.gate_zero_intake i
@@ -63,17 +65,20 @@ begin
   end if;
   return null;
 end $$;
+revoke execute on function cl.settle_attempts() from public;
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 
 create or replace function cl.settle_recoveries() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_recovery');
   if exists (select from new_rows where status = 'EXHAUSTED') then
     execute $settle$ update cl.gate_zero_intake i set status = 'EXHAUSTED', updated_at = greatest(i.updated_at, n.updated_at)
       from new_rows n where i.intake_id = n.intake_id and n.status = 'EXHAUSTED' $settle$;
   end if;
   return null;
 end $$;
+revoke execute on function cl.settle_recoveries() from public;
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 
 -- For whoever opens an attempt by hand; our own statements name the policy once for all their rows.

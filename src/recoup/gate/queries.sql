@@ -197,11 +197,10 @@ applied as (
    where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open'
   returning a.attempt_id, a.intake_id, a.status, a.reentered_as),
 late as (
-  insert into recoup.late_result (subject, unit_id, token, result, received_at, actor_id)
+  insert into recoup.late_result (subject, unit_id, token, result)
   select 'cl.gate_zero_attempt', g.attempt_id, g.token,
          jsonb_build_object('status', case when g.reason_code is null then 'passed' else 'failed' end,
-                            'reason_code', g.reason_code, 'payload_ref', g.payload_ref),
-         (select recoup.now()), (select recoup.acting_id())
+                            'reason_code', g.reason_code, 'payload_ref', g.payload_ref)
     from given g
     join cl.gate_zero_attempt a on a.attempt_id = g.attempt_id
     left join applied p on p.attempt_id = g.attempt_id

@@ -98,6 +98,7 @@ begin
            b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
            case when not cl.is_now(n.opened_at, now_) then 'RC026'
                 when n.policy_version <> in_force then 'RC033'
+                when n.lease_until > n.opened_at + interval '720 hours' then 'RC036'
                 when n.attempt_number = 1 then
                   case when i.status is distinct from 'PENDING' then case when i.status = 'EXHAUSTED' then 'RC021' else 'RC025' end
                        when n.batch_id is distinct from i.batch_id then 'RC029' end
@@ -122,6 +123,7 @@ begin
     raise exception using errcode = bad.why,
       message = case bad.why
         when 'RC033' then format('The attempt on intake %s goes by another policy than version %s, which is in force.', bad.intake_id, in_force)
+        when 'RC036' then format('The attempt on intake %s would have a lease of more than 30 days.', bad.intake_id)
         when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
         when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, stands.attempt_count)
         when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
@@ -132,6 +134,7 @@ begin
         else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
       hint = case bad.why
         when 'RC033' then 'It may just have been applied. Try again, with recoup.policy_version().'
+        when 'RC036' then 'The intake of a lost worker would wait for so long. Take the policy''s lease.'
         when 'RC020' then 'Wait; the throttle cannot be shortened.'
         when 'RC021' then 'Exhausted is final. A fresh start is a new intake that names this one in retry_of.'
         when 'RC023' then 'The freeze ends its recoveries. A fresh start is a new intake.'
@@ -191,15 +194,18 @@ begin
   execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
 
   execute $rule$
-  select n.intake_id, n.updated_at, a.ended, a.open
+  select n.intake_id, n.updated_at, a.ended, a.open,
+         a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)) as early
     from new_rows n
+    join old_rows o on o.recovery_id = n.recovery_id
     left join cl.gate_zero_batch b on b.batch_id = n.batch_id
    cross join lateral (
          select count(*) filter (where t.status = 'open') as open,
                 count(*) filter (where t.status in ('failed', 'crashed')) as ended
            from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
-     and (n.updated_at > $1 + interval '1 second' or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
+     and (n.updated_at > $1 + interval '1 second' or n.next_eligible_at <> cl.never() or n.updated_at <= o.updated_at
+          or n.updated_at < least($1, statement_timestamp()) or n.attempt_count <> a.ended or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
    limit 1 $rule$ into bad using now_;
   if bad.open > 0 then
     raise exception using errcode = 'RC022',
@@ -211,11 +217,16 @@ begin
       message = format('The recovery of intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.updated_at),
       hint = 'Take updated_at from recoup.now().',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
-  elsif bad.intake_id is not null then
+  elsif bad.early then
     raise exception using errcode = 'RC028',
       message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
       hint = 'Its batch can be paused, which stops its recovery.',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
+  elsif bad.intake_id is not null then
+    raise exception using errcode = 'RC026',
+      message = format('The recovery of intake %s ends now, after %s failed attempts, and is never tried again: its columns do not say so.', bad.intake_id, bad.ended),
+      hint = 'Leave attempt_count; set next_eligible_at = cl.never() and updated_at = greatest(recoup.now(), updated_at + interval ''1 microsecond'').',
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
   end if;
   return null;
 end $$;

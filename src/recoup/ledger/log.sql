@@ -109,3 +109,4 @@ comment on function recoup.acting_role() is 'The role that acts, for a recorder 
 call recoup.append_only_table('recoup.incarnation');
 call recoup.append_only_table('recoup.late_result');
 alter table recoup.late_result alter column incarnation set default recoup.present_incarnation();
+alter table recoup.late_result alter column actor_id set default recoup.acting_id();

@@ -67,6 +67,15 @@ language sql immutable as $$
 $$;
 comment on function recoup.made_through(recoup.lifecycle_step, text) is 'Whether a step that is only ever a consequence was made as one.';
 
+create or replace function recoup.is_consequence(step recoup.lifecycle_step, calls text) returns boolean
+language sql stable as $$
+  -- Of a step that is only ever a consequence: of its own cause. Of any other step that the owner makes: of a declared one.
+  select recoup.made_through(step, calls)
+     and (step.through <> '{}'
+          or exists (select from (select distinct unnest(s.through) from recoup.lifecycle_step s) t (cause) where recoup.called_by(calls, cause)))
+$$;
+comment on function recoup.is_consequence(recoup.lifecycle_step, text) is 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
+
 create or replace function recoup.key_object(key_ text[], alias text) returns text
 language sql immutable as $$
   select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
@@ -85,17 +94,24 @@ declare
   missing  text;
   calls    text;
   sample   jsonb;
+  -- A consequence runs as the owner, for whoever caused it. No authority can become the owner, whatever it makes the call
+  -- stack look like; the names in the stack keep off the owner's own hands.
+  caused   constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;
+  acting   constant name := case when caused then recoup.acting_role() else current_user end;
 begin
   if not exists (select from new_rows) then
     return null;
   end if;
-  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
+  perform set_config('recoup.acting_role', acting, true);  -- for what comes behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
     select * into step from recoup.lifecycle_step s
      where s.subject = subject_ and s.kind = 'birth' and s.to_status = born
-       and s.authority = recoup.authority_of(current_user);
-    if not found then
+       and s.authority = recoup.authority_of(acting);
+    if found and (caused or step.through <> '{}') then
+      get diagnostics calls = pg_context;
+    end if;
+    if not found or (caused and step.through = '{}' and not recoup.is_consequence(step, calls)) then
       execute format('select %s from new_rows n where n.%I = $1 limit 1',
                      recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
       raise exception using errcode = 'RC001',
@@ -104,8 +120,7 @@ begin
         detail = recoup.step_facts(subject_, sample, null, born);
     end if;
     if step.through <> '{}' then
-      get diagnostics calls = pg_context;
-      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
+      if not (caused and recoup.is_consequence(step, calls)) then
         execute format('select %s from new_rows n where n.%I = $1 limit 1',
                        recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
         raise exception using errcode = 'RC012',
@@ -156,11 +171,13 @@ declare
   paired   text;
   calls    text;
   sample   jsonb;
+  caused   constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;  -- see guard_births
+  acting   constant name := case when caused then recoup.acting_role() else current_user end;
 begin
   if not exists (select from new_rows) then
     return null;
   end if;
-  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
+  perform set_config('recoup.acting_role', acting, true);  -- for what comes behind us
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
   paired := 'old_rows o full join new_rows n on '
@@ -185,8 +202,11 @@ begin
 
     select * into step from recoup.lifecycle_step s
      where s.subject = subject_ and s.kind = 'move' and s.from_status = seen.from_status and s.to_status = seen.to_status
-       and s.authority = recoup.authority_of(current_user);
-    if not found then
+       and s.authority = recoup.authority_of(acting);
+    if found and (caused or step.through <> '{}') then
+      get diagnostics calls = pg_context;
+    end if;
+    if not found or (caused and step.through = '{}' and not recoup.is_consequence(step, calls)) then
       execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
                      recoup.key_object(life.key, 'o'), paired, life.status_column)
         into sample using seen.from_status, seen.to_status;
@@ -199,8 +219,7 @@ begin
     end if;
 
     if step.through <> '{}' then
-      get diagnostics calls = pg_context;
-      if pg_trigger_depth() < 2 or not recoup.made_through(step, calls) then
+      if not (caused and recoup.is_consequence(step, calls)) then
         execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
                        recoup.key_object(life.key, 'o'), paired, life.status_column)
           into sample using seen.from_status, seen.to_status;

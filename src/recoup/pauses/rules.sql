@@ -50,16 +50,17 @@ begin
       detail = jsonb_build_object('table', bad);
   end if;
   select n.scope || ' ' || n.scope_id into bad from new_rows n
-   where n.changed_at > recoup.now() + interval '1 second' limit 1;
+   where n.changed_by <> recoup.acting_id() or n.changed_at > recoup.now() + interval '1 second'
+      or n.changed_at < least(recoup.now(), statement_timestamp()) limit 1;
   if found then
     raise exception using errcode = 'RC026',
-      message = format('The pause of %s has a time that is still to come.', bad),
-      hint = 'Take times from recoup.now().',
-      detail = jsonb_build_object('pause', bad, 'now', recoup.now());
+      message = format('The pause of %s does not say who changes it, and when.', bad),
+      hint = 'Write changed_at = recoup.now() and changed_by = recoup.acting_id().',
+      detail = jsonb_build_object('pause', bad, 'now', recoup.now(), 'acting', recoup.acting_id());
   end if;
   return null;
 end $$;
-comment on function recoup.rule_pauses() is 'A paused table is one whose work is guarded; a pause begins now.';
+comment on function recoup.rule_pauses() is 'A paused table is one whose work is guarded; a pause is changed now, by whoever acts.';
 
 create or replace function recoup.record_pauses() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -110,6 +110,7 @@ comment on column recoup.pause.reason is 'Why.';
 alter table recoup.pause_log drop constraint pause_log_scope_check;
 alter table recoup.pause_log add constraint pause_log_scope_check
   check (scope in ('global', 'duty', 'table', 'batch', 'source', 'action'));
+alter table recoup.pause_log add constraint pause_log_actor_check check (actor in ('system', 'ai', 'human'));
 
 create view recoup.pauses as
   select p.scope, p.scope_id, p.changed_at as paused_at, p.changed_by as paused_by, p.reason
@@ -186,6 +187,9 @@ create index late_result_xid on recoup.late_result (xid);
 comment on column recoup.late_result.seq is 'Order over all logs.';
 comment on column recoup.late_result.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.late_result.incarnation is 'Cluster that wrote it.';
+-- Who reports it, and when, is not the reporter's to say.
+alter table recoup.late_result alter column received_at set default recoup.now();
+revoke insert (received_at, actor_id) on recoup.late_result from recoup_gate;
 grant usage on sequence recoup.event_seq to recoup_gate, recoup_operator;
 
 create table recoup.seal (
