@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def bench(
-    workloads: Annotated[tuple[str, ...], Parameter(name="WORKLOAD", help="Which ones. All, when none is named.")] = (),
+    workloads: Annotated[
+        tuple[str, ...], Parameter(name="WORKLOAD", show_default=False, help="Which ones; all, when none is named.")
+    ] = (),
     /,
     *,
     rounds: Annotated[int | None, Parameter(help="Counted rounds of each; more on a noisy machine.")] = None,
@@ -26,7 +28,11 @@ def bench(
     save: Annotated[Path | None, Parameter(help="Folder to write the results to, as JSON.")] = None,
     peer: Annotated[
         tuple[str, ...],
-        Parameter(negative="", help="A job queue to run beside fail-once: pgqueuer, procrastinate, or module:factory."),
+        Parameter(
+            negative="",
+            show_default=False,
+            help="A job queue to run beside fail-once: pgqueuer, procrastinate, or module:factory.",
+        ),
     ] = (),
     list_: Annotated[
         bool, Parameter(name="--list", negative="", show_default=False, help="List the workloads, and run none.")

@@ -80,6 +80,8 @@ def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
 def _record(row: object) -> dict[str, Any]:
     if is_dataclass(row) and not isinstance(row, type):
         return asdict(row)
+    if hasattr(row, "_asdict"):  # a named tuple
+        return dict(row._asdict())
     assert isinstance(row, Mapping)
     return dict(row)
 

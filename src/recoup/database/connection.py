@@ -10,14 +10,17 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.sql import SQL, Composed
+from psycopg.sql import SQL
 
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, Refusal, ServerRefused, from_database
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
 OLDEST_SERVER = 150000
+TRUSTED_S = 1.0  # a connection used so lately is taken for granted; if it broke meanwhile, one transaction fails
 
 Row = tuple[Any, ...]
 Transaction = Connection[Row]
@@ -48,6 +52,7 @@ class Database:
         self.settings = settings
         self._pool: ConnectionPool[Transaction] | None = None
         self._opening = threading.Lock()
+        self._used: WeakKeyDictionary[Transaction, float] = WeakKeyDictionary()
 
     @contextlib.contextmanager
     def transaction(
@@ -75,13 +80,20 @@ class Database:
             self.conninfo,
             kwargs={"autocommit": True, "connect_timeout": self.settings.connect_timeout_s},
             configure=lambda connection: bound_waits(connection, self.settings),
-            check=ConnectionPool.check_connection,
+            check=self._check,
             min_size=1,
             max_size=self.settings.pool_max,
             timeout=self.settings.connect_timeout_s,
             open=True,
             name="recoup",
         )
+
+    def _check(self, connection: Transaction) -> None:
+        """Before a connection is handed out: is it still there? Not asked of one that was used a moment ago."""
+        now, used = time.monotonic(), self._used.get(connection, float("-inf"))
+        if now - used > TRUSTED_S:
+            connection.execute("")
+        self._used[connection] = now
 
     def close(self) -> None:
         """Give the connections back. The object can be used again."""
@@ -96,7 +108,8 @@ class Database:
         self.close()
 
 
-def _begun(authority: Authority, actor: Actor, reason: str | None) -> Composed:
+@lru_cache(maxsize=1000)
+def _begun(authority: Authority, actor: Actor, reason: str | None) -> str:
     """BEGIN, the role and the actor, in one message.
 
     Not as a pipeline: what ends one leaves the server's timer for idle transactions off.
@@ -104,7 +117,7 @@ def _begun(authority: Authority, actor: Actor, reason: str | None) -> Composed:
     told = {"role": authority.role, "recoup.actor_kind": actor.kind, "recoup.actor_id": actor.id}
     told["recoup.reason"] = reason or ""
     settings = (SQL("set_config({}, {}, true)").format(name, value) for name, value in told.items())
-    return SQL("begin; select {}").format(SQL(", ").join(settings))
+    return SQL("begin; select {}").format(SQL(", ").join(settings)).as_string()
 
 
 def connect(conninfo: str, settings: Settings) -> Transaction:

@@ -302,6 +302,44 @@ alter table cl.gate_zero_recovery enable always trigger d_settle_recoveries_on_u
 grant insert, update on table cl.gate_zero_recovery to recoup_gate;
 grant select on table cl.gate_zero_recovery to recoup_reader;
 
+grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body d74781fb8c0523902d9c1f58617a4988
+comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of intakes that wait for it, oldest first.';
+
+grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body 38dfdf21b687e57e03f122b10a149758
+comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
+
+grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body 3fab96edf8de539efa5be62fc1278f81
+comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
+
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
  RETURNS interval
  LANGUAGE sql
@@ -338,6 +376,18 @@ CREATE OR REPLACE FUNCTION cl.never()
 comment on function cl.never() is 'The next_eligible_at of a recovery that has ended.';
 grant execute on function cl.never() to public;
 
+grant execute on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body 8f4bfa18ba6296ea75494c3c47262f81
+comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
+
 CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -349,7 +399,7 @@ CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 08651a33e3bcd7d9ad4e8d25fc4b18fc
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1906b49827236db539d55da61086b378
 comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
 CREATE OR REPLACE FUNCTION cl.record_batch_moves()
@@ -375,7 +425,8 @@ grant execute on function cl.require_read_committed() to public;
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 681b881e1b89f2fbe712ae3e91a20126
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 7fb293773b48dcf076fc4201a375e815
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
@@ -396,7 +447,7 @@ grant execute on function cl.rule_batch_moves() to public;
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body cf00ee38bb2fe4047bbdd855fb71cdcc
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 566155a3dc72ffb8bbf3f6517ea6332e
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import repeat
+from typing import Any, NamedTuple
 from uuid import UUID
-
-from psycopg.rows import class_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.intake import refuse_unknown
-from recoup.gate.lifecycle import IntakeStatus, ReasonCode
+from recoup.gate.lifecycle import ReasonCode
 from recoup.refusals import InputRefused
 
 Q = load("recoup.gate")
 LEASE_MOST = timedelta(days=30)  # the intake of a lost worker waits no longer than this
 
-# Sets are planned anew each time (prepare=False): a plan kept from single rows compared many with many.
+
+# Attempts and what became of them come in thousands: as tuples with names they cost a tenth of a dataclass each.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(NamedTuple):
     """An open attempt. Whoever holds the token may end it, once."""
 
     attempt_id: UUID
@@ -51,8 +51,7 @@ class Failed:
     payload_ref: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(NamedTuple):
     """What became of a reported outcome: passed, failed, or late (stored, and not applied)."""
 
     attempt_id: UUID
@@ -69,16 +68,13 @@ def open_attempts(
     The lease is the policy's, unless another one is asked for.
     """
     _check_lease(lease)
-    with tx.cursor(row_factory=class_row(Attempt)) as cursor:
-        locked = tx.execute(Q["lock_intakes"], {"intakes": list(intakes)}, prepare=False).fetchall()
-        refuse_unknown(intakes, {row[0] for row in locked})
-        if any(status == IntakeStatus.FAILED for _, status in locked):
-            tx.execute(Q["lock_recoveries"], {"intakes": list(intakes)}, prepare=False)
-        opened = cursor.execute(
-            Q["open_attempts"], {"intakes": list(intakes), "worker": worker, "lease": lease}, prepare=False
-        )
-        by_intake = {attempt.intake_id: attempt for attempt in opened}
-    return [by_intake[intake_id] for intake_id in dict.fromkeys(intakes)]
+    asked = list(intakes)
+    row = tx.execute(Q["open_attempts"], {"intakes": asked, "worker": worker, "lease": lease}, binary=True).fetchone()
+    assert row is not None
+    if row[0] is None:
+        refuse_unknown(asked, set(row[1] or ()))
+    by_intake = {attempt.intake_id: attempt for attempt in _attempts(row)}
+    return [by_intake[intake_id] for intake_id in dict.fromkeys(asked)]
 
 
 def claim_attempts(
@@ -89,12 +85,10 @@ def claim_attempts(
     Claim no more than starts at once. Nobody gets what another worker holds; nothing is claimed in a paused scope.
     """
     _check_lease(lease)
-    with tx.cursor(row_factory=class_row(Attempt)) as cursor:
-        return cursor.execute(
-            Q["claim_retries" if retries else "claim_pending"],
-            {"limit": limit, "worker": worker, "lease": lease},
-            prepare=False,
-        ).fetchall()
+    query = Q["claim_retries" if retries else "claim_pending"]
+    row = tx.execute(query, {"limit": limit, "worker": worker, "lease": lease}, binary=True).fetchone()
+    assert row is not None
+    return list(_attempts(row))
 
 
 def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> list[Finished]:
@@ -110,9 +104,9 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
         "reasons": [str(o.reason_code) if isinstance(o, Failed) else None for o in outcomes],
         "payloads": [outcome.payload_ref for outcome in outcomes],
     }
-    with tx.cursor(row_factory=class_row(Finished)) as cursor:
-        tx.execute(Q["lock_intakes_of_attempts"], {"attempts": attempts}, prepare=False)
-        finished = cursor.execute(Q["finish_attempts"], given, prepare=False).fetchall()
+    row = tx.execute(Q["finish_attempts"], given, binary=True).fetchone()
+    assert row is not None
+    finished = list(map(Finished._make, zip(*row, strict=True)))
     _refuse_unknown_attempts(attempts, finished)
     return finished
 
@@ -138,6 +132,12 @@ def sweep_lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest lapsed attempt has been waiting to be swept; None: there is none."""
     row = tx.execute(Q["sweep_lag"]).fetchone()
     return None if row is None or row[0] is None else float(row[0])
+
+
+def _attempts(row: tuple[Any, ...]) -> Iterator[Attempt]:
+    """Attempts from a row of columns; they share one lease."""
+    *columns, lease_until = row
+    return map(Attempt._make, zip(*(column or () for column in columns), repeat(lease_until)))
 
 
 def _check_lease(lease: timedelta | None) -> None:

@@ -102,113 +102,17 @@ made as (
     from given g, t)
 select intake_id from given order by place;
 
--- name: lock_intakes
--- In id order, so that two batches that share intakes wait for each other instead of deadlocking.
-select intake_id, status from cl.gate_zero_intake where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update;
-
--- name: lock_recoveries
--- Behind the intakes, and before an attempt is written: a claim holds the recovery alone.
-select from cl.gate_zero_recovery where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update;
-
 -- name: open_attempts
--- Which number it is follows from the recovery; whether it may open, the database's rules decide.
-with t as materialized (select recoup.now() as now_)
-insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-select i.intake_id, i.batch_id, coalesce(r.attempt_count, 0) + 1, %(worker)s, t.now_,
-       t.now_ + coalesce(%(lease)s::interval, (select cl.gate_zero_lease())),
-       (select recoup.policy_version())
-  from cl.gate_zero_intake i
-  left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
- cross join t
- where i.intake_id = any(%(intakes)s::uuid[])
-returning attempt_id, intake_id, attempt_number, token, lease_until;
+select attempts, intakes, numbers, tokens, lease_until from cl.open_attempts(%(intakes)s, %(worker)s, %(lease)s);
 
 -- name: claim_retries
--- Due retries, longest due first: picked, locked and opened in one statement. What another worker holds is passed over and
--- does not count against the limit. What it opened between our look and our lock is met by the unique indexes, and passed
--- over too. recoup.now() stands bare in the first condition: planned with its value, it is seen how few are due.
-with t as materialized (select recoup.now() as now_),
-picked as materialized (
-  select r.intake_id, r.batch_id, r.attempt_count
-    from cl.gate_zero_recovery r
-    left join lateral (select b.paused_at, b.batch_freeze_at from cl.gate_zero_batch b
-                        where b.batch_id = r.batch_id limit 1) b on true
-    left join lateral (select true as open from cl.gate_zero_attempt a
-                        where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
-   where r.status = 'ACTIVE' and r.next_eligible_at <= recoup.now()
-     and (select (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope) is null
-     and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > (select recoup.now()))
-     and a.open is null
-   order by r.next_eligible_at
-   limit %(limit)s
-     for no key update of r skip locked)
-insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-select r.intake_id, r.batch_id, r.attempt_count + 1, %(worker)s, t.now_, t.now_ + coalesce(%(lease)s::interval, (select cl.gate_zero_lease())),
-       (select recoup.policy_version())
-  from picked r
- cross join t
-on conflict do nothing
-returning attempt_id, intake_id, attempt_number, token, lease_until;
+select attempts, intakes, numbers, tokens, lease_until from cl.claim_retries(%(limit)s, %(worker)s, %(lease)s);
 
 -- name: claim_pending
--- First attempts, oldest intake first, in the same way.
-with t as materialized (select recoup.now() as now_),
-picked as materialized (
-  select i.intake_id, i.batch_id
-    from cl.gate_zero_intake i
-    left join lateral (select true as open from cl.gate_zero_attempt a
-                        where a.intake_id = i.intake_id and a.status || '' = 'open' limit 1) a on true
-   where i.status = 'PENDING' and a.open is null
-     and (select (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope) is null
-   order by i.created_at, i.intake_id
-   limit %(limit)s
-     for no key update of i skip locked)
-insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-select i.intake_id, i.batch_id, 1, %(worker)s, t.now_, t.now_ + coalesce(%(lease)s::interval, (select cl.gate_zero_lease())),
-       (select recoup.policy_version())
-  from picked i
- cross join t
-on conflict do nothing
-returning attempt_id, intake_id, attempt_number, token, lease_until;
-
--- name: lock_intakes_of_attempts
-select i.intake_id
-  from cl.gate_zero_intake i
- where i.intake_id = any(array(select a.intake_id from cl.gate_zero_attempt a where a.attempt_id = any(%(attempts)s::uuid[])))
- order by i.intake_id
-   for no key update;
+select attempts, intakes, numbers, tokens, lease_until from cl.claim_pending(%(limit)s, %(worker)s, %(lease)s);
 
 -- name: finish_attempts
--- All outcomes of a batch, passed and failed, in one statement. Fenced by the token: the result of a worker that was
--- declared dead is stored and not applied.
-with t as materialized (select recoup.now() as now_),
-given as materialized (
-  select g.attempt_id, g.token, g.reason_code, g.payload_ref
-    from unnest(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[])
-         as g(attempt_id, token, reason_code, payload_ref)),
-applied as (
-  update cl.gate_zero_attempt a
-     set status = case when g.reason_code is null then 'passed' else 'failed' end,
-         reason_code = g.reason_code,
-         payload_ref = g.payload_ref,
-         finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond'),
-         reentered_as = case when g.reason_code is null and a.attempt_number > 1 then recoup.new_id() end
-    from given g, t
-   where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open'
-  returning a.attempt_id, a.intake_id, a.status, a.reentered_as),
-late as (
-  insert into recoup.late_result (subject, unit_id, token, result)
-  select 'cl.gate_zero_attempt', g.attempt_id, g.token,
-         jsonb_build_object('status', case when g.reason_code is null then 'passed' else 'failed' end,
-                            'reason_code', g.reason_code, 'payload_ref', g.payload_ref)
-    from given g
-    join cl.gate_zero_attempt a on a.attempt_id = g.attempt_id
-    left join applied p on p.attempt_id = g.attempt_id
-   where p.attempt_id is null
-  returning unit_id)
-select attempt_id, intake_id, status, reentered_as from applied
-union all
-select unit_id, null, 'late', null from late;
+select attempts, intakes, statuses, reentered from cl.finish_attempts(%(attempts)s, %(tokens)s, %(reasons)s, %(payloads)s);
 
 -- name: lock_lapsed
 -- What somebody holds at this moment is passed over, and does not count against the limit.

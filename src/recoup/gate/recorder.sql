@@ -24,7 +24,8 @@ create or replace function cl.record_attempt_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
-  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+  perform from (select o.intake_id from new_rows o order by o.intake_id) n
+    cross join lateral (select from cl.gate_zero_intake i where i.intake_id = n.intake_id limit 1 for no key update) i;
 
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
                                 incarnation, attempt_id, actor_id, authority)

@@ -76,11 +76,13 @@ comment on function cl.rule_times() is 'No row is born in the future. Arguments:
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan  -- one look-up for each row is right for any number of them
 as $$
 declare
   now_     timestamptz := recoup.now();
   in_force integer := recoup.policy_version();
   bad      record;
+  closed   cl.gate_zero_batch;
   stands   record;
 begin
   if not exists (select from new_rows) then
@@ -94,8 +96,7 @@ begin
   -- A first attempt is decided by its intake, a retry by its recovery: that row is locked, in id order, and what a lock
   -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
   select found.* into bad from (
-    select n.intake_id, n.attempt_number, n.opened_at, r.next_eligible_at,
-           b.batch_id, b.batch_freeze_at, b.paused_by, b.pause_reason,
+    select n.intake_id, n.attempt_number, n.opened_at, n.batch_id, r.next_eligible_at,
            case when not cl.is_now(n.opened_at, now_) then 'RC026'
                 when n.policy_version <> in_force then 'RC033'
                 when n.lease_until > n.opened_at + interval '720 hours' then 'RC036'
@@ -106,17 +107,26 @@ begin
                 when r.status is distinct from 'ACTIVE' then 'RC025'
                 when n.batch_id is distinct from r.batch_id then 'RC029'
                 when n.attempt_number <> r.attempt_count + 1 then 'RC027'
-                when b.batch_freeze_at <= now_ then 'RC023'
-                when b.paused_at is not null then 'RC024'
                 when n.opened_at < r.next_eligible_at then 'RC020' end as why
-      from (select * from new_rows order by intake_id) n
+      from (select o.intake_id, o.attempt_number, o.opened_at, o.lease_until, o.batch_id, o.policy_version
+              from new_rows o order by o.intake_id) n
       left join lateral (select i.status, i.batch_id from cl.gate_zero_intake i
                           where n.attempt_number = 1 and i.intake_id = n.intake_id limit 1 for no key update) i on true
       left join lateral (select r.status, r.batch_id, r.attempt_count, r.next_eligible_at from cl.gate_zero_recovery r
-                          where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1 for no key update) r on true
-      left join lateral (select b.batch_id, b.batch_freeze_at, b.paused_at, b.paused_by, b.pause_reason from cl.gate_zero_batch b
-                          where n.attempt_number > 1 and b.batch_id = n.batch_id limit 1) b on true) found
+                          where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1 for no key update) r on true) found
    where found.why is not null limit 1;
+  if bad.why is null or bad.why = 'RC020' then
+    -- A window that is closed for good is told before a wait that will end. Once for each batch: they are few.
+    select b.* into closed
+      from (select distinct o.batch_id from new_rows o where o.attempt_number > 1 and o.batch_id is not null) d
+     cross join lateral (select * from cl.gate_zero_batch b where b.batch_id = d.batch_id limit 1) b
+     where b.batch_freeze_at <= now_ or b.paused_at is not null limit 1;
+    if closed.batch_id is not null then
+      bad.why := case when closed.batch_freeze_at <= now_ then 'RC023' else 'RC024' end;
+      select o.intake_id, o.attempt_number into bad.intake_id, bad.attempt_number
+        from new_rows o where o.attempt_number > 1 and o.batch_id = closed.batch_id limit 1;
+    end if;
+  end if;
   if bad.why is not null then
     select i.status, r.attempt_count into stands
       from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id where i.intake_id = bad.intake_id;
@@ -126,8 +136,8 @@ begin
         when 'RC036' then format('The attempt on intake %s would have a lease of more than 30 days.', bad.intake_id)
         when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
         when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, stands.attempt_count)
-        when 'RC023' then format('Batch %s closed its recovery window at %s.', bad.batch_id, bad.batch_freeze_at)
-        when 'RC024' then format('Recovery of batch %s is paused by %s: %s', bad.batch_id, bad.paused_by, bad.pause_reason)
+        when 'RC023' then format('Batch %s closed its recovery window at %s.', closed.batch_id, closed.batch_freeze_at)
+        when 'RC024' then format('Recovery of batch %s is paused by %s: %s', closed.batch_id, closed.paused_by, closed.pause_reason)
         when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, coalesce(stands.status, 'unknown'), bad.attempt_number)
         when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.', bad.intake_id, bad.opened_at)
         when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
@@ -144,7 +154,7 @@ begin
         when 'RC027' then 'Open the attempts in order.'
         else 'Take batch_id from the intake.' end,
       detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', stands.status,
-        'attempt_count', stands.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', bad.batch_id, 'now', now_);
+        'attempt_count', stands.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', coalesce(closed.batch_id, bad.batch_id), 'now', now_);
   end if;
   return null;
 end $$;
@@ -191,7 +201,8 @@ begin
     return null;
   end if;
   perform cl.require_read_committed();
-  execute 'select from cl.gate_zero_intake where intake_id in (select intake_id from new_rows) order by intake_id for no key update';
+  perform from (select o.intake_id from new_rows o order by o.intake_id) n
+    cross join lateral (select from cl.gate_zero_intake i where i.intake_id = n.intake_id limit 1 for no key update) i;
 
   execute $rule$
   select n.intake_id, n.updated_at, a.ended, a.open,

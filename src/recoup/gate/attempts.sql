@@ -1,0 +1,203 @@
+-- Attempts in sets: opened, claimed, ended. Each is one call of one function, whose plans are kept.
+--
+-- There is one right plan for each of these statements, whatever the statistics say: a look-up for each row, along an
+-- index. Left alone, the planner takes "is null" of a look-up for a rare thing, and sorts a whole backlog to find the few
+-- that are left of it; or it keeps a plan from the day when the table was small. So scanning is switched off in here, for a
+-- claim also sorting, and the plan is kept. (What is switched off here is off for the triggers behind it, too.) Results are one row of arrays: a thousand rows of five columns would cost the way to the
+-- client what it costs to pick them.
+
+create or replace function cl.open_attempts(wanted uuid[], worker_ text, lease interval,
+  out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off set enable_seqscan = off set jit = off
+as $$
+declare
+  now_     timestamptz;
+  in_force constant integer := recoup.policy_version();
+  batches  text[];
+  again    boolean;
+begin
+  -- In id order, so that two sets that share intakes wait for each other instead of deadlocking.
+  select array_agg(i.intake_id), array_agg(i.batch_id), bool_or(i.status <> 'PENDING') into intakes, batches, again from (
+    select i.intake_id, i.batch_id, i.status from cl.gate_zero_intake i
+     where i.intake_id = any(wanted) order by i.intake_id for no key update) i;
+  if coalesce(cardinality(intakes), 0) < (select count(distinct w) from unnest(wanted) w) then
+    return;  -- the caller sees which are unknown; nothing is opened
+  end if;
+  if again then
+    -- Behind the intakes, and before an attempt is written: a claim holds the recovery alone.
+    perform from cl.gate_zero_recovery r where r.intake_id = any(intakes) order by r.intake_id for no key update;
+  end if;
+  now_ := recoup.now();
+  lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
+  with opened as (
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+    select p.intake_id, p.batch_id, coalesce(r.attempt_count, 0) + 1, worker_, now_, lease_until, in_force
+      from unnest(intakes, batches) p (intake_id, batch_id)
+      left join lateral (select r.attempt_count from cl.gate_zero_recovery r
+                          where again and r.intake_id = p.intake_id limit 1) r on true
+    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+    into attempts, intakes, numbers, tokens from opened o;
+end $$;
+comment on function cl.open_attempts(uuid[], text, interval) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
+
+create or replace function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[],
+  out attempts uuid[], out intakes uuid[], out statuses text[], out reentered uuid[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off set enable_seqscan = off set jit = off
+as $$
+declare
+  now_    timestamptz;
+  too_late uuid[];
+begin
+  perform count(*) from (
+    select from cl.gate_zero_intake i
+     where i.intake_id = any(array(select a.intake_id from cl.gate_zero_attempt a where a.attempt_id = any(wanted)))
+     order by i.intake_id for no key update) l;
+  now_ := recoup.now();
+  -- Passed and failed alike, in one statement. Fenced by the token: the result of a worker that was declared dead is
+  -- stored and not applied.
+  with applied as (
+    update cl.gate_zero_attempt a
+       set status = case when g.reason_code is null then 'passed' else 'failed' end,
+           reason_code = g.reason_code,
+           payload_ref = g.payload_ref,
+           finished_at = greatest(now_, a.opened_at + interval '1 microsecond'),
+           reentered_as = case when g.reason_code is null and a.attempt_number > 1 then recoup.new_id() end
+      from unnest(wanted, with_tokens, reasons, payloads) g (attempt_id, token, reason_code, payload_ref)
+     where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open'
+    returning a.attempt_id, a.intake_id, a.status, a.reentered_as)
+  select coalesce(array_agg(p.attempt_id), '{}'), coalesce(array_agg(p.intake_id), '{}'), coalesce(array_agg(p.status), '{}'),
+         coalesce(array_agg(p.reentered_as), '{}')
+    into attempts, intakes, statuses, reentered from applied p;
+
+  if cardinality(attempts) < cardinality(wanted) then
+    with late as (
+      insert into recoup.late_result (subject, unit_id, token, result)
+      select 'cl.gate_zero_attempt', g.attempt_id, g.token,
+             jsonb_build_object('status', case when g.reason_code is null then 'passed' else 'failed' end,
+                                'reason_code', g.reason_code, 'payload_ref', g.payload_ref)
+        from unnest(wanted, with_tokens, reasons, payloads) g (attempt_id, token, reason_code, payload_ref)
+        join cl.gate_zero_attempt a on a.attempt_id = g.attempt_id
+       where g.attempt_id <> all(attempts)
+      returning unit_id)
+    select coalesce(array_agg(l.unit_id), '{}') into too_late from late l;
+    attempts := attempts || too_late;
+    intakes := intakes || array_fill(null::uuid, array[cardinality(too_late)]);
+    statuses := statuses || array_fill('late'::text, array[cardinality(too_late)]);
+    reentered := reentered || array_fill(null::uuid, array[cardinality(too_late)]);
+  end if;
+end $$;
+comment on function cl.finish_attempts(uuid[], uuid[], text[], text[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
+
+-- Claims: what is to be tried is picked and locked, and its attempts are opened. What another worker holds is passed over
+-- and does not count against the limit. What it opened between our look and our lock is met by the unique index on open
+-- attempts: then, and only then, the insert is made again in the form that passes over such rows, which writes each row
+-- twice to the WAL. What it opened and ended meanwhile is met by the lock: the recovery is not what we looked at any more.
+
+create or replace function cl.claim_retries(most integer, worker_ text, lease interval,
+  out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off
+as $$
+declare
+  now_     constant timestamptz := recoup.now();
+  in_force constant integer := recoup.policy_version();
+  batches  text[];
+begin
+  lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
+  if (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope is not null then
+    return;
+  end if;
+  select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(p.attempt_count + 1) into intakes, batches, numbers from (
+    select r.intake_id, r.batch_id, r.attempt_count
+      from cl.gate_zero_recovery r
+      left join lateral (select b.paused_at, b.batch_freeze_at from cl.gate_zero_batch b
+                          where b.batch_id = r.batch_id limit 1) b on true
+      left join lateral (select true as open from cl.gate_zero_attempt a
+                          where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
+     where r.status = 'ACTIVE' and r.next_eligible_at <= now_
+       and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > now_)
+       and a.open is null
+     order by r.next_eligible_at
+     limit most
+       for no key update of r skip locked) p;
+  if intakes is null then
+    return;
+  end if;
+  begin
+    with opened as (
+      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
+        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
+      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+      into attempts, intakes, numbers, tokens from opened o;
+  exception when unique_violation then
+    with opened as (
+      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
+        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
+      on conflict (intake_id) where status = 'open' do nothing
+      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+      into attempts, intakes, numbers, tokens from opened o;
+  end;
+end $$;
+comment on function cl.claim_retries(integer, text, interval) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
+
+create or replace function cl.claim_pending(most integer, worker_ text, lease interval,
+  out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off
+as $$
+declare
+  now_     constant timestamptz := recoup.now();
+  in_force constant integer := recoup.policy_version();
+  batches  text[];
+begin
+  lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
+  if (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope is not null then
+    return;
+  end if;
+  select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(1) into intakes, batches, numbers from (
+    select i.intake_id, i.batch_id
+      from cl.gate_zero_intake i
+      left join lateral (select true as open from cl.gate_zero_attempt a
+                          where a.intake_id = i.intake_id and a.status || '' = 'open' limit 1) a on true
+     where i.status = 'PENDING' and a.open is null
+     order by i.created_at, i.intake_id
+     limit most
+       for no key update of i skip locked) p;
+  if intakes is null then
+    return;
+  end if;
+  begin
+    with opened as (
+      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
+        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
+      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+      into attempts, intakes, numbers, tokens from opened o;
+  exception when unique_violation then
+    with opened as (
+      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
+        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
+      on conflict (intake_id) where status = 'open' do nothing
+      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+      into attempts, intakes, numbers, tokens from opened o;
+  end;
+end $$;
+comment on function cl.claim_pending(integer, text, interval) is 'Opens the first attempt of intakes that wait for it, oldest first.';
