@@ -400,7 +400,7 @@ def test_a_claim_reads_what_it_takes(crowded: Transaction, retries: bool) -> Non
         ).fetchone() or (0, 0)
     assert len(claimed) == (CLOSING if retries else 0)
     assert scanned == 0
-    # A retry is looked at when it is picked and when the rule asks. Of the pending ones each is being verified already: it
+    # A retry is looked at when it is picked and when the rule asks. Each pending one is being verified already: it
     # is looked at, and so is its attempt. (Rows of claims that were rolled back before may lie beside them.)
     assert 0 < fetched <= (8 * CLOSING if retries else 2 * (PENDING + LAPSED) + 4 * CLOSING)
 

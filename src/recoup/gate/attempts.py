@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import repeat
@@ -69,7 +69,9 @@ def open_attempts(
     """
     _check_lease(lease)
     asked = list(intakes)
-    row = tx.execute(Q["open_attempts"], {"intakes": asked, "worker": worker, "lease": lease}, binary=True).fetchone()
+    row = tx.execute(
+        Q["open_attempts"], {"intakes": _array(asked), "worker": worker, "lease": lease}, binary=True
+    ).fetchone()
     assert row is not None
     if row[0] is None:
         refuse_unknown(asked, set(row[1] or ()))
@@ -98,11 +100,12 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
         raise InputRefused(
             "outcome_twice", "One attempt is reported twice in one call.", "Report each attempt once.",
         )  # fmt: skip
+    payloads = [outcome.payload_ref for outcome in outcomes]
     given = {
-        "attempts": attempts,
-        "tokens": [outcome.token for outcome in outcomes],
-        "reasons": [str(o.reason_code) if isinstance(o, Failed) else None for o in outcomes],
-        "payloads": [outcome.payload_ref for outcome in outcomes],
+        "attempts": _array(attempts),
+        "tokens": _array(outcome.token for outcome in outcomes),
+        "reasons": _array(o.reason_code if isinstance(o, Failed) else None for o in outcomes),
+        "payloads": payloads if any(payload is not None for payload in payloads) else None,
     }
     row = tx.execute(Q["finish_attempts"], given, binary=True).fetchone()
     assert row is not None
@@ -138,6 +141,11 @@ def _attempts(row: tuple[Any, ...]) -> Iterator[Attempt]:
     """Attempts from a row of columns; they share one lease."""
     *columns, lease_until = row
     return map(Attempt._make, zip(*(column or () for column in columns), repeat(lease_until)))
+
+
+def _array(values: Iterable[UUID | ReasonCode | None]) -> str:
+    """Ids or codes as the text of an array: a thousand of them take the driver 8 ms one by one, and so one."""
+    return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
 
 
 def _check_lease(lease: timedelta | None) -> None:

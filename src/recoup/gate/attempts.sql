@@ -15,7 +15,7 @@ set enable_bitmapscan = off set enable_seqscan = off set jit = off
 as $$
 declare
   now_     timestamptz;
-  in_force constant integer := recoup.policy_version();
+  in_force constant integer := (select max(version) from recoup.policy);
   batches  text[];
   again    boolean;
 begin
@@ -109,11 +109,11 @@ set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set j
 as $$
 declare
   now_     constant timestamptz := recoup.now();
-  in_force constant integer := recoup.policy_version();
+  in_force constant integer := (select max(version) from recoup.policy);
   batches  text[];
 begin
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
-  if (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope is not null then
+  if exists (select from recoup.pause where status = 'PAUSED') and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope is not null then
     return;
   end if;
   select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(p.attempt_count + 1) into intakes, batches, numbers from (
@@ -162,11 +162,11 @@ set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set j
 as $$
 declare
   now_     constant timestamptz := recoup.now();
-  in_force constant integer := recoup.policy_version();
+  in_force constant integer := (select max(version) from recoup.policy);
   batches  text[];
 begin
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
-  if (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope is not null then
+  if exists (select from recoup.pause where status = 'PAUSED') and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope is not null then
     return;
   end if;
   select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(1) into intakes, batches, numbers from (

@@ -103,7 +103,7 @@ made as (
 select intake_id from given order by place;
 
 -- name: open_attempts
-select attempts, intakes, numbers, tokens, lease_until from cl.open_attempts(%(intakes)s, %(worker)s, %(lease)s);
+select attempts, intakes, numbers, tokens, lease_until from cl.open_attempts(%(intakes)s::uuid[], %(worker)s, %(lease)s);
 
 -- name: claim_retries
 select attempts, intakes, numbers, tokens, lease_until from cl.claim_retries(%(limit)s, %(worker)s, %(lease)s);
@@ -112,7 +112,7 @@ select attempts, intakes, numbers, tokens, lease_until from cl.claim_retries(%(l
 select attempts, intakes, numbers, tokens, lease_until from cl.claim_pending(%(limit)s, %(worker)s, %(lease)s);
 
 -- name: finish_attempts
-select attempts, intakes, statuses, reentered from cl.finish_attempts(%(attempts)s, %(tokens)s, %(reasons)s, %(payloads)s);
+select attempts, intakes, statuses, reentered from cl.finish_attempts(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[]);
 
 -- name: lock_lapsed
 -- What somebody holds at this moment is passed over, and does not count against the limit.

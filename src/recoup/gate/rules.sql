@@ -80,7 +80,7 @@ set plan_cache_mode = force_generic_plan  -- one look-up for each row is right f
 as $$
 declare
   now_     timestamptz := recoup.now();
-  in_force integer := recoup.policy_version();
+  in_force integer := (select max(version) from recoup.policy);
   bad      record;
   closed   cl.gate_zero_batch;
   stands   record;
@@ -89,9 +89,11 @@ begin
     return null;
   end if;
   perform cl.require_read_committed();
-  perform recoup.refuse_paused('table:cl.gate_zero_attempt',
-    case when exists (select from new_rows where attempt_number = 1) then 'table:cl.gate_zero_intake' end,
-    case when exists (select from new_rows where attempt_number > 1) then 'table:cl.gate_zero_recovery' end);
+  if exists (select from recoup.pause where status = 'PAUSED') then
+    perform recoup.refuse_paused('table:cl.gate_zero_attempt',
+      case when exists (select from new_rows where attempt_number = 1) then 'table:cl.gate_zero_intake' end,
+      case when exists (select from new_rows where attempt_number > 1) then 'table:cl.gate_zero_recovery' end);
+  end if;
 
   -- A first attempt is decided by its intake, a retry by its recovery: that row is locked, in id order, and what a lock
   -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
