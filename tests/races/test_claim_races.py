@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import random
 import sys
@@ -13,8 +14,10 @@ from uuid import UUID
 import pytest
 
 from recoup import gate, pauses
+from recoup.audit import audit
+from recoup.audit.registry import chosen
 from recoup.database import embedded
-from recoup.database.connection import Database
+from recoup.database.connection import Database, connect
 from recoup.gate import Attempt
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import Scope
@@ -184,3 +187,10 @@ def test_a_paused_batch_does_not_stand_in_the_way(desk: Desk) -> None:
     assert claim(desk, retries=True) == []
     desk.resume(batch)
     assert sorted(a.intake_id for a in claim_all(desk, retries=True)) == sorted(held)
+
+
+def test_the_audit_finds_nothing_after_all_that(desk: Desk, settings: Settings) -> None:
+    """Every promise of the documents, asked of the rows that the races above left behind."""
+    with contextlib.closing(connect(desk.db.conninfo, settings)) as connection:
+        broken = [verdict for verdict in audit(connection, chosen(())) if not verdict.holds]
+    assert broken == []

@@ -29,7 +29,14 @@ Listed = Annotated[
 ]
 
 
-def audit(*, only: Only = None, listed: Listed = False, demo: Demo = False, json: Json = False) -> None:
+Verbose = Annotated[
+    bool, Parameter(negative="", show_default=False, help="Show each invariant with its time, and not only the broken.")
+]
+
+
+def audit(
+    *, only: Only = None, listed: Listed = False, verbose: Verbose = False, demo: Demo = False, json: Json = False
+) -> None:
     """Ask every promise of the documents of the rows themselves: laws, logs, seals, and status rebuilt from the events.
 
     Looks at one moment; work may go on meanwhile. Changes nothing. Ends with 1 when something is broken, and shows at
@@ -45,7 +52,7 @@ def audit(*, only: Only = None, listed: Listed = False, demo: Demo = False, json
     if json:
         print_rows(verdicts, as_json=True, empty="")
     else:
-        _print(verdicts)
+        _print(verdicts, verbose=verbose)
     if not all(verdict.holds for verdict in verdicts):
         sys.exit(1)
 
@@ -82,20 +89,34 @@ def _progress(count: int) -> Say:
     return say
 
 
+def _each(verdicts: Sequence[Verdict]) -> list[dict[str, object]]:
+    return [
+        {"id": v.id, "verdict": "holds" if v.holds else "broken", "rows": v.found, "seconds": f"{v.seconds:.2f}"}
+        for v in verdicts
+    ]
+
+
+def _by_document(verdicts: Sequence[Verdict]) -> list[dict[str, object]]:
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(verdict.id.split("/")[0], []).append(verdict)
+    return [
+        {
+            "asked": name, "invariants": len(group), "broken": sum(not verdict.holds for verdict in group),
+            "seconds": f"{sum(verdict.seconds for verdict in group):.2f}",
+        }
+        for name, group in groups.items()
+    ]  # fmt: skip
+
+
 def _in_words(row: Offending) -> str:
     """A row on one line, which the terminal may fold. As a table of a dozen columns ids would be squeezed away."""
     return ", ".join(f"{name} {shown(value)}" for name, value in row.items() if value is not None)
 
 
-def _print(verdicts: Sequence[Verdict]) -> None:
-    print_rows(
-        [
-            {"id": v.id, "verdict": "holds" if v.holds else "broken", "rows": v.found, "seconds": f"{v.seconds:.2f}"}
-            for v in verdicts
-        ],
-        as_json=False,
-        empty="Nothing was asked.",
-    )
+def _print(verdicts: Sequence[Verdict], *, verbose: bool) -> None:
+    rows = _each(verdicts) if verbose else _by_document(verdicts)
+    print_rows(rows, as_json=False, empty="Nothing was asked.")
     broken = [verdict for verdict in verdicts if not verdict.holds]
     for verdict in broken:
         print(f"\n{verdict.id}: broken\n{verdict.says}")

@@ -47,9 +47,9 @@ def print_fields(row: object, *, as_json: bool) -> None:
 
 def shown(value: object) -> str:
     """A value as a person reads it."""
-    if value is None or value == ():
+    if value is None or value in ((), []):
         return "–"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return ", ".join(shown(part) for part in value)
     if isinstance(value, bool):
         return "yes" if value else "no"

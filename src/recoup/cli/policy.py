@@ -59,7 +59,7 @@ def show(
     )
     shipped = dict(flattened(policy.default().figures))
     rows = [
-        {"key": key, "value": _value(value), "shipped": None if shipped.get(key) == value else _value(shipped.get(key))}
+        {"key": key, "value": shown(value), "shipped": None if shipped.get(key) == value else shown(shipped.get(key))}
         for key, value in flattened(found.policy.figures)
     ]
     print_rows(rows, as_json=False, empty="")
@@ -147,12 +147,8 @@ def _text(file: Path) -> str:
 
 
 def _print_changes(changes: list[Change], before: str, after: str, nothing: str) -> None:
-    rows = [{"key": c.key, before: _value(c.before), after: _value(c.after)} for c in changes]
+    rows = [{"key": c.key, before: shown(c.before), after: shown(c.after)} for c in changes]
     print_rows(rows, as_json=False, empty=nothing)
-
-
-def _value(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _print_json(found: Version) -> None:

@@ -312,7 +312,7 @@ CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 0aff36ac0ad81c7f1663f56060ced0fc
+ SET jit TO 'off'; -- body aa9ead1d3cd0dc0a5a945a226e13df61
 comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of intakes that wait for it, oldest first.';
 
 grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
@@ -325,7 +325,7 @@ CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 5c7434f637f8a172b4149d8fa6ff399a
+ SET jit TO 'off'; -- body 7595a34bd0a9b3294f808418a774cf99
 comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
@@ -385,8 +385,20 @@ CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease i
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 87cd6560f7ef82d85bb49356757bbac9
+ SET jit TO 'off'; -- body 35bdd0e40926527113ac2c5ad0975ea8
 comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
+
+grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body dc21175f5d5dfbd505197ff13479673d
+comment on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) is 'Opens attempts on intakes that the caller has picked and locked. What was opened meanwhile is refused, or passed over.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger

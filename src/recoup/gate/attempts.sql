@@ -6,6 +6,41 @@
 -- claim also sorting, and the plan is kept. (What is switched off here is off for the triggers behind it, too.) Results are one row of arrays: a thousand rows of five columns would cost the way to the
 -- client what it costs to pick them.
 
+create or replace function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamptz,
+  until_ timestamptz, passing_over boolean, out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off set enable_seqscan = off set jit = off
+as $$
+declare
+  in_force constant integer := (select max(version) from recoup.policy);
+begin
+  with opened as (
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+    select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
+      from unnest(picked, batches, places) p (intake_id, batch_id, place)
+    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+    into attempts, intakes, numbers, tokens from opened o;
+exception when unique_violation then
+  if not passing_over then
+    raise;
+  end if;
+  -- Another worker opened one of them between our look and our lock. In this form, which writes each row twice to the WAL
+  -- and is kept for such moments, it is passed over.
+  with opened as (
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+    select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
+      from unnest(picked, batches, places) p (intake_id, batch_id, place)
+    on conflict (intake_id) where status = 'open' do nothing
+    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+    into attempts, intakes, numbers, tokens from opened o;
+end $$;
+comment on function cl.open_picked(uuid[], text[], integer[], text, timestamptz, timestamptz, boolean) is
+'Opens attempts on intakes that the caller has picked and locked. What was opened meanwhile is refused, or passed over.';
+
 create or replace function cl.open_attempts(wanted uuid[], worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
 language plpgsql
@@ -14,10 +49,9 @@ set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_seqscan = off set jit = off
 as $$
 declare
-  now_     timestamptz;
-  in_force constant integer := (select max(version) from recoup.policy);
-  batches  text[];
-  again    boolean;
+  now_    timestamptz;
+  batches text[];
+  again   boolean;
 begin
   -- In id order, so that two sets that share intakes wait for each other instead of deadlocking.
   select array_agg(i.intake_id), array_agg(i.batch_id), bool_or(i.status <> 'PENDING') into intakes, batches, again from (
@@ -29,18 +63,16 @@ begin
   if again then
     -- Behind the intakes, and before an attempt is written: a claim holds the recovery alone.
     perform from cl.gate_zero_recovery r where r.intake_id = any(intakes) order by r.intake_id for no key update;
+    select array_agg(coalesce(r.attempt_count, 0) + 1 order by p.place) into numbers
+      from unnest(intakes) with ordinality p (intake_id, place)
+      left join lateral (select r.attempt_count from cl.gate_zero_recovery r where r.intake_id = p.intake_id limit 1) r on true;
+  else
+    numbers := array_fill(1, array[coalesce(cardinality(intakes), 0)]);
   end if;
   now_ := recoup.now();
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
-  with opened as (
-    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-    select p.intake_id, p.batch_id, coalesce(r.attempt_count, 0) + 1, worker_, now_, lease_until, in_force
-      from unnest(intakes, batches) p (intake_id, batch_id)
-      left join lateral (select r.attempt_count from cl.gate_zero_recovery r
-                          where again and r.intake_id = p.intake_id limit 1) r on true
-    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
-  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
-    into attempts, intakes, numbers, tokens from opened o;
+  select * into attempts, intakes, numbers, tokens
+    from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until, false);
 end $$;
 comment on function cl.open_attempts(uuid[], text, interval) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
 
@@ -97,8 +129,7 @@ comment on function cl.finish_attempts(uuid[], uuid[], text[], text[]) is 'Ends 
 
 -- Claims: what is to be tried is picked and locked, and its attempts are opened. What another worker holds is passed over
 -- and does not count against the limit. What it opened between our look and our lock is met by the unique index on open
--- attempts: then, and only then, the insert is made again in the form that passes over such rows, which writes each row
--- twice to the WAL. What it opened and ended meanwhile is met by the lock: the recovery is not what we looked at any more.
+-- attempts; what it opened and ended meanwhile, by the lock: the recovery is not what we looked at any more.
 
 create or replace function cl.claim_retries(most integer, worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
@@ -108,12 +139,12 @@ set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off
 as $$
 declare
-  now_     constant timestamptz := recoup.now();
-  in_force constant integer := (select max(version) from recoup.policy);
-  batches  text[];
+  now_    constant timestamptz := recoup.now();
+  batches text[];
 begin
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
-  if exists (select from recoup.pause where status = 'PAUSED') and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope is not null then
+  if exists (select from recoup.pause where status = 'PAUSED')
+     and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope is not null then
     return;
   end if;
   select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(p.attempt_count + 1) into intakes, batches, numbers from (
@@ -129,27 +160,10 @@ begin
      order by r.next_eligible_at
      limit most
        for no key update of r skip locked) p;
-  if intakes is null then
-    return;
+  if intakes is not null then
+    select * into attempts, intakes, numbers, tokens
+      from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until, true);
   end if;
-  begin
-    with opened as (
-      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
-        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
-      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
-    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
-      into attempts, intakes, numbers, tokens from opened o;
-  exception when unique_violation then
-    with opened as (
-      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
-        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
-      on conflict (intake_id) where status = 'open' do nothing
-      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
-    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
-      into attempts, intakes, numbers, tokens from opened o;
-  end;
 end $$;
 comment on function cl.claim_retries(integer, text, interval) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
 
@@ -161,15 +175,15 @@ set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off
 as $$
 declare
-  now_     constant timestamptz := recoup.now();
-  in_force constant integer := (select max(version) from recoup.policy);
-  batches  text[];
+  now_    constant timestamptz := recoup.now();
+  batches text[];
 begin
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
-  if exists (select from recoup.pause where status = 'PAUSED') and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope is not null then
+  if exists (select from recoup.pause where status = 'PAUSED')
+     and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope is not null then
     return;
   end if;
-  select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(1) into intakes, batches, numbers from (
+  select array_agg(p.intake_id), array_agg(p.batch_id) into intakes, batches from (
     select i.intake_id, i.batch_id
       from cl.gate_zero_intake i
       left join lateral (select true as open from cl.gate_zero_attempt a
@@ -178,26 +192,9 @@ begin
      order by i.created_at, i.intake_id
      limit most
        for no key update of i skip locked) p;
-  if intakes is null then
-    return;
+  if intakes is not null then
+    select * into attempts, intakes, numbers, tokens
+      from cl.open_picked(intakes, batches, array_fill(1, array[cardinality(intakes)]), worker_, now_, lease_until, true);
   end if;
-  begin
-    with opened as (
-      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
-        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
-      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
-    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
-      into attempts, intakes, numbers, tokens from opened o;
-  exception when unique_violation then
-    with opened as (
-      insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
-      select p.intake_id, p.batch_id, p.attempt_number, worker_, now_, lease_until, in_force
-        from unnest(intakes, batches, numbers) p (intake_id, batch_id, attempt_number)
-      on conflict (intake_id) where status = 'open' do nothing
-      returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
-    select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
-      into attempts, intakes, numbers, tokens from opened o;
-  end;
 end $$;
 comment on function cl.claim_pending(integer, text, interval) is 'Opens the first attempt of intakes that wait for it, oldest first.';
