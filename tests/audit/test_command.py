@@ -77,8 +77,8 @@ def breach(name: str, server: embedded.Server, settings: Settings) -> Iterator[T
 
 def test_a_clean_database_ends_with_0(run: Run) -> None:
     """A table of verdicts, and a sentence."""
-    summary = run("--only", "gate_zero_air", "rebuild").stdout
-    assert [line.split()[0] for line in summary.splitlines()[2:4]] == ["gate_zero_air", "rebuild"]
+    summary = [line.split()[0] for line in run("--only", "gate_zero_air", "rebuild").stdout.splitlines() if line]
+    assert {"gate_zero_air", "rebuild"} < set(summary)
     done = run("--verbose", "--only", "gate_zero_air", "rebuild")
     asked = chosen(["gate_zero_air", "rebuild"])
     assert f"All {len(asked)} invariants hold." in done.stdout
