@@ -122,6 +122,7 @@ def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = Non
     found = lapsed(tx, limit=limit, only=only)
     if not found:
         return []
+    tx.execute(Q["lock_recoveries"], {"intakes": found}, prepare=False)
     return [row[0] for row in tx.execute(Q["crash_attempts"], {"intakes": found}, prepare=False)]
 
 

@@ -84,13 +84,18 @@ set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_seqscan = off set jit = off
 as $$
 declare
-  now_    timestamptz;
+  now_     timestamptz;
+  ending   uuid[];
+  retried  uuid[];
   too_late uuid[];
 begin
-  perform count(*) from (
-    select from cl.gate_zero_intake i
-     where i.intake_id = any(array(select a.intake_id from cl.gate_zero_attempt a where a.attempt_id = any(wanted)))
-     order by i.intake_id for no key update) l;
+  select array_agg(a.intake_id), array_agg(a.intake_id) filter (where a.attempt_number > 1) into ending, retried
+    from cl.gate_zero_attempt a where a.attempt_id = any(wanted);
+  perform from cl.gate_zero_intake i where i.intake_id = any(ending) order by i.intake_id for no key update;
+  if retried is not null then
+    -- Before the attempts are touched: a claim that looked too early may hold the recovery, and would wait for us.
+    perform from cl.gate_zero_recovery r where r.intake_id = any(retried) order by r.intake_id for no key update;
+  end if;
   now_ := recoup.now();
   -- Passed and failed alike, in one statement. Fenced by the token: the result of a worker that was declared dead is
   -- stored and not applied.

@@ -150,6 +150,12 @@ select i.intake_id
  where r.intake_id = %(only)s and r.status || '' = 'ACTIVE' and b.batch_freeze_at <= (select recoup.now())
    for no key update of i, r skip locked;
 
+-- name: lock_recoveries
+-- Behind the intakes, and before their attempts are touched: a claim that looked too early may hold the recovery, and would
+-- wait for us. Counted, not returned: nobody asks which.
+select count(*) from (
+  select from cl.gate_zero_recovery where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update) l;
+
 -- name: crash_attempts
 with t as materialized (select recoup.now() as now_)
 update cl.gate_zero_attempt a
