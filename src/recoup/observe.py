@@ -31,6 +31,9 @@ RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", regis
 def configure(*, level: str = "info", json: bool | None = None) -> None:
     """Send log lines to standard error, as JSON unless it is a terminal."""
     as_json = not sys.stderr.isatty() if json is None else json
+    # What the pool says of its connections, whoever uses one says again, in our form.
+    logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+    logging.getLogger("psycopg.pool").propagate = False
     renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
     structlog.configure(
         processors=[

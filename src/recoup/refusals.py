@@ -56,6 +56,8 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC035": ("seal_refused", "seals are made of known logs, in blocks of bounded size"),
     "RC036": ("lease_too_long", "a lost worker holds its intake for a bounded time"),
     "RC037": ("worker_times", "a worker is heard of when it beats, and lost when it has been silent"),
+    "RC038": ("policy_figures", "every figure that the database decides by is there and within bounds"),
+    "RC039": ("outcomes_malformed", "each attempt is reported once, with its token, as passed or as failed"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.

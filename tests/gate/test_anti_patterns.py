@@ -34,6 +34,7 @@ from recoup.database.connection import Database, Transaction
 from recoup.database.roles import OWNER
 from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.refusals import LawRefused
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -608,3 +609,55 @@ def test_queries_run_as_printed(company: Company, name: str) -> None:
             assert first == [company.failed]
         case _:
             raise AssertionError(name)
+
+
+def test_a_clock_ahead_of_the_world_is_no_licence_to_date_back(fresh: Callable[..., Database]) -> None:
+    """In simulated time "now" is the simulated time, and not everything between it and the server's."""
+    db = fresh(simulated_from=datetime.now(UTC) + timedelta(days=200))
+    with db.transaction(Authority.HUB) as tx:
+        (intake,) = gate.add_intakes(tx, [gate.NewIntake(company_name="x")])
+    with pytest.raises(LawRefused) as caught, db.transaction(Authority.GATE) as tx:
+        tx.execute(
+            "insert into cl.gate_zero_attempt (intake_id, attempt_number, worker, opened_at, lease_until)"
+            " select %s, 1, 'w', recoup.now() - interval '100 days', recoup.now() - interval '99 days'",
+            (intake,),
+        )
+    assert caught.value.code == "attempt_time"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reasons"),
+    [
+        ("array[{0}, {0}]::uuid[]", "array['TIMEOUT', 'TIMEOUT']"),
+        ("array[{0}]::uuid[]", "null"),
+        ("array[{0}]::uuid[]", "array[]::text[]"),
+        ("array[null]::uuid[]", "array['TIMEOUT']"),
+        ("null", "array['TIMEOUT']"),
+    ],
+)
+def test_a_missing_reason_does_not_pass_anybody(scratch: Transaction, tokens: str, reasons: str) -> None:
+    """Reports whose arrays do not fit together are refused: a reason that is not there would mean passed."""
+    attempt = open_attempt(scratch, new_intake(scratch))
+    call = f"select cl.finish_attempts(array['{attempt.attempt_id}']::uuid[], {tokens}, {reasons}, null)"
+    with acting(scratch, Authority.GATE), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+        scratch.execute(call.format(f"'{attempt.token}'"))
+    assert caught.value.sqlstate == "RC039"
+
+
+def test_an_attempt_is_reported_once_in_a_call(scratch: Transaction) -> None:
+    """Both as failed and as passed, one of the two would vanish."""
+    attempt = open_attempt(scratch, new_intake(scratch))
+    twice = [attempt.attempt_id] * 2, [attempt.token] * 2
+    with acting(scratch, Authority.GATE), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+        scratch.execute("select cl.finish_attempts(%s, %s, array['TIMEOUT', null], null)", twice)
+    assert caught.value.sqlstate == "RC039"
+
+
+def test_a_claim_of_no_number_takes_nothing(scratch: Transaction) -> None:
+    """Not everything there is."""
+    new_intake(scratch)
+    for most in (None, 0, -1):
+        with acting(scratch, Authority.GATE):
+            assert scratch.execute("select attempts from cl.claim_pending(%s, 'w', null)", (most,)).fetchone() == (
+                None,
+            )

@@ -454,6 +454,21 @@ def versions_follow_each_other(tx: Transaction) -> None:
 
 
 @law(POLICY, "recoup.stamp_policy", "insert")
+def a_policy_has_every_figure_within_bounds(tx: Transaction) -> None:
+    """Past the program, too: a wait of nothing would abolish the throttle, a missing figure would stop the gate."""
+    for figures in (
+        "'{}'",
+        "(select jsonb_set(figures, '{gate,wait_hours}', '[0, 0]') from recoup.policy where version = 1)",
+        "(select jsonb_set(figures, '{gate,wait_hours}', '[-500, 24]') from recoup.policy where version = 1)",
+        "(select jsonb_set(figures, '{gate,wait_hours}', '\"24\"') from recoup.policy where version = 1)",
+        "(select figures #- '{worker,lost_after_s}' from recoup.policy where version = 1)",
+        "(select figures || jsonb_build_object('x', repeat('9', 5000)::numeric) from recoup.policy where version = 1)",
+    ):
+        wrong = insertion(tx, POLICY, {"figures": figures})
+        refused(tx, wrong, by="recoup.stamp_policy", sqlstate="RC038")
+
+
+@law(POLICY, "recoup.stamp_policy", "insert")
 def who_applied_a_policy_is_not_the_writers_to_say(tx: Transaction) -> None:
     """Time and author come from the transaction, whatever the row claims."""
     claimed = put(tx, POLICY)

@@ -78,7 +78,8 @@ SAMPLES: dict[str, Row] = {
         "reason": "'r'", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
     },
     "recoup.policy": {
-        "version": "(select max(version) + 1 from recoup.policy)", "figures": "'{}'", "document": "''",
+        "version": "(select max(version) + 1 from recoup.policy)", "document": "''",
+        "figures": "(select figures from recoup.policy where version = 1)",
         "reason": "'r'", "incarnation": "1", "applied_at": "timestamptz '2000-01-01'", "actor": "'human'",
         "actor_id": "'mallory'", "authority": "'x'",
     },

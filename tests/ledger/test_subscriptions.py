@@ -25,7 +25,7 @@ from recoup.refusals import InputRefused, LawRefused
 PAUSES = Log(table="recoup.pause_log", columns=("seq", "xid", "event_type", "scope_id", "reason"))
 TOGGLE = (
     "update cl.gate_zero_batch set paused_at = case when paused_at is null then recoup.now() end,"
-    " paused_by = case when paused_at is null then 'x' end,"
+    " paused_by = case when paused_at is null then recoup.acting_id() end,"
     " pause_reason = case when paused_at is null then 'y' end where batch_id = %s"
 )
 

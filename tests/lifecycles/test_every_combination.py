@@ -172,7 +172,7 @@ SUBJECTS = {
         {"real": "(status) values ('real')", "simulated": "(status, at) values ('simulated', now())"},
     ),
 }
-PAUSE = "paused_at = recoup.now(), paused_by = 'x', pause_reason = 'y'"
+PAUSE = "paused_at = recoup.now(), paused_by = recoup.acting_id(), pause_reason = 'y'"
 COMPLETE = (
     "completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window(),"
     " policy_version = recoup.policy_version()"

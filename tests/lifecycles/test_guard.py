@@ -43,7 +43,7 @@ MOVES: dict[str, tuple[Lifecycle, Callable[[Transaction], Any], Authority, str]]
         BATCH,
         lambda tx: batch_in(tx, "COMPLETED"),
         Authority.OPERATOR,
-        "paused_at = recoup.now(), paused_by = 'x', pause_reason = 'y'",
+        "paused_at = recoup.now(), paused_by = recoup.acting_id(), pause_reason = 'y'",
     ),
 }  # fmt: skip
 

@@ -46,7 +46,6 @@ STOPS: list[tuple[Scope, str | None, str, str]] = [
     (Scope.TABLE, "cl.gate_zero_attempt", "RC032", "RC032"),
     (Scope.TABLE, "cl.gate_zero_intake", "RC032", "done"),
     (Scope.TABLE, "cl.gate_zero_recovery", "done", "RC032"),
-    (Scope.TABLE, "cl.gate_zero_batch", "done", "done"),
     (Scope.DUTY, "seal", "done", "done"),
     (Scope.SOURCE, "cl.gate_zero_attempt", "done", "done"),
     (Scope.ACTION, "everything", "done", "done"),
@@ -154,12 +153,30 @@ def test_a_pause_that_would_stop_nothing_is_refused(
 
 def test_a_table_without_work_cannot_be_paused(scratch: Transaction) -> None:
     """Also not by hand."""
-    for who in (Authority.OPERATOR,):
-        with acting(scratch, who), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+    for table in ("pg_class", "recoup.clock", "recoup.worker", "cl.gate_zero_batch"):
+        with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
             scratch.execute(
-                "insert into recoup.pause values ('table', 'pg_class', 'PAUSED', recoup.now(), 'mallory', 'x')"
+                "insert into recoup.pause values ('table', %s, 'PAUSED', recoup.now(), recoup.acting_id(), 'x')",
+                (table,),
             )
         assert caught.value.sqlstate == "RC034"
+
+
+def test_a_batch_is_paused_now_by_whoever_acts(scratch: Transaction) -> None:
+    """Neither in somebody else's name, nor in the past; and a pause that stands is not rewritten."""
+    batch = new_batch(scratch)
+    forge = "update cl.gate_zero_batch set paused_at = {}, paused_by = {}, pause_reason = 'x' where batch_id = %s"
+    now, me = "recoup.now()", "recoup.acting_id()"
+    for at, by in (("timestamptz '1999-01-01'", me), (now, "'the CEO'")):
+        with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+            scratch.execute(forge.format(at, by), (batch,))
+        assert caught.value.sqlstate == "RC023"
+    pause(scratch, Scope.BATCH, batch)
+    advance(scratch, DAY)
+    with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+        scratch.execute(forge.format(now, me), (batch,))
+    assert caught.value.sqlstate == "RC023"
+    assert resume(scratch, Scope.BATCH, batch)
 
 
 @pytest.mark.parametrize("who", [*(a for a in Authority if a is not Authority.OPERATOR), OWNER, None])

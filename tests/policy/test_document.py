@@ -75,7 +75,13 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["[gate", "gate = {", "\x00", "[gate]\n[gate]", "a = [" * 2000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[gate", "gate = {", "\x00", "[gate]\n[gate]", "a = [" * 2000, "[seals]\nblock_rows = " + "9" * 5000,
+        "gate" + ".a" * 5000 + " = 1",
+    ],
+)  # fmt: skip
 def test_what_is_not_toml_is_refused(text: str) -> None:
     """With the place where it goes wrong, and without a crash."""
     with pytest.raises(InputRefused) as caught:

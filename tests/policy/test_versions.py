@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from company import acting, advance, finish, new_batch, new_intake, open_attempt
 from recoup import gate, policy
@@ -137,13 +138,14 @@ def test_who_and_when_are_not_the_writers_to_say(scratch: Transaction) -> None:
     version = applied(scratch) + 1
     with pytest.raises(psycopg.Error) as caught, scratch.transaction():
         scratch.execute(
-            "insert into recoup.policy (version, figures, document, reason) values (%s, '{}', '', 'x')", (version + 5,)
+            "insert into recoup.policy (version, figures, document, reason) values (%s, %s, '', 'x')",
+            (version + 5, Jsonb(policy.default().figures)),
         )
     assert caught.value.sqlstate == "RC033"
     scratch.execute(
         "insert into recoup.policy (version, figures, document, reason, applied_at, actor, actor_id, authority,"
-        " incarnation, xid) values (%s, '{}', '', 'x', '2020-01-01', 'human', 'mallory', 'x', 7, '7')",
-        (version,),
+        " incarnation, xid) values (%s, %s, '', 'x', '2020-01-01', 'human', 'mallory', 'x', 7, '7')",
+        (version, Jsonb(policy.default().figures)),
     )
     row = scratch.execute(
         "select applied_at = recoup.now(), actor_id, incarnation, xid = pg_current_xact_id() from recoup.policy"
@@ -197,15 +199,17 @@ def test_a_version_that_was_not_looked_at_is_refused(scratch: Transaction) -> No
 
 def test_an_upgrade_brings_new_figures_and_keeps_ours(scratch: Transaction) -> None:
     """A newer program writes one version that adds what is missing; a second migration has nothing to do."""
-    scratch.execute("set local role recoup_owner")
     assert versions.ensure(scratch) is None
     present = policy.in_force(scratch)
     figures = {**present.figures, "gate": {**present.figures["gate"], "wait_hours": [7, 8]}}
     del figures["seals"]
+    scratch.execute("alter table recoup.policy disable trigger user")  # its program knew of no such figure
     scratch.execute(
-        "insert into recoup.policy (version, figures, document, reason) values (%s, %s, 'd', 'older program')",
-        (present.version + 1, psycopg.types.json.Jsonb(figures)),
+        "insert into recoup.policy (version, figures, document, reason, incarnation, applied_at, actor, actor_id,"
+        " authority) values (%s, %s, 'd', 'older program', 1, recoup.now(), 'system', 'x', 'x')",
+        (present.version + 1, Jsonb(figures)),
     )
+    scratch.execute("alter table recoup.policy enable trigger user")
     assert versions.ensure(scratch) == present.version + 2
     now = policy.in_force(scratch)
     assert now.policy.gate.wait_hours == [7, 8]

@@ -122,7 +122,8 @@ def test_a_claim_and_a_freeze_agree(desk: Desk) -> None:
             partial(claim, desk, retries=True),
         )
         done, refused = kinds(results)
-        assert set(refused) <= {"batch_window_closed"}  # its claim met the end of the window in its middle
+        # A claim met the end of the window in its middle, or the clock was moved under it.
+        assert set(refused) <= {"batch_window_closed", "attempt_time"}
         while desk.freeze().exhausted:
             pass
         words = set(desk.lawful(*intakes))

@@ -143,6 +143,30 @@ def test_one_bad_unit_stops_only_itself(lonely: Database, server: embedded.Serve
     assert rows == [(bad,)]
 
 
+def test_done_once_one_bad_unit_stops_only_itself(lonely: Database) -> None:
+    """The others are done, the other duties are done, and it is said which one was not."""
+
+    def bad(_tx: Transaction, _policy: Policy) -> int:
+        raise InputRefused("bad", "One of them is bad.", "Look at it.")
+
+    ran: list[str] = []
+
+    def one(_tx: Transaction, unit: str) -> int:
+        ran.append(unit)
+        if unit == "bad":
+            raise InputRefused("bad", "It is bad.", "Look at it.")
+        return 1
+
+    sets = Duty(
+        name="sets", authority=Authority.GATE, cadence_s=1, says="a test", batch=bad, lag=lambda _: None,
+        units=lambda _tx: ["good", "bad", "better"], one=one,
+    )  # fmt: skip
+    worker = Worker(lonely, [sets, duty("after", lambda _tx, _policy: 0)], name="once")
+    assert worker.run_once() == {"sets": 0, "after": 0}
+    assert (ran, worker.failed) == (["good", "bad", "better"], ["sets"])
+    assert tally(lonely, "sets") == (2, 1)
+
+
 def test_a_notification_wakes_a_duty(lonely: Database) -> None:
     """Long before its cadence: a moved clock, a resumed pause, a batch that was completed."""
     ran: list[int] = []

@@ -10,7 +10,7 @@ from uuid import UUID
 from cyclopts import App, Parameter
 
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, print_fields, print_rows
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ app = App(
     help_epilogue="May a company candidate enter? At most three attempts, throttled, each step in the AIR log.",
     help_format="plaintext",
 )
-Limit = Annotated[int, Parameter(help="At most so many.")]
 
 
 @app.command

@@ -106,5 +106,9 @@ def _print_refusal(refusal: Refusal) -> int:
 
         print(json.dumps(refusal.as_json(), default=str), file=sys.stderr)
     else:
-        print(f"refused: {refusal.code}\n  {refusal.happened}\n  Next: {refusal.next_step}", file=sys.stderr)
+        from recoup.cli.output import shown  # what somebody else wrote may stand in it; a terminal would obey it
+
+        print(
+            f"refused: {refusal.code}\n  {shown(refusal.happened)}\n  Next: {shown(refusal.next_step)}", file=sys.stderr
+        )
     return 1

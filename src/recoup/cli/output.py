@@ -10,10 +10,13 @@ from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False, help="Print JSON instead of a table.")]
 Demo = Annotated[bool, Parameter(name="--demo", negative="", show_default=False, help="Use the demo's database.")]
+
+LIMIT_MOST = 100_000
+Limit = Annotated[int, Parameter(help="At most so many.", validator=validators.Number(gte=1, lte=LIMIT_MOST))]
 
 PIPED_WIDTH = 160
 WHOLE_WIDTH = 24

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, print_rows
+from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def resume(scope: str, name: str | None = None, *, reason: str, demo: Demo = Fal
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         changed = pauses.resume(tx, known, name, reason=reason)
         wider = [] if scope == "global" else [p for p in pauses.pauses(tx) if p.scope == "global"]
-    print(f"{_what(scope, name)} is running" + ("" if changed else ", as it was before"))
+    print(f"{_what(scope, name)} is running" if changed else f"{_what(scope, name)} was not paused")
     if wider:
         print("But everything is paused: recoup resume global --reason …")
 
@@ -66,7 +66,7 @@ def list_pauses(
     log: Annotated[
         bool, Parameter(negative="", show_default=False, help="Show who paused and resumed what, latest first.")
     ] = False,
-    limit: Annotated[int, Parameter(help="At most so many.")] = 100,
+    limit: Limit = 100,
     demo: Demo = False,
     json: Json = False,
 ) -> None:
@@ -89,4 +89,4 @@ def _scope(word: str) -> Scope:
 
 
 def _what(scope: str, name: str | None) -> str:
-    return "everything" if scope == "global" else f"{scope} {name}"
+    return "everything" if scope == "global" else f"{scope} {shown(name)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, print_rows, shown
+from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -54,9 +54,8 @@ def show(
     if json:
         _print_json(found)
         return
-    print(
-        f"version {found.version}, applied {shown(found.applied_at)} UTC by {found.actor_id}: {shown(found.reason)}\n"
-    )
+    who = f"{shown(found.applied_at)} UTC by {shown(found.actor_id)}"
+    print(f"version {found.version}, applied {who}: {shown(found.reason)}\n")
     shipped = dict(flattened(policy.default().figures))
     rows = [
         {"key": key, "value": shown(value), "shipped": None if shipped.get(key) == value else shown(shipped.get(key))}
@@ -66,9 +65,7 @@ def show(
 
 
 @app.command
-def history(
-    *, limit: Annotated[int, Parameter(help="At most so many.")] = 50, demo: Demo = False, json: Json = False
-) -> None:
+def history(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """List the versions, newest first: who applied them, when and why."""
     from recoup import policy
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from recoup.cli.output import Demo, Json, print_fields, print_rows
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(*, demo: Demo = False, json: Json = False) -> None:
 def list_(
     *,
     log: Annotated[str | None, Parameter(help="Only seals of this log, such as cl.gate_zero_air.")] = None,
-    limit: Annotated[int, Parameter(help="At most so many.")] = 20,
+    limit: Limit = 20,
     demo: Demo = False,
     json: Json = False,
 ) -> None:

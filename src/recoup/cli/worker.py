@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, print_rows
+from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recoup.database.connection import Database
     from recoup.worker.duties import Duty
     from recoup.worker.loop import Worker
 
@@ -56,6 +57,9 @@ def worker(
         if once:
             for what, done in working.run_once().items():
                 print(f"{what}: {done}")
+            _say_what_stood_still(database, duties)
+            if working.failed:
+                sys.exit(1)
             return
         _until_stopped(working)
     if working.refusal is not None:
@@ -85,9 +89,7 @@ def duties(*, demo: Demo = False, json: Json = False) -> None:
         print("\nNo worker has run yet. Start one: recoup worker")
 
 
-def workers(
-    *, limit: Annotated[int, Parameter(help="At most so many.")] = 50, demo: Demo = False, json: Json = False
-) -> None:
+def workers(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """List workers: those that run, then those that stopped or were lost."""
     from recoup.worker import register
 
@@ -95,6 +97,15 @@ def workers(
         found = register.workers(tx, limit=limit)
     columns = ("name", "status", "started_at", "heartbeat_at", "ended_at", "pid", "recoup_version", "duties")
     print_rows(found, as_json=json, columns=columns, empty="No worker yet. Start one: recoup worker")
+
+
+def _say_what_stood_still(database: Database, duties: Sequence[Duty]) -> None:
+    from recoup import pauses
+
+    with database.transaction(Authority.READER) as tx:
+        for duty in duties:
+            if held := pauses.paused(tx, f"duty:{duty.name}"):
+                print(f"{duty.name} is paused by {shown(held.paused_by)}: {shown(held.reason)}")
 
 
 def _chosen(names: Sequence[str]) -> tuple[Duty, ...]:

@@ -133,7 +133,7 @@ select n.nspname, 2, c.relname, 4,
 select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)), 1,
        -- recoup.now() is written for the status of the clock, recoup.new_id() for the version of the server: their
        -- bodies differ between databases that are all as they should be.
-       case when n.nspname = 'recoup' and p.proname in ('now', 'new_id') and p.pronargs = 0
+       case when n.nspname = 'recoup' and p.proname in ('now', 'statement_time', 'new_id') and p.pronargs = 0
             then regexp_replace(def, '\n(AS \$function\$|RETURN |BEGIN ATOMIC).*', '; -- as the clock and the server have it')
             -- The bodies of the others stand in the .sql files beside their domains; here it matters that they are those.
             else regexp_replace(def, '\nAS \$(function|procedure)\$.*', '') || format('; -- body %s', md5(p.prosrc)) end

@@ -312,7 +312,7 @@ CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body aa9ead1d3cd0dc0a5a945a226e13df61
+ SET jit TO 'off'; -- body 8a849f6397ad0533bdf86ee9891a408e
 comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of intakes that wait for it, oldest first.';
 
 grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
@@ -325,7 +325,7 @@ CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 7595a34bd0a9b3294f808418a774cf99
+ SET jit TO 'off'; -- body d4bc991338e4f5f98012dd40bd6f379b
 comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
@@ -337,7 +337,7 @@ CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[],
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body be85074a63b653a47119901c780f141a
+ SET jit TO 'off'; -- body f47510aaf9093a3cc8d72763ab96b8bf
 comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
@@ -361,13 +361,13 @@ CREATE OR REPLACE FUNCTION cl.gate_zero_wait(figures jsonb, attempt_count intege
 comment on function cl.gate_zero_wait(figures jsonb, attempt_count integer) is 'The wait after so many failed attempts, by the figures of a policy.';
 grant execute on function cl.gate_zero_wait(figures jsonb, attempt_count integer) to public;
 
-grant execute on function cl.is_now(told timestamp with time zone, now_ timestamp with time zone) to public;
+grant execute on function cl.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION cl.is_now(told timestamp with time zone, now_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION cl.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body e6f269cfa04a0fbb1ddfe51bdf067971
-comment on function cl.is_now(told timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present.';
+ IMMUTABLE; -- body 2396ad919e34f3b30a4bb5e011ae26fd
+comment on function cl.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
 
 CREATE OR REPLACE FUNCTION cl.never()
  RETURNS timestamp with time zone
@@ -438,28 +438,28 @@ CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body 7c3bb78e0554a2b0943f75e33f4a93e1
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 6fe4dd9821669edf4c8dbc7ebee9a46b
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body f4a47fe967869d72884542abc5e537dd
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e7416a433c847d25c35bb9eca7028077
 comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 grant execute on function cl.rule_attempt_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body fb6f1b375ce9b59f058e8e71aa50186f
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8d52f38ae2c837fe83b8483621c1fdd8
 comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 566155a3dc72ffb8bbf3f6517ea6332e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 489f912f4b32bbca02862cf71c27d29b
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
@@ -1206,7 +1206,7 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
- LANGUAGE plpgsql; -- body fb9c83c5219d8ecf2b059f809f7f4603
+ LANGUAGE plpgsql; -- body e83a16bec656fcd7145e97c8ed4ec8b1
 comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
 grant execute on procedure recoup.install_clock() to public;
 
@@ -1265,6 +1265,13 @@ CREATE OR REPLACE FUNCTION recoup.only_sealers()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body aaf4840131562b76f2c68c01c1b74a0c
 comment on function recoup.only_sealers() is 'Refuses every seal that recoup.seal_next did not make.';
 grant execute on function recoup.only_sealers() to public;
+
+CREATE OR REPLACE FUNCTION recoup.pausable_tables()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE; -- body 9b8e0bf2fb979bc8c0babb12f430b909
+comment on function recoup.pausable_tables() is 'Tables whose work can be paused.';
+grant execute on function recoup.pausable_tables() to public;
 
 CREATE OR REPLACE FUNCTION recoup.paused(VARIADIC scopes text[])
  RETURNS recoup.pause
@@ -1332,14 +1339,14 @@ grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body aad0b8d143428674487e0ccbb33aaac5
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 48771eb42f40ce8e9a063b450151aa5d
 comment on function recoup.rule_pauses() is 'A paused table is one whose work is guarded; a pause is changed now, by whoever acts.';
 grant execute on function recoup.rule_pauses() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_workers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a023c246e71f8641928ebf111a11384c
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b5272256cb3b2887e6a4743dea90b17d
 comment on function recoup.rule_workers() is 'A worker is heard of now, ends now, and is lost only after it has been silent.';
 grant execute on function recoup.rule_workers() to public;
 
@@ -1397,9 +1404,16 @@ grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to pu
 CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 37b3460bb0f440f756561486bf524ab9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1d54ae2f398d01cc9dc8a7e6c11fcbe3
 comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
 grant execute on function recoup.stamp_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.statement_time()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE; -- as the clock and the server have it
+comment on function recoup.statement_time() is 'When the present statement began, by the same clock: the earliest time that it may call now.';
+grant execute on function recoup.statement_time() to public;
 
 CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text)
  RETURNS jsonb
@@ -1414,3 +1428,10 @@ CREATE OR REPLACE FUNCTION recoup.wake()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 326854c3da1d79c476b479e0d5b1cd81
 comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
 grant execute on function recoup.wake() to public;
+
+CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body d48288413865eb945e927de96631d770
+comment on function recoup.wrong_figure(figures jsonb) is 'The first figure of a policy that is missing or out of bounds, or null.';
+grant execute on function recoup.wrong_figure(figures jsonb) to public;

@@ -89,6 +89,16 @@ declare
   retried  uuid[];
   too_late uuid[];
 begin
+  if (select count(distinct w) from unnest(wanted) w) is distinct from cardinality(wanted)
+     or cardinality(with_tokens) is distinct from cardinality(wanted) or cardinality(reasons) is distinct from cardinality(wanted)
+     or (payloads is not null and cardinality(payloads) <> cardinality(wanted)) or array_position(with_tokens, null) is not null then
+    -- A missing reason would mean passed.
+    raise exception using errcode = 'RC039',
+      message = format('%s attempts, %s tokens and %s reasons do not make reports.', coalesce(cardinality(wanted), 0),
+                       coalesce(cardinality(with_tokens), 0), coalesce(cardinality(reasons), 0)),
+      hint = 'Give each attempt once, and arrays of one length: a token each, and a reason or null.',
+      detail = jsonb_build_object('attempts', cardinality(wanted), 'tokens', cardinality(with_tokens), 'reasons', cardinality(reasons));
+  end if;
   select array_agg(a.intake_id), array_agg(a.intake_id) filter (where a.attempt_number > 1) into ending, retried
     from cl.gate_zero_attempt a where a.attempt_id = any(wanted);
   perform from cl.gate_zero_intake i where i.intake_id = any(ending) order by i.intake_id for no key update;
@@ -163,7 +173,7 @@ begin
        and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > now_)
        and a.open is null
      order by r.next_eligible_at
-     limit most
+     limit greatest(most, 0)
        for no key update of r skip locked) p;
   if intakes is not null then
     select * into attempts, intakes, numbers, tokens
@@ -195,7 +205,7 @@ begin
                           where a.intake_id = i.intake_id and a.status || '' = 'open' limit 1) a on true
      where i.status = 'PENDING' and a.open is null
      order by i.created_at, i.intake_id
-     limit most
+     limit greatest(most, 0)
        for no key update of i skip locked) p;
   if intakes is not null then
     select * into attempts, intakes, numbers, tokens

@@ -47,13 +47,13 @@ begin
 end $$;
 comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
 
-create or replace function cl.is_now(told timestamptz, now_ timestamptz) returns boolean
-language sql stable as $$
+create or replace function cl.is_now(told timestamptz, began timestamptz, now_ timestamptz) returns boolean
+language sql immutable as $$
   -- Taken from recoup.now() by the statement itself: not before it began, not after this moment. The microseconds are
   -- those between events of one instant.
-  select told between least(now_, statement_timestamp()) and now_ + interval '10 microseconds'
+  select told between least(now_, began) and now_ + interval '10 microseconds'
 $$;
-comment on function cl.is_now(timestamptz, timestamptz) is 'Whether a time that a statement writes is the present.';
+comment on function cl.is_now(timestamptz, timestamptz, timestamptz) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
 
 create or replace function cl.rule_times() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -80,6 +80,7 @@ set plan_cache_mode = force_generic_plan  -- one look-up for each row is right f
 as $$
 declare
   now_     timestamptz := recoup.now();
+  began    timestamptz := recoup.statement_time();
   in_force integer := (select max(version) from recoup.policy);
   bad      record;
   closed   cl.gate_zero_batch;
@@ -99,7 +100,7 @@ begin
   -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
   select found.* into bad from (
     select n.intake_id, n.attempt_number, n.opened_at, n.batch_id, r.next_eligible_at,
-           case when not cl.is_now(n.opened_at, now_) then 'RC026'
+           case when not cl.is_now(n.opened_at, began, now_) then 'RC026'
                 when n.policy_version <> in_force then 'RC033'
                 when n.lease_until > n.opened_at + interval '720 hours' then 'RC036'
                 when n.attempt_number = 1 then
@@ -166,7 +167,8 @@ comment on function cl.rule_attempt_births() is
 create or replace function cl.rule_attempt_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  now_ timestamptz := recoup.now();
+  now_  timestamptz := recoup.now();
+  began timestamptz := recoup.statement_time();
   bad  record;
 begin
   perform cl.require_read_committed();
@@ -176,7 +178,7 @@ begin
     from new_rows n
    where (n.status = 'crashed' and n.lease_until > now_)
       -- A clock that was set back after the opening may leave no other time than just behind it.
-      or n.finished_at not between least(now_, statement_timestamp())
+      or n.finished_at not between least(now_, began)
                            and greatest(now_ + interval '10 microseconds', n.opened_at + interval '1 microsecond')
    limit 1;
   if found then
@@ -218,8 +220,8 @@ begin
            from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
      and (n.updated_at > $1 + interval '1 second' or n.next_eligible_at <> cl.never() or n.updated_at <= o.updated_at
-          or n.updated_at < least($1, statement_timestamp()) or n.attempt_count <> a.ended or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
-   limit 1 $rule$ into bad using now_;
+          or n.updated_at < least($1, $2) or n.attempt_count <> a.ended or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
+   limit 1 $rule$ into bad using now_, recoup.statement_time();
   if bad.open > 0 then
     raise exception using errcode = 'RC022',
       message = format('Intake %s is being verified: it may still pass.', bad.intake_id),
@@ -255,16 +257,19 @@ begin
   select n.batch_id, n.batch_freeze_at, n.frozen_at is distinct from o.frozen_at as freezing
     from new_rows n join old_rows o on o.batch_id = n.batch_id
    where (n.completed_at is distinct from o.completed_at
-          and not (cl.is_now(n.completed_at, $1) and n.policy_version = recoup.policy_version()
+          and not (cl.is_now(n.completed_at, $2, $1) and n.policy_version = recoup.policy_version()
                    and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window(n.policy_version)))
-      or (n.frozen_at is distinct from o.frozen_at and (n.batch_freeze_at > $1 or not cl.is_now(n.frozen_at, $1)))
-      or n.paused_at > $1 + interval '1 second'
-   limit 1 $rule$ into bad using now_;
+      or (n.frozen_at is distinct from o.frozen_at and (n.batch_freeze_at > $1 or not cl.is_now(n.frozen_at, $2, $1)))
+      -- A pause is set now, by whoever acts, and is not rewritten while it stands.
+      or ((n.paused_at, n.paused_by, n.pause_reason) is distinct from (o.paused_at, o.paused_by, o.pause_reason)
+          and n.paused_at is not null
+          and (o.paused_at is not null or n.paused_by <> $3 or not cl.is_now(n.paused_at, $2, $1)))
+   limit 1 $rule$ into bad using now_, recoup.statement_time(), recoup.acting_id();
   if bad.batch_id is not null then
     raise exception using errcode = 'RC023',
       message = case when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.', bad.batch_id, bad.batch_freeze_at)
-                     else format('Batch %s is completed or paused now, and its window is %s long.', bad.batch_id, cl.gate_zero_recovery_window()) end,
-      hint = 'Take times from recoup.now(). A recovery is stopped by pausing its batch.',
+                     else format('Batch %s is completed now, with a window of %s; or paused now, by whoever acts, once.', bad.batch_id, cl.gate_zero_recovery_window()) end,
+      hint = 'Take times from recoup.now(), and paused_by from recoup.acting_id(). A recovery is stopped by pausing its batch.',
       detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
   end if;
   return null;

@@ -94,7 +94,7 @@ class Chain:
         self.before[seal.log] = seal
         self.rows[seal.log] = self.rows.get(seal.log, 0) + seal.rows
         if self.head is not None and seal.number == self.head.number:
-            yield from self._meet(self.head)
+            yield from self._meet(self.head, seal)
 
     def _breaks(self, seal: Seal) -> Iterator[str]:
         if seal.number > self.number + 1:
@@ -112,9 +112,15 @@ class Chain:
         if seal.until is None and seal.incarnation >= self.present:
             yield "it closes an incarnation that is not over"
 
-    def _meet(self, head: Head) -> Iterator[Problem]:
-        if self.digest.hex() != head.digest:
+    def _meet(self, head: Head, seal: Seal) -> Iterator[Problem]:
+        if self.digest.hex() != head.digest and head.system_identifier not in self.clusters.values():
+            yield Problem(head.number, None, "the head is of another database: no cluster of this one has its identity")
+        elif self.digest.hex() != head.digest:
             yield Problem(head.number, None, "the chain was rewritten: this seal is not the head's")
+        elif (head.incarnation, head.system_identifier, head.sealed_at) != (
+            seal.incarnation, seal.system_identifier, seal.sealed_at,
+        ):  # fmt: skip
+            yield Problem(head.number, None, "the head's file was changed: its digest is the chain's, the rest is not")
         elif self.rows != head.rows:
             yield Problem(head.number, None, "the head names other numbers of rows than the chain has")
 

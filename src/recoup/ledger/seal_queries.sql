@@ -32,7 +32,11 @@ select i.incarnation, i.system_identifier, i.system_identifier = (select system_
   from recoup.incarnation i order by i.incarnation;
 
 -- name: routines
-select n.nspname || '.' || p.proname, p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+-- With settings and language: a search path of somebody's own would bend what the same text means.
+select n.nspname || '.' || p.proname,
+       p.prosrc || case when p.prosecdef then 'definer' else '' end || coalesce(array_to_string(p.proconfig, ','), '')
+       || (select l.lanname from pg_language l where l.oid = p.prolang)
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
  where n.nspname = 'recoup' and p.proname = any(%(names)s);
 
 -- name: count_rows

@@ -35,7 +35,10 @@ QUIET_FOR = timedelta(hours=1)
 CHECKED_AT_ONCE = 100_000  # rows behind the seals of one statement, and rows of one count: no statement takes long
 SEALS_READ_AT_ONCE = 500
 PROBLEMS_MOST = 1000  # whoever has so many needs no more
-_ROUTINE = re.compile(r"^create or replace function (recoup\.\w+)\(.*?as \$\$(.*?)\$\$;", re.DOTALL | re.MULTILINE)
+_ROUTINE = re.compile(
+    r"^create or replace function (recoup\.\w+)\(.*?^language (\w+)(.*?)as \$\$(.*?)\$\$;", re.DOTALL | re.MULTILINE
+)
+_SETTING = re.compile(r"set (\w+) = (.+?)(?=\s+set |\s*$)")
 LOWEST, HIGHEST = -(2**63), 2**63 - 1  # of a bigint
 
 
@@ -226,11 +229,13 @@ def _changed_routines(tx: Transaction) -> Iterator[Problem]:
 
 @cache
 def _shipped_routines() -> Mapping[str, Sequence[str]]:
-    """The bodies of each; more than one, where logs of two schemas have one name."""
+    """The text of each, with its settings; more than one, where logs of two schemas have one name."""
     shipped: dict[str, list[str]] = {}
     for file in ("canon.sql", "seals.sql"):
-        for name, body in _ROUTINE.findall(files("recoup.ledger").joinpath(file).read_text(encoding="utf-8")):
-            shipped[name] = sorted([*shipped.get(name, ()), body])
+        for name, language, manner, body in _ROUTINE.findall(files("recoup.ledger").joinpath(file).read_text("utf-8")):
+            settings = ",".join(f"{setting}={value}" for setting, value in _SETTING.findall(manner.strip()))
+            whole = body + ("definer" if "security definer" in manner else "") + settings + language
+            shipped[name] = sorted([*shipped.get(name, ()), whole])
     return shipped
 
 

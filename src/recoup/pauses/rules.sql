@@ -35,23 +35,29 @@ begin
 end $$;
 comment on function recoup.refuse_paused(text[]) is 'Refuses a claim within a paused scope.';
 
+create or replace function recoup.pausable_tables() returns setof text
+language sql stable as $$
+  -- Guarded tables whose rows are claimed. A batch has a pause of its own; our own tables are not worked on.
+  select l.subject from recoup.lifecycle l where l.subject !~ '^recoup[.](clock|pause|worker)$' and l.subject <> 'cl.gate_zero_batch'
+$$;
+comment on function recoup.pausable_tables() is 'Tables whose work can be paused.';
+
 create or replace function recoup.rule_pauses() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   bad text;
 begin
   select n.scope_id into bad from new_rows n
-   where n.scope = 'table' and not exists (select from recoup.lifecycle l where l.subject = n.scope_id) limit 1;
+   where n.scope = 'table' and not exists (select from recoup.pausable_tables() t where t = n.scope_id) limit 1;
   if found then
     raise exception using errcode = 'RC034',
       message = format('%s is not a table whose work can be paused.', bad),
-      hint = format('Tables: %s.', (select string_agg(l.subject, ', ' order by l.subject) from recoup.lifecycle l
-                                     where l.subject not in ('recoup.clock', 'recoup.pause', 'recoup.worker'))),
+      hint = format('Tables: %s.', (select string_agg(t, ', ' order by t) from recoup.pausable_tables() t)),
       detail = jsonb_build_object('table', bad);
   end if;
   select n.scope || ' ' || n.scope_id into bad from new_rows n
    where n.changed_by <> recoup.acting_id() or n.changed_at > recoup.now() + interval '1 second'
-      or n.changed_at < least(recoup.now(), statement_timestamp()) limit 1;
+      or n.changed_at < least(recoup.now(), recoup.statement_time()) limit 1;
   if found then
     raise exception using errcode = 'RC026',
       message = format('The pause of %s does not say who changes it, and when.', bad),

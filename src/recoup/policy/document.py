@@ -41,7 +41,7 @@ class Gate(Section):
 class Worker(Section):
     """Workers."""
 
-    heartbeat_s: Annotated[int, Field(ge=1, le=3600)]
+    heartbeat_s: Annotated[int, Field(ge=1, le=60)]
     lost_after_s: Annotated[int, Field(ge=3, le=86_400)]
 
     @model_validator(mode="after")
@@ -90,7 +90,9 @@ def read(text: str) -> Policy:
         )
     try:
         given = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        deep = repr(given)  # what cannot be said cannot be refused in words either
+        assert deep
+    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or a number of thousands of digits
         raise InputRefused(
             "policy_not_toml",
             f"The document is not TOML: {error}.",

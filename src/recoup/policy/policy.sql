@@ -4,6 +4,23 @@ create or replace function recoup.policy_version() returns integer
 language sql stable as $$ select version from recoup.policy order by version desc limit 1 $$;
 comment on function recoup.policy_version() is 'The version of the policy in force.';
 
+create or replace function recoup.wrong_figure(figures jsonb) returns text
+language sql immutable as $$
+  -- The figures that the database itself decides by, and their bounds. The program checks the whole document, and says it
+  -- better; this is for whoever writes a policy past it.
+  select case when figures::text ~ '[0-9]{20}' then 'of so many digits' end
+   union all
+  (select array_to_string(f.path, '.')
+    from (values ('{gate,max_attempts}'::text[], 3, 3), ('{gate,wait_hours,0}', 1, 8760), ('{gate,wait_hours,1}', 1, 8760),
+                 ('{gate,recovery_window_days}', 1, 365), ('{gate,attempt_lease_s}', 1, 86400),
+                 ('{worker,heartbeat_s}', 1, 60), ('{worker,lost_after_s}', 3, 86400), ('{seals,block_rows}', 1, 1000000)) f (path, least, most)
+   where case when figures #>> f.path ~ '^[0-9]{1,9}$' and jsonb_typeof(figures #> f.path) = 'number'
+              then (figures #>> f.path)::integer not between f.least and f.most else true end
+   limit 1)
+   order by 1 limit 1
+$$;
+comment on function recoup.wrong_figure(jsonb) is 'The first figure of a policy that is missing or out of bounds, or null.';
+
 create or replace function recoup.stamp_policy() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -14,6 +31,13 @@ begin
       message = format('The policy in force is version %s, so the next one is %s, not %s.', expected - 1, expected, new.version),
       hint = 'Somebody applied another one meanwhile: look at it (recoup policy diff), then apply yours again.',
       detail = jsonb_build_object('in_force', expected - 1, 'given', new.version);
+  end if;
+  if recoup.wrong_figure(new.figures) is not null then
+    raise exception using errcode = 'RC038',
+      message = format('The policy has no valid figure %s: %s.', recoup.wrong_figure(new.figures),
+                       coalesce(left(new.figures #>> string_to_array(recoup.wrong_figure(new.figures), '.'), 100), 'it is missing')),
+      hint = 'Apply a document instead: recoup policy apply FILE; it says what is allowed.',
+      detail = jsonb_build_object('key', recoup.wrong_figure(new.figures));
   end if;
   -- Who and when are not the writer's to say.
   new.applied_at := recoup.now();

@@ -43,6 +43,7 @@ class Worker:
         self.duties = duties
         self.name = name
         self.refusal: Refusal | None = None  # why it stopped by itself
+        self.failed: list[str] = []  # duties that raised, when done once
         self.started = threading.Event()  # registered
         self._stopping = threading.Event()
         self._wakes = {duty.name: threading.Event() for duty in duties}
@@ -82,8 +83,13 @@ class Worker:
         try:
             for duty in self.duties:
                 done[duty.name] = 0
-                while not self._stopping.is_set() and (units := self._batch(duty)):
-                    done[duty.name] += units
+                try:
+                    while not self._stopping.is_set() and (units := self._batch(duty)):
+                        done[duty.name] += units
+                except (psycopg.Error, Refusal) as error:
+                    self._failed(duty, error)
+                    self._one_by_one(duty)
+                    self.failed.append(duty.name)
         finally:
             with self._acting(Authority.RUNNER) as tx:
                 register.stop(tx, self.worker_id)
@@ -99,7 +105,7 @@ class Worker:
 
     def _do(self, duty: Duty) -> None:
         """Run a duty until stopped."""
-        idle_s, failed_s, told_at = IDLE_LEAST_S, duty.cadence_s, float("-inf")
+        idle_s, failed_s, told_at = IDLE_LEAST_S, duty.cadence_s / 2, float("-inf")
         wake = self._wakes[duty.name]
         while not self._stopping.is_set():
             wake.clear()  # before looking: what arrives from here on is looked for again
@@ -108,11 +114,11 @@ class Worker:
                 done = self._batch(duty, tell=tell)
             except Exception as error:  # noqa: BLE001 - whatever it is, it stays this duty's own
                 self._failed(duty, error)
-                self._one_by_one(duty)
-                self._stopping.wait(failed_s)
-                failed_s = min(failed_s * 2, FAILED_MOST_S)
+                # Where the good units could be done one by one, nothing waits but the bad ones.
+                failed_s = duty.cadence_s if self._one_by_one(duty) else min(failed_s * 2, FAILED_MOST_S)
+                wake.wait(failed_s)
                 continue
-            failed_s = duty.cadence_s
+            failed_s = duty.cadence_s / 2
             if tell or done:
                 told_at = time.monotonic()
             if done or wake.wait(min(idle_s, duty.cadence_s)):
@@ -124,8 +130,9 @@ class Worker:
         """One batch and its tally, in one transaction. An idle run is told once a heartbeat, and not each time."""
         begun = time.monotonic()
         with observe.RUNNING.track_inprogress(), self._acting(duty.authority) as tx:
-            if pauses.paused(tx, f"duty:{duty.name}"):
+            if held := pauses.paused(tx, f"duty:{duty.name}"):
                 observe.BATCHES.labels(duty.name, "paused").inc()
+                self._log.debug("duty is paused", duty=duty.name, paused_by=held.paused_by, reason=held.reason)
                 return 0
             done = duty.batch(tx, self._figures(tx))
             if done or tell:
@@ -154,18 +161,21 @@ class Worker:
         with contextlib.suppress(psycopg.Error, Refusal), self._acting(duty.authority) as tx:
             register.tally_failure(tx, self.worker_id, duty.name, said)
 
-    def _one_by_one(self, duty: Duty) -> None:
-        """After a batch that failed as a whole: each of its units alone, so that a bad one stops only itself."""
+    def _one_by_one(self, duty: Duty) -> bool:
+        """After a batch that failed as a whole: each of its units alone, so that a bad one stops only itself.
+
+        True: all of them were tried.
+        """
         if duty.units is None or duty.one is None:
-            return
+            return False
         with contextlib.suppress(psycopg.Error, Refusal):
             with self._acting(duty.authority) as tx:
                 if pauses.paused(tx, f"duty:{duty.name}"):
-                    return
+                    return True
                 units = list(duty.units(tx))
             for unit in units:
                 if self._stopping.is_set():
-                    return
+                    return True
                 try:
                     with self._acting(duty.authority) as tx:
                         done = duty.one(tx, unit)
@@ -183,6 +193,8 @@ class Worker:
                     )
                 else:
                     observe.UNITS.labels(duty.name).inc(done)
+            return True
+        return False  # the server is away
 
     # Its life ------------------------------------------------------------------------------------------------------
 
@@ -198,6 +210,8 @@ class Worker:
         """Say now and then that we are alive, and look whether the schema is still ours and the policy the same."""
         while not self._stopping.wait(self._heartbeat_s):
             try:
+                with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
+                    check_schema(connection)  # before anything is written into it
                 with self._acting(Authority.RUNNER) as tx:
                     alive = register.beat(tx, self.worker_id)
                     self._policy = policy.in_force(tx).policy
@@ -205,13 +219,11 @@ class Worker:
                 if not alive:
                     self._log.warning("worker was declared lost; it goes on under a new incarnation")
                     self._begin()
-                with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
-                    check_schema(connection)
             except MigrationRefused as refusal:
                 self.refusal = refusal
                 self._log.error("schema is not ours any more", failure=refusal.happened)
                 self.stop()
-            except (psycopg.Error, Refusal) as error:
+            except Exception as error:  # noqa: BLE001 - a heart that stops once would stop for good
                 observe.HEARTBEATS.labels("failed").inc()
                 self._log.error("heartbeat failed", failure=str(error))
 
@@ -228,7 +240,7 @@ class Worker:
                         for notification in connection.notifies(timeout=LISTEN_SLICE_S, stop_after=1):
                             observe.WAKES.inc()
                             self.wake(notification.payload)
-            except (psycopg.Error, Refusal) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
                 self._log.warning("cannot listen", failure=str(error))
                 self._stopping.wait(pause_s)
                 pause_s = min(pause_s * 2, FAILED_MOST_S)

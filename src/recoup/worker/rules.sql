@@ -10,7 +10,7 @@ declare
 begin
   select n.worker_id, n.status = 'lost' and n.heartbeat_at > now_ - quiet as beating into bad from new_rows n
    where n.heartbeat_at > now_ + interval '1 second' or n.started_at > now_ + interval '1 second'
-      or n.ended_at not between least(now_, statement_timestamp()) and now_ + interval '1 second'
+      or n.ended_at not between least(now_, recoup.statement_time()) and now_ + interval '1 second'
       or (n.status = 'lost' and n.heartbeat_at > now_ - quiet) limit 1;
   if found then
     raise exception using errcode = 'RC037',
