@@ -204,7 +204,7 @@ def _slug(line: str) -> str:
 
 def test_printed_comments_and_queries_are_the_documents() -> None:
     """What the audit compares with is what the documents print, but for the one slip that is corrected."""
-    text = {name: sql.as_string(None) for name, sql in load("recoup.gate", "invariants.sql").items()}
+    text = {name: sql.as_string(None) for name, sql in load("recoup.gate", "printed.sql").items()}
     for _, _, comment in documents.comments()[1:]:
         assert f"'{comment}'" in text["comments"]
     printed = " ".join(" ".join(text[name].split()) for name in text if name.startswith("printed_"))

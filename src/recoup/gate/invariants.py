@@ -9,9 +9,10 @@ from __future__ import annotations
 from recoup.audit.invariant import InFile, Invariant
 
 _of = InFile("recoup.gate")
+_printed = InFile("recoup.gate", "printed.sql")
 
 RECOVERY: tuple[Invariant, ...] = (
-    _of("gate_zero_recovery/2/columns", "columns",
+    _printed("gate_zero_recovery/2/columns", "columns",
         "The nine columns have the printed names, types, nullability and order."),
     _of("gate_zero_recovery/2/not-null", "recovery_rows", "No column is null but batch_id."),
     _of("gate_zero_recovery/3/attempt-count", "histories",
@@ -82,16 +83,16 @@ RECOVERY: tuple[Invariant, ...] = (
         "A re-entry made one new intake, which REENTER names, with the data of its origin."),
     _of("gate_zero_recovery/9/new-intake-is-untouched", "histories",
         "A re-entered intake has neither events nor a recovery of its own: AUTH is the origin's."),
-    _of("gate_zero_recovery/10/eligible-retries-query", "printed_eligible_retries",
+    _printed("gate_zero_recovery/10/eligible-retries-query", "printed_eligible_retries",
         "The printed query for eligible retries runs, and returns only failed intakes."),
-    _of("gate_zero_recovery/10/exhausted-records-query", "printed_exhausted_records",
+    _printed("gate_zero_recovery/10/exhausted-records-query", "printed_exhausted_records",
         "The printed query for exhausted records runs, and returns only exhausted intakes."),
-    _of("gate_zero_recovery/11/comments", "comments",
+    _printed("gate_zero_recovery/11/comments", "comments",
         "Table and columns carry the printed comments, but for ACTIVE, which is not terminal."),
 )  # fmt: skip
 
 AIR: tuple[Invariant, ...] = (
-    _of("gate_zero_air/2/columns", "columns",
+    _printed("gate_zero_air/2/columns", "columns",
         "The eleven columns come first, with the printed names, types, nullability and order."),
     _of("gate_zero_air/2/not-null", "air_rows", "No required column is null."),
     _of("gate_zero_air/2/actor", "air_rows", "actor is system, ai or human, and never null.",
@@ -138,17 +139,17 @@ AIR: tuple[Invariant, ...] = (
     _of("gate_zero_air/7/sequences", "histories",
         "Every history is one of the lawful sequences: START first, RETRY later, and nothing after an end.",
         "gate_zero_recovery/8/state-machine"),
-    _of("gate_zero_air/8/subscription-query", "printed_subscription",
+    _printed("gate_zero_air/8/subscription-query", "printed_subscription",
         "The printed subscription runs, and each AUTH leads to an intake that may be minted."),
     _of("gate_zero_air/8/authorization-by-air", "histories",
         "An intake is authorised exactly when AIR says AUTH, of itself or of the origin that names it."),
-    _of("gate_zero_air/9/intake-history-query", "printed_intake_history",
+    _printed("gate_zero_air/9/intake-history-query", "printed_intake_history",
         "The printed query for an intake's history runs, and gives it from its ATTEMPT on, in order."),
-    _of("gate_zero_air/9/recent-failures-query", "printed_recent_failures",
+    _printed("gate_zero_air/9/recent-failures-query", "printed_recent_failures",
         "The printed query for recent failures runs, and returns only intakes that failed."),
-    _of("gate_zero_air/9/authorization-subscription-query", "printed_authorization_subscription",
+    _printed("gate_zero_air/9/authorization-subscription-query", "printed_authorization_subscription",
         "The printed query for authorisations runs, and returns only intakes that may be minted."),
-    _of("gate_zero_air/10/comments", "comments", "Table and columns carry the printed comments."),
+    _printed("gate_zero_air/10/comments", "comments", "Table and columns carry the printed comments."),
 )  # fmt: skip
 
 LAWS: tuple[Invariant, ...] = (
