@@ -366,7 +366,7 @@ grant execute on function cl.is_now(told timestamp with time zone, began timesta
 CREATE OR REPLACE FUNCTION cl.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE; -- body 2396ad919e34f3b30a4bb5e011ae26fd
+ STABLE; -- body 3d490878a1a832b81867a0b2c04e773d
 comment on function cl.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
 
 CREATE OR REPLACE FUNCTION cl.never()

@@ -48,7 +48,8 @@ end $$;
 comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
 
 create or replace function cl.is_now(told timestamptz, began timestamptz, now_ timestamptz) returns boolean
-language sql immutable as $$
+language sql stable as $$
+  -- STABLE, as is the sum in it: declared IMMUTABLE it would not be inlined, and cost each row of a claim 4 microseconds.
   -- Taken from recoup.now() by the statement itself: not before it began, not after this moment. The microseconds are
   -- those between events of one instant.
   select told between least(now_, began) and now_ + interval '10 microseconds'
