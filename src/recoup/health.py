@@ -251,6 +251,26 @@ def _waiting(connection: Transaction) -> Iterator[Finding]:
         yield Finding(check="transactions", verdict="well", found="none open for long")
 
 
+def _batches(connection: Transaction) -> Iterator[Finding]:
+    """A batch that nobody declares complete is never frozen."""
+    found = _read(
+        connection,
+        "select batch_id, imported_at from cl.gate_zero_batch where completed_at is null and imported_at <= ("
+        " select recoup.now() - make_interval(hours => 24 * (figures -> 'gate' ->> 'batch_open_alert_days')::integer)"
+        "   from recoup.policy order by version desc limit 1) order by imported_at limit 1",
+    )
+    if found:
+        ((batch, imported_at),) = found
+        yield Finding(
+            check="batches",
+            verdict="look",
+            found=f"batch {batch}, imported {imported_at:%Y-%m-%d}, is not declared complete: it is never frozen",
+            next_step=f"When everything is in: recoup gate complete {batch}",
+        )
+    else:
+        yield Finding(check="batches", verdict="well", found="none waits for its completion for long")
+
+
 def _read(
     connection: Transaction, query: str, table: str | None = None, given: list[dict[str, object]] | None = None
 ) -> list[tuple[object, ...]]:
@@ -272,4 +292,5 @@ CHECKS: tuple[Callable[[Transaction], Iterator[Finding]], ...] = (
     _lifecycles,
     _clock,
     _waiting,
+    _batches,
 )

@@ -25,6 +25,7 @@ SECONDS = Histogram("recoup_duty_seconds", "Length of batches that did something
 REFUSED_UNITS = Counter("recoup_duty_refused_units", "Units that were refused alone too", ["duty"], registry=REGISTRY)
 WAKES = Counter("recoup_worker_wakes", "Wake-ups by notification", registry=REGISTRY)
 HEARTBEATS = Counter("recoup_worker_heartbeats", "Heartbeats, by outcome", ["outcome"], registry=REGISTRY)
+OVERDUE_BATCHES = Gauge("recoup_batches_overdue", "Batches not declared complete in time", registry=REGISTRY)
 RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", registry=REGISTRY)
 
 

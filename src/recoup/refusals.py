@@ -58,6 +58,9 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC037": ("worker_times", "a worker is heard of when it beats, and lost when it has been silent"),
     "RC038": ("policy_figures", "every figure that the database decides by is there and within bounds"),
     "RC039": ("outcomes_malformed", "each attempt is reported once, with its token, as passed or as failed"),
+    "RC040": ("mint_unauthorised", "an identity is minted for an authorised intake, after a re-entry for the new one"),
+    "RC041": ("identity_differs", "an identity has the name and domain of its intake"),
+    "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.
@@ -76,6 +79,16 @@ CONSTRAINTS: Mapping[str, tuple[str, str, str]] = {
         "attempt_open",
         "The intake is being verified already.",
         "Wait for the outcome, or for the lease to lapse.",
+    ),
+    "company_identity_intake_id_key": (
+        "minted_already",
+        "The intake has its identity already.",
+        "One company is minted once: recoup gate identities lists them.",
+    ),
+    "gate_zero_intake_retry_of": (
+        "restarted_already",
+        "The intake was started afresh before.",
+        "Look at the one that follows it; when that is exhausted, start that one afresh.",
     ),
 }
 

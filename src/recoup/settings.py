@@ -11,7 +11,7 @@ import difflib
 import getpass
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from recoup.refusals import SettingRefused
@@ -85,6 +85,10 @@ SETTINGS: tuple[Setting, ...] = (
         says="Longest idle time inside a transaction before the server ends the connection. 0 means no limit.",
     ),
     Setting(
+        name="directory_key", kind=str, default=None,
+        says="Key for Gate Zero's company directory, sent as a bearer token. No part of the policy, which everybody reads.",
+    ),
+    Setting(
         name="actor", kind=str, default=None,
         says="Who is acting, as written into logs. Default: the name of the operating system user.",
     ),
@@ -107,6 +111,7 @@ class Settings:
     statement_timeout_ms: int = 30_000
     lock_timeout_ms: int = 5_000
     idle_in_transaction_timeout_ms: int = 60_000
+    directory_key: str | None = field(default=None, repr=False)
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:

@@ -35,6 +35,32 @@ def _batch(of: str, change: str) -> str:
     return f"update cl.gate_zero_batch set {change} where batch_id = {{{of}}}"
 
 
+def _identity(of: str, change: str) -> str:
+    return f"update cl.company_identity set {change} where intake_id = {{{of}}}"
+
+
+def _mint(of: str, change: str) -> str:
+    return f"update cl.sovereign_mint_air set {change} where entity_id = {{{of}}}"
+
+
+def _identity_of(origin: str, change: str) -> str:
+    """Of the intake that re-entered from it."""
+    new = f"(select intake_id from cl.gate_zero_intake where reentered_from = {{{origin}}})"
+    return f"update cl.company_identity set {change} where intake_id = {new}"
+
+
+def _second_identity(of: str) -> str:
+    return (
+        "insert into cl.company_identity (sovereign_company_id, intake_id, company_name, company_domain, minted_at)"
+        " select gen_random_uuid(), i.intake_id, i.company_name, i.company_domain, '2026-12-01'"
+        f" from cl.gate_zero_intake i where i.intake_id = {{{of}}}"
+    )
+
+
+_NO_IDENTITY = "delete from cl.company_identity where intake_id = {{{0}}}"
+_NO_MINT = "delete from cl.sovereign_mint_air where entity_id = {{{0}}}"
+_MINT_TWICE = "insert into cl.sovereign_mint_air select * from cl.sovereign_mint_air where entity_id = {authorized}"
+
 ROWS: tuple[tuple[str, str], ...] = (
     ("gate_zero_recovery/2/not-null", _recovery("failed", "failure_reason = null")),
     ("gate_zero_recovery/3/attempt-count", _recovery("failed", "attempt_count = 2")),
@@ -155,6 +181,48 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("gate_zero_air/9/recent-failures-query",
      _intake("failed", "status = 'PENDING'") + ";" + _event("failed", "FAIL", "event_timestamp = now()")),
     ("gate_zero_air/9/authorization-subscription-query", _intake("authorized", "status = 'PENDING'")),
+    ("gate_zero_air/8/each-auth-is-minted", _NO_IDENTITY.format("authorized")),
+    ("gate_zero_air/8/each-auth-is-minted", _NO_IDENTITY.format("last_minted")),  # in the window that is being read
+    ("gate_zero_air/8/each-auth-is-minted", _identity_of("recovered", "intake_id = {recovered}")),
+    ("gate_zero_air/8/each-auth-is-minted",
+     "update recoup.subscription set since = pg_current_snapshot(), until = null"),
+    ("gate_zero_air/8/each-auth-is-minted", "update recoup.subscription set after_seq = 1000000"),
+    ("gate_zero_air/8/each-auth-is-minted", "update recoup.subscription set incarnation = 2, since = '1:1:'"),
+    ("gate_zero_air/8/minted-by-authorization", _intake("authorized", "status = 'FAILED'")),
+    ("gate_zero_air/8/minted-by-authorization", _identity("authorized", "intake_id = {pending}")),
+    ("gate_zero_air/8/minted-by-authorization", _identity("authorized", "intake_id = gen_random_uuid()")),
+    ("gate_zero_air/8/minted-by-authorization", _no_event("authorized", "AUTH")),
+    ("gate_zero_air/8/minted-by-authorization", _no_event("recovered", "AUTH")),
+    ("gate_zero_air/8/minted-after-auth", _identity("authorized", "minted_at = '2025-12-01'")),
+    ("gate_zero_air/8/minted-after-auth", _mint("by_hand", "seq = 0")),
+    ("gate_zero_air/8/data-stays", _identity("authorized", "company_name = 'Other'")),
+    ("gate_zero_air/8/data-stays", _identity("restarted", "company_domain = null")),
+    ("gate_zero_air/8/data-stays", _intake("by_hand", "company_domain = 'other.example'")),
+    ("gate_zero_air/8/emit-mint", _NO_MINT.format("by_hand")),
+    ("gate_zero_air/8/emit-mint", _NO_IDENTITY.format("by_hand")),
+    ("gate_zero_air/8/emit-mint", _MINT_TWICE),
+    ("gate_zero_air/8/emit-mint", _mint("authorized", "sovereign_company_id = gen_random_uuid()")),
+    ("gate_zero_recovery/9/identity-on-new-intake", _identity_of("recovered_late", "intake_id = {recovered_late}")),
+    ("gate_zero_recovery/9/identity-on-new-intake", _intake("authorized", "status = 'REENTER_SUCCEEDED'")),
+    ("mint/identity/one-per-lineage", _second_identity("by_hand")),
+    ("mint/identity/one-per-lineage", _second_identity("recovered")),
+    ("mint/air/not-null", _mint("authorized", "stage_id = null")),
+    ("mint/air/not-null", _mint("authorized", "sovereign_company_id = null")),
+    ("mint/air/fixed-identifiers", _mint("authorized", "entity_type = 'company'")),
+    ("mint/air/fixed-identifiers", _mint("authorized", "stage_id = 'GATE_ZERO'")),
+    ("mint/air/fixed-identifiers", _mint("authorized", "process_id = 'VERIFY_COMPANY_EXISTENCE'")),
+    ("mint/air/fixed-identifiers", _mint("authorized", "event_type = 'AUTH'")),
+    ("mint/air/fixed-identifiers", _mint("authorized", "reason_code = 'EXISTENCE_CONFIRMED'")),
+    ("mint/air/actor", _mint("authorized", "actor = null")),
+    ("mint/air/actor", _mint("authorized", "actor = 'ghost'")),
+    ("mint/air/unique-event-id", _MINT_TWICE),
+    ("mint/air/agrees-with-identity", _mint("authorized", "entity_id = {unminted}")),
+    ("mint/air/agrees-with-identity", _mint("authorized", "event_timestamp = event_timestamp + interval '1 second'")),
+    ("mint/air/agrees-with-identity", _mint("authorized", "payload_ref = 'company:elsewhere'")),
+    ("mint/air/agrees-with-identity", _mint("authorized", "payload_ref = null")),
+    ("mint/air/batch-inherited", _mint("authorized", "batch_id = null")),
+    ("mint/air/batch-inherited", _mint("by_hand", "batch_id = {batch}")),
+    ("laws/L1/mint-authority", _mint("authorized", "authority = 'recoup_gate'")),
     ("laws/L1/gate-authority", _event("failed", "FAIL", "authority = 'recoup_admin'")),
     ("laws/L1/control-authority",
      "update recoup.control_log set authority = 'recoup_reader' where event_type = 'BIRTH'"),
@@ -163,6 +231,8 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L1/statuses", "update recoup.worker set status = null"),
     ("laws/L3/one-order", "update recoup.pause_log set seq = (select min(seq) from cl.gate_zero_air)"
      " where seq = (select min(seq) from recoup.pause_log)"),
+    ("laws/L3/one-order", _mint("authorized", "seq = (select min(seq) from cl.gate_zero_air)")),
+    ("laws/L3/incarnations", _mint("authorized", "incarnation = 7")),
     ("laws/L3/incarnations", _event("failed", "FAIL", "incarnation = 7")),
     ("laws/L3/incarnations",
      "insert into recoup.incarnation values (2, 1, now());" + _event("exhausted", "FAIL", "incarnation = 2")),
@@ -171,6 +241,13 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L4/attempt-has-its-intake", _attempt("failed", "intake_id = gen_random_uuid()")),
     ("laws/L4/intake-references", _intake("pending", "batch_id = 'nowhere'")),
     ("laws/L4/intake-references", _intake("pending", "retry_of = gen_random_uuid()")),
+    ("laws/L4/fresh-start-of-exhausted", _intake("restarted", "retry_of = {failed}")),
+    ("laws/L4/fresh-start-of-exhausted", _intake("restarted", "retry_of = gen_random_uuid()")),
+    ("laws/L4/fresh-start-of-exhausted", _intake("exhausted", "status = 'FAILED'")),
+    ("laws/L4/fresh-start-after-exhaustion", _intake("restarted", "created_at = '2026-01-01'")),
+    ("laws/L4/one-fresh-start", _intake("pending", "retry_of = {exhausted}")),
+    ("laws/L4/keys", "insert into cl.company_identity (sovereign_company_id, intake_id, company_name, minted_at)"
+     " select sovereign_company_id, {pending}, 'Acme', minted_at from cl.company_identity where intake_id = {by_hand}"),
     ("laws/L4/keys", "insert into cl.gate_zero_batch (batch_id, imported_at) values ({batch}, '2026-01-01')"),
     ("laws/L4/keys", "update recoup.pause set scope_id = null where scope = 'table'"),
     ("laws/L5/one-attempt-at-a-time", _attempt("exhausted", "status = 'open'", 2)),
@@ -182,6 +259,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L7/clock", "create or replace function recoup.now() returns timestamptz language sql stable"
      " as 'select clock_timestamp()'"),
     ("laws/L7/nothing-to-come", _event("failed", "FAIL", "event_timestamp = '2999-01-01'")),
+    ("laws/L7/nothing-to-come", _mint("authorized", "event_timestamp = '2999-01-01'")),
     ("laws/L8/stamped", _attempt("failed", "policy_version = 9")),
     ("laws/L8/stamped", _attempt("failed", "policy_version = 1")),
     ("laws/L8/stamped", _attempt("exhausted", "policy_version = 2")),
@@ -190,6 +268,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L8/versions", "delete from recoup.policy where version = 1"),
     ("laws/L8/versions", "delete from recoup.policy"),
     ("laws/L10/seals", _event("crashed", "FAIL", "reason_code = 'STATE_MISSING'")),
+    ("laws/L10/seals", _mint("authorized", "payload_ref = 'company:elsewhere'")),
     ("laws/L10/seals", "delete from recoup.pause_log where seq = (select min(seq) from recoup.pause_log)"),
     ("rebuild/cl.gate_zero_batch", _batch("paused_batch", "paused_at = null, paused_by = null, pause_reason = null")),
     ("rebuild/cl.gate_zero_batch", _batch("paused_batch", "pause_reason = 'all is well'")),
@@ -213,6 +292,14 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("rebuild/cl.gate_zero_recovery", _recovery("failed_twice", "attempt_count = 1")),
     ("rebuild/cl.gate_zero_recovery", "delete from cl.gate_zero_recovery where intake_id = {failed}"),
     ("rebuild/cl.gate_zero_recovery", _recovery("failed", "intake_id = {pending}")),
+    ("rebuild/cl.company_identity", _NO_IDENTITY.format("authorized")),
+    ("rebuild/cl.company_identity", _NO_MINT.format("authorized")),
+    ("rebuild/cl.company_identity", _second_identity("unminted")),
+    ("rebuild/cl.company_identity", _identity("authorized", "intake_id = {unminted}")),
+    ("rebuild/cl.company_identity", _identity("authorized", "minted_at = minted_at + interval '1 second'")),
+    ("rebuild/cl.company_identity", _identity("authorized", "company_name = 'Other'")),
+    ("rebuild/cl.company_identity", _identity("restarted", "company_domain = null")),
+    ("rebuild/cl.company_identity", _identity("authorized", "sovereign_company_id = gen_random_uuid()")),
     ("rebuild/recoup.pause", "update recoup.pause set status = 'PAUSED' where scope = 'global'"),
     ("rebuild/recoup.pause", "delete from recoup.pause where scope = 'global'"),
     ("rebuild/recoup.pause", "update recoup.pause_log set event_type = 'RESUME' where scope = 'global'"),
@@ -234,14 +321,24 @@ SCHEMA: tuple[tuple[str, str], ...] = (
     ("gate_zero_air/2/columns", "alter table cl.gate_zero_air rename column actor to who"),
     ("gate_zero_air/2/columns", "alter table cl.gate_zero_air alter column actor set not null"),
     ("gate_zero_air/10/comments", "comment on column cl.gate_zero_air.actor is null"),
+    ("mint/air/columns", "alter table cl.sovereign_mint_air rename column actor to who"),
+    ("mint/air/columns", "alter table cl.sovereign_mint_air alter column actor set not null"),
+    ("mint/air/columns", "alter table cl.sovereign_mint_air alter column payload_ref type varchar"),
+    ("laws/L1/guards", "alter table cl.company_identity disable trigger a_guard_births"),
     ("laws/L1/guards", "alter table cl.gate_zero_intake disable trigger a_guard_moves"),
     ("laws/L1/guards", "alter table cl.gate_zero_recovery enable trigger a_guard_exits"),
     ("laws/L1/lifecycles", "set local recoup.migrating = on; delete from recoup.lifecycle_step where kind = 'birth'"),
     ("laws/L2/recorders", "alter table cl.gate_zero_air disable trigger a_only_recorders"),
     ("laws/L2/recorders", "grant insert on recoup.control_log to recoup_gate"),
+    ("laws/L2/recorders", "drop trigger a_only_recorders on cl.sovereign_mint_air"),
+    ("laws/L2/recorders", "grant insert on cl.sovereign_mint_air to recoup_mint"),
+    ("laws/L2/followers", "drop function cl.rule_identity_births() cascade"),
+    ("laws/L2/followers", "drop function cl.record_identity_births() cascade"),
+    ("laws/L2/followers", "drop function cl.rule_intake_births() cascade"),
     ("laws/L2/followers", "drop trigger {recorder} on cl.gate_zero_attempt"),
     ("laws/L2/followers", "alter table cl.gate_zero_attempt enable trigger {recorder}"),
     ("laws/L3/append-only", "alter table cl.gate_zero_air disable trigger a_append_only"),
+    ("laws/L3/append-only", "drop trigger a_append_only on cl.sovereign_mint_air"),
     ("laws/L3/append-only", "drop trigger a_append_only_truncate on recoup.pause_log"),
     ("laws/L3/append-only", "alter table recoup.policy enable trigger a_append_only"),
     ("schema/objects", "alter table cl.gate_zero_attempt drop constraint gate_zero_attempt_attempt_number_check"),

@@ -9,7 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
-from recoup import pauses, policy
+from company import minted
+from recoup import gate, mint, pauses, policy
 from recoup.audit.examine import Verdict, audit
 from recoup.audit.invariant import Invariant
 from recoup.audit.registry import INVARIANTS
@@ -42,6 +43,10 @@ class Cast:
     recovered: UUID
     recovered_late: UUID
     crashed: UUID
+    restarted: UUID
+    by_hand: UUID
+    last_minted: UUID
+    unminted: UUID
     batch: str
     paused_batch: str
     frozen_batch: str
@@ -49,7 +54,7 @@ class Cast:
 
 
 def play(database: Database) -> Cast:
-    """Histories of every kind, under two policies, with pauses, freezes, crashes, late results, workers and seals."""
+    """Histories of every kind, under two policies, with all that goes on around them: from pauses to identities."""
     desk = Desk(database)
     with database.transaction(Authority.RUNNER) as tx:
         stopped, worker = (_registered(tx, name) for name in ("ada", "bob"))
@@ -79,6 +84,15 @@ def play(database: Database) -> Cast:
     authorized = desk.intake(batch_id=batch)
     desk.report(outcome(desk.open(authorized), None, payload_ref="s3://evidence"))
     desk.complete(batch)
+    restarted = _restarted(desk, exhausted, exhausted_by_freeze)
+    by_hand = _authorized(desk)
+    with database.transaction(Authority.MINT) as tx:
+        minted(tx, of=by_hand)
+    _mint(database, limit=3)
+    # The mint is in the middle of a page's window, and has not seen the last one at all.
+    last_minted, _ = _authorized(desk), _authorized(desk)
+    _mint(database, limit=1, pages=1)
+    unminted = _authorized(desk)
     failed, failed_twice, retrying = desk.failed(), desk.failed(times=2, batch_id=batch), desk.failed(batch_id=batch)
     desk.wait(retrying)
     desk.open(retrying)
@@ -91,9 +105,43 @@ def play(database: Database) -> Cast:
     return Cast(
         pending=pending, open=open_, authorized=authorized, failed=failed, failed_twice=failed_twice, retrying=retrying,
         exhausted=exhausted, exhausted_by_freeze=exhausted_by_freeze, recovered=recovered,
-        recovered_late=recovered_late, crashed=crashed, batch=batch, paused_batch=paused, frozen_batch=frozen,
-        worker=worker,
+        recovered_late=recovered_late, crashed=crashed, restarted=restarted, by_hand=by_hand, last_minted=last_minted,
+        unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
     )  # fmt: skip
+
+
+def _authorized(desk: Desk) -> UUID:
+    intake = desk.intake()
+    desk.finish(desk.open(intake), None)
+    return intake
+
+
+def _restarted(desk: Desk, exhausted: UUID, exhausted_by_freeze: UUID) -> UUID:
+    """Fresh starts: one passes, one fails and its retry passes, and one is exhausted and started afresh again."""
+    with desk.db.transaction(Authority.OPERATOR) as tx:
+        passed = gate.restart(tx, exhausted, company_domain="acme.example")
+        recovers = gate.restart(tx, exhausted_by_freeze)
+    desk.finish(desk.open(passed), None)
+    desk.finish(desk.open(recovers))
+    desk.wait(recovers)
+    desk.finish(desk.open(recovers), None)
+    spent = desk.failed(times=3)
+    for _ in range(2):
+        with desk.db.transaction(Authority.OPERATOR) as tx:
+            spent = gate.restart(tx, spent, state="OK")
+        for number in range(3):
+            if number:
+                desk.wait(spent)
+            desk.finish(desk.open(spent))
+    return passed
+
+
+def _mint(database: Database, *, limit: int, pages: int = 100) -> None:
+    """So many pages of what was authorised, or all of it."""
+    for _ in range(pages):
+        with database.transaction(Authority.MINT) as tx:
+            if not mint.mint(tx, limit=limit).events:
+                return
 
 
 def _crashed(desk: Desk, batch: str) -> UUID:

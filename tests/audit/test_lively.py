@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from recoup import mint
 from recoup.audit.examine import ROWS_MOST, audit, examine
 from recoup.audit.invariant import Invariant, Query
 from recoup.audit.registry import INVARIANTS, chosen
@@ -19,6 +20,7 @@ from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
 from recoup.gate.lifecycle import ReasonCode
+from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -61,7 +63,7 @@ def test_a_new_database_breaks_nothing(fresh: Callable[..., Database]) -> None:
 
 
 def test_real_time_breaks_nothing(fresh: Callable[..., Database]) -> None:
-    """By the server's clock: attempts that pass, fail, crash and come too late, a batch, a pause."""
+    """By the server's clock: attempts that pass, fail, crash and come too late, a batch, a pause, an identity."""
     desk = Desk(fresh(simulated_from=None))
     batch = desk.batch(completed=True)
     passed, failed, crashed = desk.open_all(desk.intakes(3, batch_id=batch), lease=timedelta(microseconds=1))
@@ -70,6 +72,8 @@ def test_real_time_breaks_nothing(fresh: Callable[..., Database]) -> None:
     assert desk.finish(crashed).status == "late"
     desk.pause(batch)
     desk.resume(batch)
+    with desk.db.transaction(Authority.MINT) as tx:
+        assert len(mint.mint(tx).identities) == 1
     desk.open(desk.intake())
     assert broken(audited(desk.db)) == {}
 
@@ -79,7 +83,7 @@ def test_a_lively_database_breaks_nothing(database: Database, cast: Cast) -> Non
 
 
 def test_work_that_goes_on_meanwhile_is_no_breach(database: Database, cast: Cast) -> None:
-    """Attempts open and end, time moves, batches are paused; every audit sees one moment."""
+    """Attempts open and end, companies are minted, time moves, batches are paused; every audit sees one moment."""
     desk, stop, rounds, raised = Desk(database), threading.Event(), [], []
 
     def work() -> None:
@@ -90,6 +94,8 @@ def test_work_that_goes_on_meanwhile_is_no_breach(database: Database, cast: Cast
                 desk.pause(batch)
                 desk.advance(MINUTE)
                 desk.report(*(outcome(a, None if n % 2 else ReasonCode.TIMEOUT) for n, a in enumerate(attempts)))
+                with database.transaction(Authority.MINT) as tx:
+                    mint.mint(tx, limit=2)
                 desk.resume(batch)
                 rounds.append(batch)
         except BaseException as error:  # noqa: BLE001 - told to the test below
@@ -154,11 +160,11 @@ def test_many_rows_are_counted_and_some_are_shown(superuser: Transaction) -> Non
 
 
 def test_ids_name_their_document_and_are_unique() -> None:
-    """document/section/name, laws/law/name or rebuild/table; and no line of a document is claimed twice."""
+    """document/section/name, mint/part/name, laws/law/name or rebuild/table; and no line is claimed twice."""
     ids = [id_ for invariant in INVARIANTS for id_ in invariant.ids]
     assert len(ids) == len(set(ids))
     for id_ in ids:
-        assert id_.split("/")[0] in ("gate_zero_recovery", "gate_zero_air", "laws", "rebuild", "schema")
+        assert id_.split("/")[0] in ("gate_zero_recovery", "gate_zero_air", "mint", "laws", "rebuild", "schema")
     for invariant in INVARIANTS:
         assert invariant.says.endswith(".")
         assert (invariant.query is None) is not (invariant.check is None)
@@ -176,7 +182,11 @@ LINES = {
         "exhausted records query",
     ),
     "gate_zero_air/6": ("Unique Event ID", "Append Only", "Complete", "Ordered", "Traceable"),
-    "gate_zero_air/8": ("subscription query",),
+    "gate_zero_recovery/9": ("identity on new intake",),
+    "gate_zero_air/8": (
+        "subscription query", "poll for AUTH events", "read intake", "mint in company_identity", "emit MINT",
+        "authorization by AIR", "data stays", "no MINT",
+    ),
     "gate_zero_air/9": (
         "UPDATE an AIR record", "DELETE an AIR record", "Skip emitting ATTEMPT", "Emit AUTH without PASS",
         "Emit MINT in Gate Zero AIR", "intake history query", "recent failures query",
@@ -226,4 +236,4 @@ def test_a_query_breaks_the_invariants_that_name_it_and_no_others() -> None:
         if invariant.query is not None:
             by_query.setdefault(invariant.query, set()).add(invariant.id)
     for query, ids in by_query.items():
-        assert set(re.findall(r"'((?:gate_zero_\w+|laws|rebuild)/[\w./-]+)'", query.sql.as_string(None))) == ids
+        assert set(re.findall(r"'((?:gate_zero_\w+|mint|laws|rebuild)/[\w./-]+)'", query.sql.as_string(None))) == ids

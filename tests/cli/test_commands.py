@@ -15,31 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Run, refusal, run_in
 from recoup.database import embedded
 from recoup.settings import Settings
 
-RECOUP = [sys.executable, "-c", "from recoup.cli.main import main; main()"]
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def run_in(environment: dict[str, str]) -> Run:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("RECOUP_", "TEST_RECOUP_", "PG"))}
-
-    def run(*arguments: str, fails: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*RECOUP, *arguments],
-            env={**clean, **environment, **more},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        assert (done.returncode != 0) is fails, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +40,6 @@ def at_home() -> Iterator[tuple[Run, Path]]:
     yield run, home
     run("db", "stop")
     shutil.rmtree(home)
-
-
-def refusal(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
-    """The refusal that a command with --json printed. It always has the four parts."""
-    said: dict[str, object] = json.loads(done.stderr)
-    assert set(said) == {"refused", "happened", "next_step", "facts"}
-    assert said["happened"]
-    assert said["next_step"]
-    return said
 
 
 def test_the_first_screen_teaches(cli: Run) -> None:
@@ -243,8 +214,9 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "nothing to do" in cli("migrate").stdout
     assert "broken" not in cli("doctor").stdout
     first = cli("demo").stdout
-    for word in ("Building", "REENTER", "MAX_ATTEMPTS_REACHED", "EXISTENCE_CONFIRMED"):
+    for word in ("Building", "2,002 companies came in", "█", "STATE_MISMATCH", "REENTER", "EXISTENCE_CONFIRMED"):
         assert word in first
+    _shows_every_status(cli("db", "uri", "--demo").stdout.strip())
     again = cli("demo", "gate").stdout
     assert "Building" not in again
     assert again.strip().splitlines()[-1] == first.strip().splitlines()[-1]
@@ -269,6 +241,30 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "lost" not in batches
     assert cli("db", "stop").stdout == "stopped\n"
     assert cli("db", "stop").stdout == "not running\n"
+
+
+def _shows_every_status(uri: str) -> None:
+    """The demo has rows in every status of every table of Gate Zero, and some that still wait."""
+    import psycopg
+
+    from recoup.lifecycles.registry import LIFECYCLES
+
+    with psycopg.connect(uri) as connection:
+        connection.execute("set role recoup_reader")
+        for life in LIFECYCLES:
+            if life.table.startswith("cl."):
+                rows = connection.execute(f"select distinct {life.status_column} from {life.table}")  # type: ignore[arg-type]
+                assert {row[0] for row in rows} == set(life.statuses), life.table
+        reasons = connection.execute("select distinct reason_code from cl.gate_zero_air")
+        assert len(reasons.fetchall()) == 15
+        (frozen_while_paused,) = connection.execute(
+            "select count(*) from cl.gate_zero_batch where frozen_at is not null and paused_at is not null"
+        ).fetchone() or (0,)
+        (due,) = connection.execute(
+            "select count(*) from cl.gate_zero_recovery where status = 'ACTIVE' and next_eligible_at <= now()"
+        ).fetchone() or (0,)
+    assert frozen_while_paused == 1
+    assert due > 0
 
 
 def test_completion_is_printed_for_each_shell(cli: Run) -> None:

@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from company import acting, advance, attempt_and, batch_in, failed_intake, new_batch, new_intake, open_attempt
+from company import (
+    acting,
+    advance,
+    attempt_and,
+    batch_in,
+    failed_intake,
+    intake_in,
+    minted,
+    new_batch,
+    new_intake,
+    open_attempt,
+)
 from laws.probing import PROBES, check, key, law, reference, refused, seen, untouchable, woken
 from laws.rows import ID, LATER, NOW, a_worker, insertion, put
 from recoup import clock, gate
@@ -21,7 +32,7 @@ from recoup.lifecycles.registry import LIFECYCLES
 __all__ = ["PROBES"]
 
 GATE, HUB, OPERATOR, RUNNER = Authority.GATE, Authority.HUB, Authority.OPERATOR, Authority.RUNNER
-ORPHANS = Authority.ORPHAN_RECOVERY
+ORPHANS, MINT = Authority.ORPHAN_RECOVERY, Authority.MINT
 TIMEOUT = ReasonCode.TIMEOUT
 INFINITE = "'infinity'"
 
@@ -33,7 +44,7 @@ for lifecycle in LIFECYCLES:
     untouchable(lifecycle.table, "recoup.guard_exits", "RC003", "delete", "A row leaves by a listed exit, or never.")
     untouchable(lifecycle.table, "recoup.guard_truncate", "RC008", "truncate", "Rows do not leave all at once.")
 
-LOGS = ("cl.gate_zero_air", "recoup.pause_log", "recoup.control_log")
+LOGS = ("cl.gate_zero_air", "cl.sovereign_mint_air", "recoup.pause_log", "recoup.control_log")
 for log in LOGS:
     untouchable(log, "recoup.only_recorders", "RC010", "insert", "No event is written by hand.")
 for log in (*LOGS, "recoup.policy", "recoup.late_result", "recoup.incarnation", "recoup.seal"):
@@ -136,6 +147,8 @@ key(INTAKE, "gate_zero_intake_pkey", "An id is one intake's.", "intake_id")
 key(INTAKE, "gate_zero_intake_reentered_from_key", "An intake re-enters once.", "reentered_from",
     first={"status": "'AUTHORIZED'", "reentered_from": new_intake},
     then={"status": "'AUTHORIZED'"})  # fmt: skip
+key(INTAKE, "gate_zero_intake_retry_of", "An exhausted intake is started afresh once.", "retry_of",
+    first={"retry_of": new_intake})  # fmt: skip
 reference(INTAKE, "batch_id", BATCH, "An intake's batch exists.", nobody="'nobody'")
 reference(INTAKE, "retry_of", INTAKE, "What is started afresh exists.")
 reference(INTAKE, "reentered_from", INTAKE, "What re-entered exists.", status="'AUTHORIZED'")
@@ -157,6 +170,26 @@ def no_intake_came_in_tomorrow(tx: Transaction) -> None:
     for column in ("created_at", "updated_at"):
         statement = f"insert into cl.gate_zero_intake (company_name, {column}) values ('x', {LATER})"
         refused(tx, statement, who=HUB, by="cl.rule_times", sqlstate="RC026", words="gate_zero_intake")
+
+
+RESTART = "insert into cl.gate_zero_intake (company_name, retry_of, created_at) values ('x', %s, {at})"
+
+
+@law(INTAKE, "cl.rule_intake_births", "insert")
+def a_fresh_start_follows_an_exhausted_intake(tx: Transaction) -> None:
+    """What may still recover, or has, is not started afresh beside it; nor is anything before it was exhausted."""
+    waiting, spent = failed_intake(tx), failed_intake(tx, times=3)
+    for who in (OPERATOR, HUB):
+        refused(tx, RESTART.format(at=NOW), (waiting,), who=who, by="cl.rule_intake_births", sqlstate="RC042")
+    earlier = RESTART.format(at="recoup.now() - interval '1 day'")
+    refused(tx, earlier, (spent,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC026", words="fresh start")
+
+
+@law(INTAKE, "recoup.guard_births", "insert")
+def an_operator_makes_no_intake_but_a_fresh_start(tx: Transaction) -> None:
+    """Candidates come from hubs."""
+    statement = "insert into cl.gate_zero_intake (company_name) values ('x')"
+    refused(tx, statement, who=OPERATOR, by="recoup.guard_births", sqlstate="RC001", words="without retry_of")
 
 
 @law(INTAKE, "recoup.guard_births", "insert")
@@ -372,6 +405,76 @@ check(AIR, "gate_zero_air_actor_check", "An actor is of a known kind.", actor="'
 check(AIR, "gate_zero_air_event_timestamp_check", "Times are times.", event_timestamp=INFINITE)
 check(AIR, "gate_zero_air_check", "Gate Zero mints nothing.", event_type="'MINT'", reason_code="'IDENTITY_MINTED'")
 check(AIR, "gate_zero_air_check", "An event has a reason of its own.", reason_code="'CHECKS_PASSED'")
+
+
+# The mint -----------------------------------------------------------------------------------------------------------
+
+IDENTITY = "cl.company_identity"
+
+key(IDENTITY, "company_identity_pkey", "An id is one company's.", "sovereign_company_id")
+key(IDENTITY, "company_identity_intake_id_key", "An intake is minted once.", "intake_id")
+reference(IDENTITY, "intake_id", INTAKE, "What was minted exists.")
+check(IDENTITY, "company_identity_company_name_check", "A company has a name.", company_name="''")
+check(IDENTITY, "company_identity_minted_at_check", "Times are times.", minted_at=INFINITE)
+
+BY_HAND = (
+    "insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)"
+    " select intake_id, {name}, {domain}, {at} from cl.gate_zero_intake where intake_id = %s"
+)
+AS_IT_IS = {"name": "company_name", "domain": "company_domain", "at": NOW}
+
+
+@law(IDENTITY, "cl.rule_identity_births", "insert")
+def nothing_is_minted_that_was_not_authorised(tx: Transaction) -> None:
+    """Neither what waits, nor what failed, nor the original of what re-entered."""
+    for status in ("PENDING", "FAILED", "EXHAUSTED", "REENTER_SUCCEEDED"):
+        intake = (intake_in(tx, status),)
+        refused(tx, BY_HAND.format(**AS_IT_IS), intake, who=MINT, by="cl.rule_identity_births", sqlstate="RC040")
+
+
+@law(IDENTITY, "cl.rule_identity_births", "insert")
+def authorisation_travels_by_air(tx: Transaction) -> None:
+    """An intake that says it is authorised, and of which AIR says nothing, is not minted."""
+    tx.execute("alter table cl.gate_zero_intake disable trigger user")
+    forged = (put(tx, INTAKE, {"status": "'AUTHORIZED'"})["intake_id"],)
+    refused(tx, BY_HAND.format(**AS_IT_IS), forged, who=MINT, by="cl.rule_identity_births", sqlstate="RC040")
+
+
+@law(IDENTITY, "cl.rule_identity_births", "insert")
+def an_identity_is_its_intakes_and_of_now(tx: Transaction) -> None:
+    """Another name or domain than the intake's is refused, and so is another time than now."""
+    intake = (intake_in(tx, "AUTHORIZED"),)
+    for changed, sqlstate in (
+        ({"name": "'Other'"}, "RC041"),
+        ({"domain": "'other.example'"}, "RC041"),
+        ({"at": LATER}, "RC026"),
+        ({"at": "recoup.now() - interval '1 minute'"}, "RC026"),
+    ):
+        statement = BY_HAND.format(**AS_IT_IS | changed)
+        refused(tx, statement, intake, who=MINT, by="cl.rule_identity_births", sqlstate=sqlstate)
+
+
+@law(IDENTITY, "cl.record_identity_births", "insert")
+def minting_is_logged(tx: Transaction) -> None:
+    """MINT is in the AIR log of the mint, and names the identity."""
+    intake = intake_in(tx, "AUTHORIZED")
+    identity = minted(tx, of=intake)
+    told = "select from cl.sovereign_mint_air where (entity_id, sovereign_company_id, payload_ref) = (%s, %s, %s)"
+    seen(tx, told, intake, identity, f"company:{identity}")
+
+
+MINTED = "cl.sovereign_mint_air"
+
+key(MINTED, "sovereign_mint_air_pkey", "An id is one event's.", "air_event_id")
+key(MINTED, "sovereign_mint_air_seq_key", "A place in the order is one event's.", "seq")
+key(MINTED, "sovereign_mint_air_entity_id_key", "One intake is minted once.", "entity_id")
+check(MINTED, "sovereign_mint_air_entity_type_check", "What is minted is an intake.", entity_type="'company'")
+check(MINTED, "sovereign_mint_air_stage_id_check", "The mint is one stage.", stage_id="'GATE_ZERO'")
+check(MINTED, "sovereign_mint_air_process_id_check", "The mint is one process.", process_id="'MINT'")
+check(MINTED, "sovereign_mint_air_event_type_check", "The mint mints.", event_type="'AUTH'")
+check(MINTED, "sovereign_mint_air_reason_code_check", "For one reason.", reason_code="'EXISTENCE_CONFIRMED'")
+check(MINTED, "sovereign_mint_air_actor_check", "An actor is of a known kind.", actor="'robot'")
+check(MINTED, "sovereign_mint_air_event_timestamp_check", "Times are times.", event_timestamp=INFINITE)
 
 
 # The clock ----------------------------------------------------------------------------------------------------------

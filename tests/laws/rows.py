@@ -45,6 +45,13 @@ SAMPLES: dict[str, Row] = {
         "actor": "'human'", "event_timestamp": NOW, "incarnation": "1", "actor_id": "'mallory'",
         "authority": "'recoup_gate'",
     },
+    "cl.company_identity": {
+        "sovereign_company_id": ID, "intake_id": new_intake, "company_name": "'Acme'", "minted_at": NOW,
+    },
+    "cl.sovereign_mint_air": {
+        "air_event_id": ID, "entity_id": ID, "actor": "'human'", "event_timestamp": NOW, "incarnation": "1",
+        "sovereign_company_id": ID, "actor_id": "'mallory'", "authority": "'recoup_mint'",
+    },
     "recoup.clock": {"only_row": "true", "status": "'simulated'", "at": "timestamptz '2026-01-01'"},
     "recoup.control_log": {
         "incarnation": "1", "logged_at": NOW, "subject": "'laws'", "key": "'k'", "event_type": "'MOVE'",

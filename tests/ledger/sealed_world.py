@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import timedelta
 
-from company import acting, advance, attempt_and, finish, new_batch, new_intake, open_attempt
+from company import acting, advance, attempt_and, finish, minted, new_batch, new_intake, open_attempt
 from recoup import gate
 from recoup.database.connection import Database, Transaction
 from recoup.gate import NewIntake
@@ -66,11 +66,13 @@ def live(database: Database, admin: Transaction) -> None:
             batch = new_batch(slow)
             pause(slow, batch)
             late_result(slow)
+            minted(slow)
             for _ in range(4):
                 with database.transaction(Authority.HUB) as tx:
                     pause(tx, new_batch(tx), times=2)
                     late_result(tx)
                     attempt_and(tx, new_intake(tx), ReasonCode.STATE_MISSING)
+                    minted(tx)
             seal_all(database)
             apply_policy(database, 5000 + stage)
             with database.transaction(Authority.HUB) as tx:

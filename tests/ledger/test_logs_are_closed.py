@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from company import acting, intake_in, new_batch
+from company import acting, intake_in, minted, new_batch
 from recoup import gate
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
@@ -18,6 +18,10 @@ AIR_ROW = (
     "(entity_id, event_type, reason_code, actor, event_timestamp, incarnation, actor_id, authority)"
     " values (gen_random_uuid(), 'AUTH', 'EXISTENCE_CONFIRMED', 'human', now(), 1, 'mallory', 'recoup_gate')"
 )
+MINT_ROW = (
+    "(entity_id, actor, event_timestamp, incarnation, sovereign_company_id, actor_id, authority)"
+    " values (gen_random_uuid(), 'human', now(), 1, gen_random_uuid(), 'mallory', 'recoup_mint')"
+)
 PAUSE_ROW = (
     "(incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)"
     " values (1, now(), 'PAUSE', 'batch', 'b', 'r', 'human', 'mallory', 'recoup_operator')"
@@ -26,7 +30,12 @@ CONTROL_ROW = (
     "(incarnation, logged_at, subject, key, event_type, to_status, facts, reason, actor, actor_id, authority)"
     " values (1, now(), 'recoup.worker', 'w', 'BIRTH', 'running', '{}', 'r', 'human', 'mallory', 'recoup_runner')"
 )
-LOGS = {"cl.gate_zero_air": AIR_ROW, "recoup.pause_log": PAUSE_ROW, "recoup.control_log": CONTROL_ROW}
+LOGS = {
+    "cl.gate_zero_air": AIR_ROW,
+    "cl.sovereign_mint_air": MINT_ROW,
+    "recoup.pause_log": PAUSE_ROW,
+    "recoup.control_log": CONTROL_ROW,
+}
 ACTORS: tuple[Authority | str | None, ...] = (*Authority, OWNER, None)
 
 
@@ -38,8 +47,8 @@ def sqlstate(tx: Transaction, statement: str, parameters: Any = None) -> str | N
 
 @pytest.fixture
 def written(scratch: Transaction) -> Transaction:
-    """Both logs hold a row."""
-    intake_in(scratch, "AUTHORIZED")
+    """Every log holds a row."""
+    minted(scratch)
     batch = new_batch(scratch)
     with acting(scratch, Authority.OPERATOR):
         gate.pause_batch(scratch, batch, reason="look")
@@ -71,28 +80,40 @@ def test_a_trigger_of_ones_own_is_no_recorder(written: Transaction, actor: Any) 
         assert sqlstate(written, "insert into cl_.bait values (1)") == "RC010"
 
 
-BAIT = """
-    create temporary table bait (like cl.gate_zero_attempt);
-    create trigger t after insert on bait referencing new table as new_rows
-      for each statement execute function cl.record_attempt_births();
-    insert into bait (attempt_id, intake_id, attempt_number, status, worker, token, opened_at, lease_until,
-                      policy_version)
-    values (gen_random_uuid(), gen_random_uuid(), 1, 'open', 'mallory', gen_random_uuid(), now(), now(), 1);
-"""
+# A recorder, put on a table that only looks like its own.
+BAITS = {
+    "cl.gate_zero_air": """
+        create temporary table bait (like cl.gate_zero_attempt);
+        create trigger t after insert on bait referencing new table as new_rows
+          for each statement execute function cl.record_attempt_births();
+        insert into bait (attempt_id, intake_id, attempt_number, status, worker, token, opened_at, lease_until,
+                          policy_version)
+        values (gen_random_uuid(), gen_random_uuid(), 1, 'open', 'mallory', gen_random_uuid(), now(), now(), 1);
+    """,
+    "cl.sovereign_mint_air": """
+        create temporary table bait (like cl.company_identity);
+        create trigger t after insert on bait referencing new table as new_rows
+          for each statement execute function cl.record_identity_births();
+        insert into bait (sovereign_company_id, intake_id, company_name, minted_at, status)
+        select gen_random_uuid(), intake_id, company_name, now(), 'MINTED' from cl.gate_zero_intake limit 1;
+    """,
+}
 
 
+@pytest.mark.parametrize("log", BAITS)
 @pytest.mark.parametrize("actor", ACTORS)
-def test_a_recorder_on_a_table_of_ones_own_records_nothing(written: Transaction, actor: Any) -> None:
+def test_a_recorder_on_a_table_of_ones_own_records_nothing(written: Transaction, actor: Any, log: str) -> None:
     """Its rows would be forged moves: an authority may not make the trigger, and the recorder knows its table."""
-    before = written.execute("select count(*) from cl.gate_zero_air").fetchone()
+    before = written.execute(f"select count(*) from {log}").fetchone()
     with acting(written, actor):
-        assert sqlstate(written, BAIT) == (NO_RIGHT if isinstance(actor, Authority) else "RC010")
-    assert written.execute("select count(*) from cl.gate_zero_air").fetchone() == before
+        assert sqlstate(written, BAITS[log]) == (NO_RIGHT if isinstance(actor, Authority) else "RC010")
+    assert written.execute(f"select count(*) from {log}").fetchone() == before
 
 
 def test_a_recorder_cannot_be_called(written: Transaction) -> None:
     """A trigger function outside a trigger is refused by PostgreSQL itself."""
-    assert sqlstate(written, "select cl.record_attempt_births()") == "0A000"
+    for recorder in ("cl.record_attempt_births", "cl.record_identity_births"):
+        assert sqlstate(written, f"select {recorder}()") == "0A000"
 
 
 @pytest.mark.parametrize("log", [*LOGS, "recoup.late_result", "recoup.incarnation"])
@@ -115,22 +136,25 @@ def test_what_is_written_stays(written: Transaction, log: str, actor: Any) -> No
         assert sqlstate(written, f"merge into {log} l using (values (1)) s on true when matched then delete") == refused
 
 
-def test_replica_mode_does_not_open_a_log(written: Transaction) -> None:
+@pytest.mark.parametrize("log", LOGS)
+def test_replica_mode_does_not_open_a_log(written: Transaction, log: str) -> None:
     """The triggers of a log are ALWAYS."""
     written.execute("set local session_replication_role = replica")
-    assert sqlstate(written, f"insert into cl.gate_zero_air {AIR_ROW}") == "RC010"
-    assert sqlstate(written, "delete from cl.gate_zero_air") == "RC009"
-    assert sqlstate(written, "truncate cl.gate_zero_air") == "RC009"
+    assert sqlstate(written, f"insert into {log} {LOGS[log]}") == "RC010"
+    assert sqlstate(written, f"delete from {log}") == "RC009"
+    assert sqlstate(written, f"truncate {log}") == "RC009"
 
 
 def test_an_event_names_who_acted(scratch: Transaction) -> None:
     """Actor and authority come from the transaction and its role, not from what the writer claims in a row."""
     scratch.execute("select set_config('recoup.actor_kind', 'human', true), set_config('recoup.actor_id', 'ada', true)")
     intake = intake_in(scratch, "AUTHORIZED")
-    rows = scratch.execute(
-        "select distinct actor, actor_id, authority from cl.gate_zero_air where entity_id = %s", (intake,)
-    ).fetchall()
-    assert rows == [("human", "ada", "recoup_gate")]
+    minted(scratch, of=intake)
+    for log, authority in (("cl.gate_zero_air", "recoup_gate"), ("cl.sovereign_mint_air", "recoup_mint")):
+        rows = scratch.execute(
+            f"select distinct actor, actor_id, authority from {log} where entity_id = %s", (intake,)
+        ).fetchall()
+        assert rows == [("human", "ada", authority)]
 
 
 def test_nobody_may_run_what_runs_as_the_owner(admin: Transaction) -> None:

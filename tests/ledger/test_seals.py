@@ -698,7 +698,7 @@ def test_seals_on_the_command_line(own: Own, recoup: Callable[..., tuple[int, st
 
     head = tmp_path / "head.json"
     assert read_head(recoup("seal", "export")[1]) == own.head()
-    assert "seal 5" in recoup("seal", "export", "--to", str(head))[1]
+    assert f"seal {len(SEALED)}" in recoup("seal", "export", "--to", str(head))[1]
     assert "refused: head_file_exists" in recoup("seal", "export", "--to", str(head))[2]
     assert "refused: head_file_unwritable" in recoup("seal", "export", "--to", str(tmp_path / "no" / "head"))[2]
     own.pause()

@@ -8,15 +8,19 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
-from company import acting, new_batch
-from recoup import gate
+from company import acting, advance, attempt_and, new_batch
+from recoup import gate, mint
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction
+from recoup.gate import Failed, NewIntake
+from recoup.gate.lifecycle import ReasonCode
 from recoup.ledger import Log, Page, acknowledge, read, subscribe, unsubscribe
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
@@ -53,40 +57,23 @@ def batches(own: tuple[Database, Any]) -> list[str]:
         return [new_batch(tx) for _ in range(5)]
 
 
-def drain(database: Database, name: str, *, limit: int = 100) -> list[dict[str, Any]]:
+def drain(database: Database, name: str, *, log: Log = PAUSES, limit: int = 100) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = []
     while True:
         with database.transaction(Authority.CONSUMER) as tx:
-            page = read(tx, PAUSES, name, limit=limit)
+            page = read(tx, log, name, limit=limit)
             acknowledge(tx, page)
         events.extend(page.events)
         if page.caught_up:
             return events
 
 
-@pytest.mark.parametrize("limit", [1, 7, 1000])
-def test_with_eight_writers_nothing_is_missed_repeated_or_disordered(
-    own: tuple[Database, Callable[[], Transaction]], batches: list[str], server: embedded.Server, limit: int
-) -> None:
-    """Early and late commits, rollbacks, savepoints, ids drawn early, an open transaction in another database."""
-    database, connection = own
+def read_beside(
+    database: Database, server: embedded.Server, log: Log, writer: Callable[[int], None], *, limit: int
+) -> list[dict[str, Any]]:
+    """Read a log page by page while eight writers write it, and to its end; beside an open transaction elsewhere."""
     writers_done = threading.Event()
     failures: list[BaseException] = []
-
-    def writer(number: int) -> None:
-        rng = random.Random(number)
-        tx = connection()
-        for _ in range(40):
-            tx.execute("select set_config('role', 'recoup_operator', true)")
-            if rng.random() < 0.5:
-                tx.execute("select pg_current_xact_id()")
-            time.sleep(rng.random() * 0.004)
-            with contextlib.suppress(psycopg.errors.DeadlockDetected), tx.transaction() as savepoint:
-                tx.execute(TOGGLE, (rng.choice(batches),))
-                if rng.random() < 0.2:
-                    raise psycopg.Rollback(savepoint)
-            time.sleep(rng.random() * 0.003)
-            tx.rollback() if rng.random() < 0.1 else tx.commit()
 
     def guarded(number: int) -> None:
         try:
@@ -96,7 +83,7 @@ def test_with_eight_writers_nothing_is_missed_repeated_or_disordered(
             raise
 
     with database.transaction(Authority.CONSUMER) as tx:
-        subscribe(tx, PAUSES, "reader")
+        subscribe(tx, log, "reader")
     with psycopg.connect(server.uri("postgres", admin=True)) as elsewhere:
         elsewhere.execute("select pg_current_xact_id()")
         threads = [threading.Thread(target=guarded, args=(number,)) for number in range(8)]
@@ -113,12 +100,38 @@ def test_with_eight_writers_nothing_is_missed_repeated_or_disordered(
         seen: list[dict[str, Any]] = []
         while not writers_done.is_set():
             with database.transaction(Authority.CONSUMER) as tx:
-                page = read(tx, PAUSES, "reader", limit=limit)
+                page = read(tx, log, "reader", limit=limit)
                 acknowledge(tx, page)
             seen.extend(page.events)
         waiter.join()
-        seen.extend(drain(database, "reader", limit=limit))
+        seen.extend(drain(database, "reader", log=log, limit=limit))
     assert not failures
+    return seen
+
+
+@pytest.mark.parametrize("limit", [1, 7, 1000])
+def test_with_eight_writers_nothing_is_missed_repeated_or_disordered(
+    own: tuple[Database, Callable[[], Transaction]], batches: list[str], server: embedded.Server, limit: int
+) -> None:
+    """Early and late commits, rollbacks, savepoints, ids drawn early, an open transaction in another database."""
+    database, connection = own
+
+    def writer(number: int) -> None:
+        rng = random.Random(number)
+        tx = connection()
+        for _ in range(40):
+            tx.execute("select set_config('role', 'recoup_operator', true)")
+            if rng.random() < 0.5:
+                tx.execute("select pg_current_xact_id()")
+            time.sleep(rng.random() * 0.004)
+            with contextlib.suppress(psycopg.errors.DeadlockDetected), tx.transaction() as savepoint:
+                tx.execute(TOGGLE, (rng.choice(batches),))
+                if rng.random() < 0.2:
+                    raise psycopg.Rollback(savepoint)
+            time.sleep(rng.random() * 0.003)
+            tx.rollback() if rng.random() < 0.1 else tx.commit()
+
+    seen = read_beside(database, server, PAUSES, writer, limit=limit)
     with database.transaction(Authority.READER) as tx:
         written = [row[0] for row in tx.execute("select seq from recoup.pause_log order by seq")]
     order = [event["seq"] for event in seen]
@@ -128,6 +141,86 @@ def test_with_eight_writers_nothing_is_missed_repeated_or_disordered(
     for batch in batches:
         mine = [event["seq"] for event in seen if event["scope_id"] == batch]
         assert mine == sorted(mine), "out of order within an entity"
+
+
+EACH = 24  # intakes of one writer: half of them new, half to be retried
+
+
+@pytest.fixture
+def candidates(own: tuple[Database, Any]) -> list[UUID]:
+    """Intakes of which every second one failed a day ago."""
+    with own[0].transaction(Authority.GATE) as tx:
+        intakes = gate.add_intakes(tx, [NewIntake(company_name="Acme")] * (8 * EACH))
+        attempts = gate.open_attempts(tx, intakes[1::2], worker="w")
+        failed = [
+            Failed(attempt_id=a.attempt_id, token=a.token, reason_code=ReasonCode.DOMAIN_NOT_FOUND) for a in attempts
+        ]
+        gate.finish_attempts(tx, failed)
+        advance(tx, timedelta(hours=24))
+    return intakes
+
+
+@pytest.mark.parametrize("limit", [1, 1000])
+def test_authorisations_are_neither_missed_nor_repeated(
+    own: tuple[Database, Callable[[], Transaction]], candidates: list[UUID], server: embedded.Server, limit: int
+) -> None:
+    """Through the view, among the other events of each attempt; several in one transaction, and smaller pages."""
+    database, connection = own
+
+    def writer(number: int) -> None:
+        rng = random.Random(number)
+        tx = connection()
+        mine = candidates[number * EACH : (number + 1) * EACH]
+        while mine:
+            if rng.random() < 0.5:
+                tx.execute("select pg_current_xact_id()")
+            for _ in range(rng.randint(1, 4)):
+                if mine:
+                    attempt_and(tx, mine.pop(), None if rng.random() < 0.8 else ReasonCode.TIMEOUT)
+            time.sleep(rng.random() * 0.003)
+            tx.rollback() if rng.random() < 0.1 else tx.commit()
+
+    seen = read_beside(database, server, mint.AUTHORIZATIONS, writer, limit=limit)
+    with database.transaction(Authority.READER) as tx:
+        written = tx.execute(
+            "select a.seq, a.entity_id, coalesce(n.intake_id, a.entity_id) from cl.gate_zero_air a"
+            "  left join cl.gate_zero_intake n on n.reentered_from = a.entity_id"
+            " where a.event_type = 'AUTH' order by a.seq"
+        ).fetchall()
+    told = [(event["seq"], event["intake_id"], event["mint_intake_id"]) for event in seen]
+    assert sorted(told) == written
+    assert any(intake == to_mint for _, intake, to_mint in told)
+    assert any(intake != to_mint for _, intake, to_mint in told)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 500])
+def test_the_mint_goes_on_after_a_restore(
+    own: tuple[Database, Callable[[], Transaction]], candidates: list[UUID], server: embedded.Server, limit: int
+) -> None:
+    """In the middle of a window, with an AUTH that drew its seq first and committed last: each is minted, once."""
+    database, connection = own
+    minted: list[UUID] = []
+
+    def one_page() -> int:
+        with database.transaction(Authority.MINT) as tx:
+            page = mint.mint(tx, limit=limit)
+        minted.extend(identity.intake_id for identity in page.identities)
+        return page.events
+
+    slow, quick = connection(), connection()
+    late, *early, after = candidates[0:8:2]
+    attempt_and(slow, late, None)
+    for intake in early:
+        attempt_and(quick, intake, None)
+    quick.commit()
+    assert one_page() == min(limit, 2)
+    slow.commit()
+    new_incarnation(database, server)
+    attempt_and(quick, after, None)
+    quick.commit()
+    for _ in range(8):  # events are on four of these pages at most; an empty one ends the earlier cluster's window
+        one_page()
+    assert minted == [*early, late, after]
 
 
 def test_a_late_commit_is_read_late_and_once(
@@ -284,6 +377,16 @@ def test_a_restored_database_with_lower_transaction_ids_is_read_on(
     assert drain(database, "reader") == []
 
 
+def new_incarnation(database: Database, server: embedded.Server) -> None:
+    """As a restore does it: whatever is there belongs to the incarnation before."""
+    name = database.conninfo.split("/")[-1].split("?")[0]
+    with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
+        admin.execute(
+            "insert into recoup.incarnation select max(incarnation) + 1, max(system_identifier), now()"
+            " from recoup.incarnation"
+        )
+
+
 def shifted(snapshot: str | None) -> str | None:
     if snapshot is None:
         return None
@@ -359,13 +462,7 @@ def test_a_late_event_from_before_a_restore_is_read(
         page = read(tx, PAUSES, "reader", limit=2)
         acknowledge(tx, page)
     slow.commit()
-    # As a restore does it: whatever is there belongs to the incarnation before.
-    name = database.conninfo.split("/")[-1].split("?")[0]
-    with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
-        admin.execute(
-            "insert into recoup.incarnation select max(incarnation) + 1, max(system_identifier), now()"
-            " from recoup.incarnation"
-        )
+    new_incarnation(database, server)
     toggle(quick, batches[2])
     quick.commit()
     rest = drain(database, "reader", limit=2)

@@ -13,13 +13,14 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from company import acting, advance, attempt_in, batch_in, failed_intake, intake_in, new_intake, recovery_in
+from company import acting, advance, attempt_in, batch_in, intake_in, minted, recovery_in
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority, Lifecycle
 from recoup.lifecycles.registry import LIFECYCLES
+from recoup.mint.lifecycle import IDENTITY
 from recoup.pauses.lifecycle import PAUSE as PAUSE_LIFE
 from recoup.worker.lifecycle import WORKER
 
@@ -90,12 +91,18 @@ SUBJECTS = {
         INTAKE.statuses,
         intake_in,
         {status: f"status = '{status}'" for status in INTAKE.statuses},
-        {
-            status: f"(company_name, status) values ('x', '{status}')"
-            for status in INTAKE.statuses
-            if status != "AUTHORIZED"
-        }
-        | {"AUTHORIZED": "(company_name, status, reentered_from) values ('x', 'AUTHORIZED', %(intake)s)"},
+        {status: f"(company_name, status) values ('x', '{status}')" for status in INTAKE.statuses}
+        | {
+            "PENDING": "(company_name, retry_of) values ('x', %(intake)s)",
+            "AUTHORIZED": "(company_name, status, reentered_from) values ('x', 'AUTHORIZED', %(intake)s)",
+        },
+    ),
+    "identity": Subject(
+        IDENTITY,
+        IDENTITY.statuses,
+        lambda tx, _status: minted(tx),
+        {"MINTED": "company_name = company_name || ' Holding'"},
+        {"MINTED": "(intake_id, company_name, minted_at) values (%(intake)s, 'Acme', recoup.now())"},
     ),
     "attempt": Subject(
         ATTEMPT,
@@ -262,7 +269,8 @@ def test_births_answer_as_declared(scratch: Transaction, name: str) -> None:
     """A row is born in a listed status, by the authority that owns the birth, and not otherwise."""
     subject = SUBJECTS[name]
     life = subject.life
-    intake = new_intake(scratch) if name != "intake" else failed_intake(scratch)
+    # An intake may be born of an exhausted one, an identity is of an authorised one.
+    intake = intake_in(scratch, {"intake": "EXHAUSTED", "identity": "AUTHORIZED"}.get(name, "PENDING"))
     if name == "clock":
         scratch.execute("alter table recoup.clock disable trigger all; delete from recoup.clock;")
         scratch.execute("alter table recoup.clock enable always trigger a_guard_births")
@@ -277,6 +285,22 @@ def test_births_answer_as_declared(scratch: Transaction, name: str) -> None:
                 assert said in ("RC001", NO_RIGHT), f"{actor}: born {status}"
             else:
                 assert said == "RC001", f"{actor}: born {status}"
+
+
+def test_a_candidate_comes_from_hub_or_gate_and_from_an_operator_only_as_a_fresh_start(scratch: Transaction) -> None:
+    """Without retry_of the operator is refused; and by no means does it say in which status."""
+    candidate = "insert into cl.gate_zero_intake (company_name) values ('x')"
+    standing = "insert into cl.gate_zero_intake (company_name, retry_of, status) values ('x', %(intake)s, 'PENDING')"
+    intake = {"intake": intake_in(scratch, "EXHAUSTED")}
+    said = {}
+    for actor in (Authority.HUB, Authority.GATE, Authority.OPERATOR):
+        with acting(scratch, actor):
+            said[actor] = answer(scratch, candidate), answer(scratch, standing, intake)
+    assert said == {
+        Authority.HUB: ("done", "done"),
+        Authority.GATE: ("done", "done"),
+        Authority.OPERATOR: ("RC001", NO_RIGHT),
+    }
 
 
 def test_an_intake_is_born_authorized_only_with_its_origin(scratch: Transaction) -> None:

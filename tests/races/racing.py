@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from recoup.refusals import LawRefused
 
 PATIENCE_S = 20
+STEP_S = 0.0001
+STEP_MOST_S = 0.02
+JITTER_S = 0.0002
 
 
 def together(*acts: Callable[[], Any]) -> list[Any]:
@@ -33,3 +40,43 @@ def kinds(results: list[Any]) -> tuple[list[Any], list[str]]:
         [result for result in results if not isinstance(result, LawRefused)],
         [result.code for result in results if isinstance(result, LawRefused)],
     )
+
+
+def held_back(by_s: float, act: Callable[[], Any]) -> Callable[[], Any]:
+    """The same act, begun a little later."""
+
+    def later() -> Any:
+        time.sleep(by_s)
+        return act()
+
+    return later
+
+
+@dataclass
+class Match:
+    """Two sides that are to meet, many times over.
+
+    Whoever came first is held back longer the next time, more and more until the other one does. So both orders happen
+    on any machine, and most rounds are played where the two meet.
+    """
+
+    chance: Random
+    firsts: Counter[bool] = field(default_factory=Counter)  # how often this side, and the other, came first
+    _held_s: float = 0.0  # this side; below zero, the other
+    _step_s: float = STEP_S
+    _last: bool | None = None
+
+    def offsets(self) -> tuple[float, float]:
+        """By how much to hold back this side and the other."""
+        held_s = self._held_s + self.chance.gauss(0, JITTER_S)
+        return max(held_s, 0.0), max(-held_s, 0.0)
+
+    def came_first(self, this_side: bool) -> None:
+        self.firsts[this_side] += 1
+        self._step_s = min(self._step_s * 2, STEP_MOST_S) if this_side == self._last else STEP_S
+        self._held_s += self._step_s if this_side else -self._step_s
+        self._last = this_side
+
+    @property
+    def both_ways(self) -> bool:
+        return self.firsts[True] > 0 and self.firsts[False] > 0

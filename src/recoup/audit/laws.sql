@@ -2,8 +2,8 @@
 -- an invariant of laws.py.
 
 -- name: append_only
-with logs (name) as (values ('cl.gate_zero_air'), ('recoup.pause_log'), ('recoup.control_log'), ('recoup.late_result'),
-  ('recoup.incarnation'), ('recoup.policy'), ('recoup.seal'))
+with logs (name) as (values ('cl.gate_zero_air'), ('cl.sovereign_mint_air'), ('recoup.pause_log'), ('recoup.control_log'),
+  ('recoup.late_result'), ('recoup.incarnation'), ('recoup.policy'), ('recoup.seal'))
 select 'laws/L3/append-only' as breaks, l.name as log, t.name as trigger
   from logs l
  cross join (values ('a_append_only', 27), ('a_append_only_truncate', 34)) t (name, kind)  -- before: row, update or delete; statement, truncate
@@ -13,8 +13,9 @@ select 'laws/L3/append-only' as breaks, l.name as log, t.name as trigger
 
 -- name: recorders
 with logs (name, trigger, function) as (values
-  ('cl.gate_zero_air', 'a_only_recorders', 'recoup.only_recorders'), ('recoup.pause_log', 'a_only_recorders', 'recoup.only_recorders'),
-  ('recoup.control_log', 'a_only_recorders', 'recoup.only_recorders'), ('recoup.seal', 'a_only_sealers', 'recoup.only_sealers'),
+  ('cl.gate_zero_air', 'a_only_recorders', 'recoup.only_recorders'), ('cl.sovereign_mint_air', 'a_only_recorders', 'recoup.only_recorders'),
+  ('recoup.pause_log', 'a_only_recorders', 'recoup.only_recorders'), ('recoup.control_log', 'a_only_recorders', 'recoup.only_recorders'),
+  ('recoup.seal', 'a_only_sealers', 'recoup.only_sealers'),
   ('recoup.policy', 'b_stamp_policy', 'recoup.stamp_policy'))
 select 'laws/L2/recorders' as breaks, l.name as log, l.trigger
   from logs l
@@ -45,6 +46,8 @@ select 'laws/L2/followers', f.relation, f.function, 'missing'
           ('cl.gate_zero_recovery', 'cl.record_recovery_moves', 16), ('cl.gate_zero_recovery', 'cl.settle_recoveries', 16),
           ('cl.gate_zero_batch', 'cl.rule_batch_moves', 16), ('cl.gate_zero_batch', 'cl.record_batch_moves', 16),
           ('cl.gate_zero_batch', 'recoup.record_control', 4), ('cl.gate_zero_batch', 'recoup.record_control', 16),
+          ('cl.gate_zero_intake', 'cl.rule_intake_births', 4), ('cl.company_identity', 'cl.rule_identity_births', 4),
+          ('cl.company_identity', 'cl.record_identity_births', 4),
           ('recoup.pause', 'recoup.record_pauses', 4), ('recoup.pause', 'recoup.record_pauses', 16),
           ('recoup.worker', 'recoup.record_control', 4), ('recoup.worker', 'recoup.record_control', 16),
           ('recoup.clock', 'recoup.record_control', 16)) f (relation, function, event)

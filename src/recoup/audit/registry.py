@@ -8,9 +8,10 @@ from recoup.audit import laws
 from recoup.audit.invariant import Invariant
 from recoup.gate import invariants as gate
 from recoup.ledger import invariants as ledger
+from recoup.mint import invariants as mint
 from recoup.refusals import InputRefused
 
-INVARIANTS: tuple[Invariant, ...] = (*gate.INVARIANTS, *laws.INVARIANTS, *ledger.INVARIANTS)
+INVARIANTS: tuple[Invariant, ...] = (*gate.INVARIANTS, *mint.INVARIANTS, *laws.INVARIANTS, *ledger.INVARIANTS)
 
 
 def chosen(prefixes: Sequence[str]) -> tuple[Invariant, ...]:

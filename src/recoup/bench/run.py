@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from recoup.bench import claims, moves, peers, reads, retries, seals
+from recoup.bench import claims, moves, outcomes, peers, reads, retries, seals
 from recoup.bench.ground import scratch
 from recoup.bench.machine import Machine, describe
 from recoup.bench.measure import Measured, Timed, interleaved, summed_up
@@ -17,7 +17,7 @@ from recoup.refusals import InputRefused
 from recoup.settings import Settings
 
 WORKLOADS: tuple[Workload, ...] = (
-    *moves.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS, *retries.WORKLOADS,
+    *moves.WORKLOADS, *outcomes.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS, *retries.WORKLOADS,
 )  # fmt: skip
 ROUNDS_MOST = 1000
 

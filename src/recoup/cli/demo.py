@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +32,10 @@ def everything(*, fresh: Fresh = False) -> None:
 
 @app.command
 def gate(*, fresh: Fresh = False) -> None:
-    """Take three companies by hand through Gate Zero and print their histories."""
+    """Twenty days of Gate Zero against a local world of 2,000 companies: real DNS, real sites, a real directory.
+
+    Four batches go through their waits, a kill switch, a freeze and the mint; then the funnel, and one history.
+    """
     from recoup.database import access
     from recoup.settings import load
 
@@ -38,7 +44,37 @@ def gate(*, fresh: Fresh = False) -> None:
         _build(settings)
     with access.opened(settings, demo=True) as database:
         _show(database)
-    print('\nLook around: recoup gate batches --demo, or psql "$(recoup db uri --demo)"')
+    print("\nLook around:   recoup gate batches --demo, recoup gate eligible --demo, recoup gate exhausted --demo")
+    print("Let it go on:  recoup gate run --demo, or recoup worker --demo")
+    print('Or by hand:    psql "$(recoup db uri --demo)"')
+
+
+@contextmanager
+def world_of(*, demo: bool) -> Iterator[None]:
+    """The demo's companies live in the local world: it runs beside whoever works on them. Otherwise nothing."""
+    from recoup import policy
+    from recoup.database import access
+    from recoup.gate import demo as play
+    from recoup.settings import load
+    from recoup.world import World
+
+    if not demo:
+        yield
+        return
+    with access.opened(load(), demo=True) as database, database.transaction(Authority.READER) as tx:
+        ports = _ports_of(policy.in_force(tx).policy.gate.verification.model_dump())
+    if ports is None or World.running_at(ports):
+        yield
+        return
+    with World(play.COMPANIES, play.SEED, ports=ports) as world:
+        world.day = 2  # what recovers has recovered by now
+        yield
+
+
+def _ports_of(rules: Mapping[str, object]) -> tuple[int, int, int] | None:
+    """Where the demo's policy expects the local world; None when it means another one."""
+    found = re.search(r"127\.77\.0\.53:(\d+).*\{domain\}:(\d+)/.*//127\.77\.[0-9.]+:(\d+)/", str(rules), re.DOTALL)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def _built(settings: Settings) -> bool:
@@ -59,6 +95,7 @@ def _build(settings: Settings) -> None:
     from recoup.database import access
     from recoup.database.migrate import migrate
     from recoup.gate import demo
+    from recoup.world import World
 
     access.ensure_demo_database(settings, anew=True)
     begin = (datetime.now(UTC) - demo.SPAN).replace(microsecond=0)
@@ -66,8 +103,8 @@ def _build(settings: Settings) -> None:
     login = access.login(settings)
     with access.administration(settings, demo=True) as connection:
         migrate(connection, login=login, simulated_from=begin)
-    with access.opened(settings, demo=True) as database:
-        demo.play(database, lambda line: print(f"  {line}"))
+    with access.opened(settings, demo=True) as database, World(demo.COMPANIES, demo.SEED) as world:
+        demo.Play(database, world, lambda line: print(f"  {line}", flush=True)).play()
         with database.transaction(Authority.OPERATOR) as tx:
             now = clock.read(tx).now
             clock.advance(tx, max(datetime.now(UTC) - now, datetime.resolution))
@@ -77,17 +114,18 @@ def _build(settings: Settings) -> None:
 
 def _show(database: Database) -> None:
     from recoup import gate
+    from recoup.cli.funnel import print_funnel
     from recoup.cli.output import print_rows
     from recoup.gate import demo
 
     with database.transaction(Authority.READER) as tx:
-        intakes = gate.intakes_of_batch(tx, demo.BATCH)
-        events = gate.history(tx, intakes)
-        found = {intake.intake_id: intake for intake in gate.find_intakes(tx, intakes)}
-    titles = {story.company.company_name: story.title for story in demo.STORIES}
-    for intake_id in intakes:
-        intake = found[intake_id]
-        print(f"\n{intake.company_name}: {titles[intake.company_name]}  (intake {intake_id}, now {intake.status})")
-        mine = [event for event in events if event.intake_id == intake_id]
-        columns = ("event_timestamp", "event_type", "reason_code", "payload_ref")
-        print_rows(mine, as_json=False, columns=columns, empty="Nothing has happened yet.")
+        print_funnel(gate.funnel(tx))
+    recovered = demo.a_recovered_company(database)
+    if recovered is None:
+        return
+    with database.transaction(Authority.READER) as tx:
+        (intake,) = gate.find_intakes(tx, [recovered])
+        events = gate.history(tx, [recovered])
+    print(f"\n{intake.company_name} failed twice and passed at its last attempt  (intake {recovered}, {intake.status})")
+    columns = ("event_timestamp", "event_type", "reason_code", "payload_ref")
+    print_rows(events, as_json=False, columns=columns, empty="Nothing has happened yet.")

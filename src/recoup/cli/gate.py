@@ -1,4 +1,4 @@
-"""``recoup gate``: Gate Zero by hand."""
+"""``recoup gate``"""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from uuid import UUID
 from cyclopts import App, Parameter
 
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
+from recoup.cli.gate_import import import_
+from recoup.cli.gate_run import run
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ app = App(
     help_epilogue="May a company candidate enter? At most three attempts, throttled, each step in the AIR log.",
     help_format="plaintext",
 )
+app.command(import_, name="import")
+app.command(run)
 
 
 @app.command
@@ -31,7 +35,9 @@ def batches(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> Non
     with acting(Authority.READER, demo=demo) as tx:
         found = gate.list_batches(tx, limit=limit)
     columns = ("batch_id", "status", "imported_at", "completed_at", "batch_freeze_at", "paused_by", "pause_reason")
-    print_rows(found, as_json=json, columns=columns, empty="No batch yet. Make one: recoup gate create-batch NAME")
+    print_rows(
+        found, as_json=json, columns=columns, empty="No batch yet. Bring one in: recoup gate import FILE --batch NAME"
+    )
 
 
 @app.command
@@ -60,7 +66,6 @@ def complete(batch: str, *, demo: Demo = False) -> None:
         The batch.
     """
     from recoup import gate
-    from recoup.cli.output import shown
 
     with acting(Authority.OPERATOR, demo=demo) as tx:
         closes = gate.complete_batch(tx, batch)
@@ -197,25 +202,41 @@ def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
 def kill_switch(
     batch: str,
     *,
-    reason: str,
+    reason: str | None = None,
     off: Annotated[bool, Parameter(negative="", show_default=False, help="Resume instead of pausing.")] = False,
     demo: Demo = False,
+    json: Json = False,
 ) -> None:
-    """Pause all recovery of a batch at once, or resume it. Who and why go into the pause log.
+    """Pause all recovery of a batch at once, or resume it; without a reason, tell how it stands.
+
+    Who did it and why go into the pause log. What is being verified at this moment may finish. Paused is not exhausted.
 
     Parameters
     ----------
     batch
         The batch.
     reason
-        Why.
+        Why. Needed to change anything.
     """
     from recoup import gate
+    from recoup.refusals import InputRefused
 
+    if reason is None:
+        if off:
+            raise InputRefused(
+                "reason_missing", "Resuming needs a reason.", f"recoup gate kill-switch {batch} --off --reason …"
+            )
+        with acting(Authority.READER, demo=demo) as tx:
+            print_fields(gate.find_batch(tx, batch), as_json=json)
+        return
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         changed = gate.resume_batch(tx, batch) if off else gate.pause_batch(tx, batch, reason=reason)
+        stands = gate.find_batch(tx, batch)
+    if json:
+        print_fields(stands, as_json=True)
+        return
     word = "running" if off else "paused"
-    print(f"recovery of batch {batch} is {word}" + ("" if changed else ", as it was before"))
+    print(f"recovery of batch {shown(batch)} is {word}" + ("" if changed else ", as it was before"))
 
 
 @app.command
@@ -226,6 +247,114 @@ def eligible(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> No
     with acting(Authority.READER, demo=demo) as tx:
         found = gate.eligible(tx, limit=limit)
     print_rows(found, as_json=json, empty="Nothing is due.")
+
+
+@app.command
+def exhausted(*, batch: str | None = None, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
+    """List intakes that are not tried any more, and why.
+
+    Parameters
+    ----------
+    batch
+        Only those of this batch.
+    """
+    from recoup import gate
+
+    with acting(Authority.READER, demo=demo) as tx:
+        if batch is not None:
+            gate.find_batch(tx, batch)
+        found = gate.exhausted(tx, batch_id=batch, limit=limit)
+    print_rows(found, as_json=json, empty="Nothing is exhausted.")
+
+
+@app.command
+def restart(
+    *intakes: UUID,
+    reason: str,
+    name: str | None = None,
+    domain: str | None = None,
+    state: str | None = None,
+    linkedin_url: str | None = None,
+    batch: str | None = None,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Start exhausted intakes afresh: a new intake each, with three attempts of its own. All or none.
+
+    The exhausted ones stay as they are; each can be started afresh once.
+
+    Parameters
+    ----------
+    intakes
+        Intake ids.
+    reason
+        Why.
+    name
+        A better name than the one given then. Only for one intake at a time, as the next three.
+    domain
+        A better domain.
+    state
+        A better state.
+    linkedin_url
+        A better page in the company directory.
+    batch
+        A batch for the new ones. Without it they are in none, and never frozen.
+    """
+    from recoup import gate
+    from recoup.refusals import InputRefused
+
+    _refuse_none(intakes)
+    if not reason.strip():
+        raise InputRefused("reason_missing", "A fresh start needs a reason.", "Say why; an auditor will ask.")
+    if len(intakes) > 1 and any((name, domain, state, linkedin_url)):
+        raise InputRefused("restart_many", "One correction for several intakes.", "Correct them one at a time.")
+    with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
+        made = [
+            gate.restart(
+                tx,
+                intake,
+                company_name=name,
+                company_domain=domain,
+                state=state,
+                linkedin_url=linkedin_url,
+                batch_id=batch,
+            )
+            for intake in intakes
+        ]
+        found = gate.find_intakes(tx, made)
+    print_rows(found, as_json=json, columns=("intake_id", "retry_of", "company_name", "status"), empty="")
+
+
+@app.command
+def funnel(*, batch: str | None = None, demo: Demo = False, json: Json = False) -> None:
+    """Count where companies stand, and why attempts failed, as bars.
+
+    Parameters
+    ----------
+    batch
+        Only this batch.
+    """
+    from recoup import gate
+    from recoup.cli.funnel import print_funnel
+
+    with acting(Authority.READER, demo=demo) as tx:
+        if batch is not None:
+            gate.find_batch(tx, batch)
+        counted = gate.funnel(tx, batch_id=batch)
+    if json:
+        print_fields(counted, as_json=True)
+    else:
+        print_funnel(counted)
+
+
+@app.command
+def identities(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
+    """List minted company identities, newest first."""
+    from recoup import mint
+
+    with acting(Authority.READER, demo=demo) as tx:
+        found = mint.identities(tx, limit=limit)
+    print_rows(found, as_json=json, empty="Nothing is minted yet. A worker mints what Gate Zero authorised.")
 
 
 @app.command

@@ -28,7 +28,7 @@ app.command("recoup.cli.db:app", name="db", help="Start, stop and ask about the 
 app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the database to this program's schema.")
 app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to mend.")
 app.command("recoup.cli.clock:app", name="clock", help="Real, simulated or released time: show, advance, release.")
-app.command("recoup.cli.gate:app", name="gate", help="Gate Zero: batches, intakes, attempts, history.")
+app.command("recoup.cli.gate:app", name="gate", help="Gate Zero: import, verify, second chances, history, mint.")
 app.command("recoup.cli.policy:app", name="policy", help="The figures decisions go by: show, check, diff, apply.")
 app.command("recoup.cli.worker:worker", name="worker", help="Do the duties, until stopped.")
 app.command(

@@ -42,6 +42,7 @@ def worker(
     import dataclasses
 
     from recoup import observe
+    from recoup.cli.demo import world_of
     from recoup.database import access
     from recoup.settings import load
     from recoup.worker.loop import Worker
@@ -52,7 +53,7 @@ def worker(
     # A connection for each duty, one to beat, one to spare.
     settings = dataclasses.replace(settings, pool_max=max(settings.pool_max, len(duties) + 2))
     observe.configure(level=log_level)
-    with access.opened(settings, demo=demo) as database:
+    with access.opened(settings, demo=demo) as database, world_of(demo=demo):
         working = Worker(database, duties, name=name or f"{socket.gethostname()}-{os.getpid()}")
         if once:
             for what, done in working.run_once().items():

@@ -39,6 +39,7 @@ ROUTINES = (
     "gate/recorder.sql",
     "gate/consequences.sql",
     "gate/attempts.sql",
+    "mint/rules.sql",
 )
 DDL_LOCK_TIMEOUT = "30s"
 _LOCK = 7_265_666  # advisory: one migration at a time in one database

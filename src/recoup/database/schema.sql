@@ -6,6 +6,41 @@ create schema cl authorization recoup_owner;
 comment on schema cl is 'Gate Zero and the minting of company identities.';
 grant usage on schema cl to recoup_reader;
 
+create table cl.company_identity (
+  sovereign_company_id uuid not null default recoup.new_id(),
+  intake_id uuid not null,
+  company_name text not null,
+  company_domain text,
+  minted_at timestamp with time zone not null,
+  status text not null generated always as ('MINTED'::text) stored,
+  constraint company_identity_pkey PRIMARY KEY (sovereign_company_id),
+  constraint company_identity_intake_id_key UNIQUE (intake_id),
+  constraint company_identity_intake_id_fkey FOREIGN KEY (intake_id) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint company_identity_company_name_check CHECK (company_name <> ''::text),
+  constraint company_identity_minted_at_check CHECK (isfinite(minted_at))
+);
+comment on table cl.company_identity is 'A sovereign company identity, minted once for an authorised intake. Never changed, never deleted.';
+comment on column cl.company_identity.sovereign_company_id is 'The identity.';
+comment on column cl.company_identity.intake_id is 'The authorised intake it was minted for; after a re-entry the new one.';
+comment on column cl.company_identity.company_name is 'Name of the company, as on the intake.';
+comment on column cl.company_identity.company_domain is 'Its domain, as on the intake.';
+comment on column cl.company_identity.minted_at is 'When it was minted.';
+comment on column cl.company_identity.status is 'MINTED: an identity has no other standing.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.company_identity REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.company_identity REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.company_identity FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_identity_births();
+alter table cl.company_identity enable always trigger b_rule_identity_births_on_insert;
+CREATE TRIGGER c_record_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_identity_births();
+alter table cl.company_identity enable always trigger c_record_identity_births_on_insert;
+grant insert (company_domain, company_name, intake_id, minted_at, sovereign_company_id) on table cl.company_identity to recoup_mint;
+grant select on table cl.company_identity to recoup_reader;
+
 create table cl.gate_zero_air (
   air_event_id uuid not null default recoup.new_id(),
   entity_type text not null default 'intake'::text,
@@ -132,6 +167,37 @@ alter table cl.gate_zero_attempt enable always trigger d_settle_attempts_on_upda
 grant insert, update on table cl.gate_zero_attempt to recoup_gate;
 grant select on table cl.gate_zero_attempt to recoup_reader;
 
+create view cl.gate_zero_authorization (
+  seq bigint,
+  air_event_id uuid,
+  intake_id uuid,
+  mint_intake_id uuid,
+  batch_id text,
+  event_type text,
+  reason_code text,
+  attempt_id uuid,
+  actor text,
+  actor_id text,
+  event_timestamp timestamp with time zone,
+  xid xid8,
+  incarnation integer
+);
+comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake that is to be minted: the new one after a re-entry.';
+comment on column cl.gate_zero_authorization.seq is 'Order over all logs.';
+comment on column cl.gate_zero_authorization.air_event_id is 'The AUTH event.';
+comment on column cl.gate_zero_authorization.intake_id is 'The intake that AUTH is about.';
+comment on column cl.gate_zero_authorization.mint_intake_id is 'The intake to be minted: the same one, or the new one that a passed retry made.';
+comment on column cl.gate_zero_authorization.batch_id is 'Optional batch identifier. Inherited from intake.';
+comment on column cl.gate_zero_authorization.event_type is 'Always AUTH.';
+comment on column cl.gate_zero_authorization.reason_code is 'Always EXISTENCE_CONFIRMED.';
+comment on column cl.gate_zero_authorization.attempt_id is 'The attempt that passed.';
+comment on column cl.gate_zero_authorization.actor is 'Who/what triggered this event: system, ai, human.';
+comment on column cl.gate_zero_authorization.actor_id is 'Who exactly: the worker or person.';
+comment on column cl.gate_zero_authorization.event_timestamp is 'When the authorisation was granted.';
+comment on column cl.gate_zero_authorization.xid is 'Transaction that wrote it; for the settled read.';
+comment on column cl.gate_zero_authorization.incarnation is 'Cluster that wrote it.';
+grant select on table cl.gate_zero_authorization to recoup_reader;
+
 create table cl.gate_zero_batch (
   batch_id text not null,
   imported_at timestamp with time zone not null,
@@ -172,6 +238,8 @@ comment on column cl.gate_zero_batch.paused_by is 'Who paused it.';
 comment on column cl.gate_zero_batch.pause_reason is 'Why it was paused.';
 comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, from the columns before it.';
 comment on column cl.gate_zero_batch.policy_version is 'The policy in force when it was completed: its window comes from there. Set once.';
+CREATE INDEX gate_zero_batch_imported ON cl.gate_zero_batch USING btree (imported_at DESC, batch_id);
+CREATE INDEX gate_zero_batch_open ON cl.gate_zero_batch USING btree (imported_at) WHERE completed_at IS NULL;
 CREATE INDEX gate_zero_batch_paused ON cl.gate_zero_batch USING btree (paused_at) WHERE paused_at IS NOT NULL;
 CREATE INDEX gate_zero_batch_to_freeze ON cl.gate_zero_batch USING btree (batch_freeze_at) WHERE frozen_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_batch');
@@ -237,7 +305,7 @@ comment on column cl.gate_zero_intake.created_at is 'When it came in.';
 comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
 CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
 CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
-CREATE INDEX gate_zero_intake_retry_of ON cl.gate_zero_intake USING btree (retry_of) WHERE retry_of IS NOT NULL;
+CREATE UNIQUE INDEX gate_zero_intake_retry_of ON cl.gate_zero_intake USING btree (retry_of) WHERE retry_of IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_intake');
@@ -246,8 +314,11 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD
 alter table cl.gate_zero_intake enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_intake_births_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_intake_births();
+alter table cl.gate_zero_intake enable always trigger b_rule_intake_births_on_insert;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('intake_id', 'created_at', 'updated_at');
 alter table cl.gate_zero_intake enable always trigger b_rule_times_on_insert;
+grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_operator;
 grant insert on table cl.gate_zero_intake to recoup_hub;
 grant insert, update on table cl.gate_zero_intake to recoup_gate;
 grant select on table cl.gate_zero_intake to recoup_reader;
@@ -301,6 +372,63 @@ CREATE TRIGGER d_settle_recoveries_on_update AFTER UPDATE ON cl.gate_zero_recove
 alter table cl.gate_zero_recovery enable always trigger d_settle_recoveries_on_update;
 grant insert, update on table cl.gate_zero_recovery to recoup_gate;
 grant select on table cl.gate_zero_recovery to recoup_reader;
+
+create table cl.sovereign_mint_air (
+  air_event_id uuid not null default recoup.new_id(),
+  entity_type text not null default 'intake'::text,
+  entity_id uuid not null,
+  stage_id text not null default 'SOVEREIGN_MINT'::text,
+  process_id text not null default 'MINT_SOVEREIGN_IDENTITY'::text,
+  event_type text not null default 'MINT'::text,
+  reason_code text not null default 'IDENTITY_MINTED'::text,
+  batch_id text,
+  payload_ref text,
+  actor text,
+  event_timestamp timestamp with time zone not null,
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  sovereign_company_id uuid not null,
+  actor_id text not null,
+  authority text not null,
+  constraint sovereign_mint_air_pkey PRIMARY KEY (air_event_id),
+  constraint sovereign_mint_air_entity_id_key UNIQUE (entity_id),
+  constraint sovereign_mint_air_seq_key UNIQUE (seq),
+  constraint sovereign_mint_air_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint sovereign_mint_air_entity_type_check CHECK (entity_type = 'intake'::text),
+  constraint sovereign_mint_air_event_timestamp_check CHECK (isfinite(event_timestamp)),
+  constraint sovereign_mint_air_event_type_check CHECK (event_type = 'MINT'::text),
+  constraint sovereign_mint_air_process_id_check CHECK (process_id = 'MINT_SOVEREIGN_IDENTITY'::text),
+  constraint sovereign_mint_air_reason_code_check CHECK (reason_code = 'IDENTITY_MINTED'::text),
+  constraint sovereign_mint_air_stage_id_check CHECK (stage_id = 'SOVEREIGN_MINT'::text)
+);
+comment on table cl.sovereign_mint_air is 'Immutable AIR (Action/Incident/Result) event log of the mint. One MINT for each identity. Append-only; no UPDATE or DELETE permitted.';
+comment on column cl.sovereign_mint_air.air_event_id is 'Unique identifier for this AIR event. Auto-generated UUID. Immutable.';
+comment on column cl.sovereign_mint_air.entity_type is 'Type of entity: always "intake", as in Gate Zero''s AIR.';
+comment on column cl.sovereign_mint_air.entity_id is 'The intake_id that was minted.';
+comment on column cl.sovereign_mint_air.stage_id is 'Stage identifier: always "SOVEREIGN_MINT" for this table.';
+comment on column cl.sovereign_mint_air.process_id is 'Process identifier: always "MINT_SOVEREIGN_IDENTITY".';
+comment on column cl.sovereign_mint_air.event_type is 'Event outcome: MINT.';
+comment on column cl.sovereign_mint_air.reason_code is 'Specific reason code for this event: IDENTITY_MINTED.';
+comment on column cl.sovereign_mint_air.batch_id is 'Optional batch identifier. Inherited from intake.';
+comment on column cl.sovereign_mint_air.payload_ref is 'Names the identity: company:<sovereign_company_id>.';
+comment on column cl.sovereign_mint_air.actor is 'Who/what triggered this event: system, ai, human.';
+comment on column cl.sovereign_mint_air.event_timestamp is 'When this event occurred. Immutable. Always UTC.';
+comment on column cl.sovereign_mint_air.seq is 'Order over all logs.';
+comment on column cl.sovereign_mint_air.xid is 'Transaction that wrote it; for the settled read.';
+comment on column cl.sovereign_mint_air.incarnation is 'Cluster that wrote it.';
+comment on column cl.sovereign_mint_air.sovereign_company_id is 'The identity that was minted.';
+comment on column cl.sovereign_mint_air.actor_id is 'Who exactly: the worker or person.';
+comment on column cl.sovereign_mint_air.authority is 'Database role that acted.';
+CREATE INDEX sovereign_mint_air_event_timestamp ON cl.sovereign_mint_air USING btree (event_timestamp);
+CREATE INDEX sovereign_mint_air_xid ON cl.sovereign_mint_air USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table cl.sovereign_mint_air enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table cl.sovereign_mint_air enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_identity_births');
+alter table cl.sovereign_mint_air enable always trigger a_only_recorders;
+grant select on table cl.sovereign_mint_air to recoup_reader;
 
 grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
 
@@ -421,6 +549,13 @@ CREATE OR REPLACE FUNCTION cl.record_batch_moves()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ace9fc72de291cc20f57ad240cd8f4c
 comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
 
+CREATE OR REPLACE FUNCTION cl.record_identity_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6789db1898d14e1db9ab0453d3e51f82
+comment on function cl.record_identity_births() is 'MINT, in the AIR log of the mint.';
+
 CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -455,6 +590,21 @@ CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8d52f38ae2c837fe83b8483621c1fdd8
 comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_identity_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'; -- body bf52f6caedd66b4730026958557a5b89
+comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
+grant execute on function cl.rule_identity_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_intake_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9037813b6df723c69606b27b8e1ad9f2
+comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now.';
+grant execute on function cl.rule_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
@@ -611,6 +761,7 @@ comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
 comment on column recoup.duty_tally.last_failure is 'What it said then.';
 grant insert, update on table recoup.duty_tally to recoup_archiver;
 grant insert, update on table recoup.duty_tally to recoup_gate;
+grant insert, update on table recoup.duty_tally to recoup_mint;
 grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
 grant insert, update on table recoup.duty_tally to recoup_runner;
 grant select on table recoup.duty_tally to recoup_reader;
@@ -1125,6 +1276,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_policy_1(l recoup.policy)
  STABLE; -- body 0fd76f88dbeaacee21962f0a14fc678a
 comment on function recoup.canon_policy_1(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 1.';
 grant execute on function recoup.canon_policy_1(l recoup.policy) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body cccf8b63a8ec2b8e885a7e379b082967
+comment on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 1.';
+grant execute on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) to public;
 
 CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text

@@ -126,6 +126,11 @@ def list_batches(tx: Transaction, *, limit: int = 100) -> list[Batch]:
         return cursor.execute(Q["list_batches"], {"limit": limit}).fetchall()
 
 
+def overdue(tx: Transaction, *, days: int, limit: int = 100) -> list[tuple[str, datetime]]:
+    """Batches that were not declared complete for so many days, oldest first: they are never frozen."""
+    return [(row[0], row[1]) for row in tx.execute(Q["overdue_batches"], {"days": days, "limit": limit})]
+
+
 def unknown_batch(batch_id: str) -> Refusal:
     return InputRefused(
         "batch_unknown",

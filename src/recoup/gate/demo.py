@@ -1,83 +1,184 @@
-"""Three companies taken through Gate Zero by hand: one passes, one recovers, one is exhausted."""
+"""Twenty days of Gate Zero, played in simulated time against the local world.
+
+Four batches: one goes through both waits, one is frozen while its recovery is paused, one waits for its second retry,
+one is still coming in. A worker dies on the way, exhausted companies are started afresh, and what passed is minted.
+Afterwards there are rows in every status of every table of Gate Zero, and live ones that wait.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recoup import clock
-from recoup.database.connection import Database
-from recoup.gate.attempts import Failed, Passed, finish_attempts, open_attempts
-from recoup.gate.batches import complete_batch, create_batch
-from recoup.gate.intake import NewIntake, add_intakes
-from recoup.gate.lifecycle import ReasonCode
+from recoup import clock, mint, policy
+from recoup.database.connection import Actor, Database
+from recoup.database.queries import load
+from recoup.gate import verifying
+from recoup.gate.attempts import claim_attempts, sweep_crashed
+from recoup.gate.batches import freeze, pause_batch
+from recoup.gate.importing import import_file
+from recoup.gate.intake import exhausted, restart
 from recoup.lifecycles.declaration import Authority
+from recoup.world import files
 
-BATCH = "by-hand"
+if TYPE_CHECKING:
+    from recoup.world import Company, World
+
+Q = load("recoup.gate")
+COMPANIES, SEED = 2000, 7
+SPAN = timedelta(days=20)
 WORKER = "demo-worker"
-# From the first event to the present: both waits, and a day to look back on.
-SPAN = timedelta(hours=24 + 72 + 24)
+OPERATOR = Actor("human", "demo-operator")
+OUTREACH, PARTNERS, CONFERENCE, SIGN_UPS = "annual-outreach", "partner-list", "conference-leads", "web-sign-ups"
+# Short, because the world answers at once or never, and many verifications are to be seen in a minute.
+TIMEOUTS = {"dns_timeout_ms": 1000, "site_timeout_ms": 1500, "directory_timeout_ms": 1000}
+IN_FLIGHT_LEASE = timedelta(days=1)  # so that there is something in flight to look at
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
-    """A company, and what each of its attempts comes to; None is a pass."""
-
-    title: str
-    company: NewIntake
-    outcomes: tuple[ReasonCode | None, ...]
+def policy_document(world: World) -> str:
+    """The demo's policy: where the local world is found, and not to wait long for it."""
+    says: dict[str, Any] = {**world.policy, **TIMEOUTS}
+    return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in says.items())
 
 
-STORIES = (
-    Story(
-        "passes at the first attempt",
-        NewIntake(company_name="Alder Freight", company_domain="alderfreight.example", state="TX"),
-        (None,),
-    ),
-    Story(
-        "fails, and recovers after 24 hours",
-        NewIntake(company_name="Birch Dental", company_domain="birchdental.example", state="Ohio"),
-        (ReasonCode.STATE_MISMATCH, None),
-    ),
-    Story(
-        "fails three times and is exhausted",
-        NewIntake(company_name="Cedar Tooling", company_domain="cedartooling.example", state="ME"),
-        (ReasonCode.NO_LINKEDIN_COMPANY,) * 3,
-    ),
-)
-WAITS = (timedelta(0), timedelta(hours=24), timedelta(hours=72))
+class Play:
+    """The play: the database, the world, and the time between."""
+
+    def __init__(self, database: Database, world: World, say: Callable[[str], None]) -> None:
+        self.database = database
+        self.world = world
+        self.say = say
+        self._waiting: Iterator[Company] = iter(world.companies)
+        with database.transaction(Authority.OPERATOR, actor=OPERATOR) as tx:
+            policy.apply(tx, policy_document(world), reason="the demo verifies the local world")
+            self.begun = clock.read(tx).now
+
+    def play(self) -> None:
+        """From the first import to the present."""
+        self._bring_in(OUTREACH, 1200, ".csv", complete=True)
+        self._a_worker_dies(6)
+        self._look(day=0)
+        self._at(hours=2)
+        self._bring_in(PARTNERS, 300, ".jsonl", complete=True)
+        self._look(day=0)
+        self._at(hours=20)
+        self._pause(PARTNERS, "the partner withdrew the list; legal looks into it")
+        self._at(days=1, hours=3)
+        self._look_again(day=1)
+        self._at(days=4, hours=4)
+        self._look_again(day=2)
+        self._at(days=14, hours=3)
+        self._freeze()
+        self._at(days=17)
+        self._bring_in(CONFERENCE, 350, ".parquet", complete=True)
+        self._look(day=0)
+        self._at(days=18, hours=1)
+        self._look_again(day=1)
+        self._at(days=18, hours=22)
+        self._bring_in(SIGN_UPS, 100, ".csv")
+        self._look(day=0)
+        self._at(days=19, hours=23)
+        self._bring_in(SIGN_UPS, 50, ".csv", append=True)
+        self._in_flight(3)
+        self._start_afresh(2)
+
+    # Scenes ---------------------------------------------------------------------------------------------------------
+
+    def _bring_in(self, batch: str, count: int, suffix: str, *, complete: bool = False, append: bool = False) -> None:
+        companies = list(islice(self._waiting, count))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{batch}{suffix}"
+            _write(path, companies)
+            done = import_file(self.database, path, batch_id=batch, append=append, complete=complete, actor=OPERATOR)
+        refused = f", {done.refused} rows refused" if done.refused else ""
+        self._tell(f"{batch}: {done.accepted:,} companies from {path.name}{refused}" + (", complete" * complete))
+
+    def _look(self, *, day: int) -> None:
+        self._verify(retries=False, day=day)
+
+    def _look_again(self, *, day: int) -> None:
+        self._verify(retries=True, day=day)
+
+    def _verify(self, *, retries: bool, day: int) -> None:
+        self.world.day = day
+        hands = verifying.Alone(self.database, name=WORKER)
+        done = verifying.verify(hands, retries=retries, tell=lambda _: self._pass(timedelta(seconds=2)))
+        word = "retried" if retries else "looked at"
+        self._tell(f"{done.done:,} {word}: {done.passed:,} passed, {done.failed.total():,} failed")
+        self._mint()
+
+    def _mint(self) -> None:
+        minted, events = 0, 1
+        while events:
+            with self.database.transaction(Authority.MINT, actor=Actor("system", WORKER)) as tx:
+                page = mint.mint(tx)
+            minted, events = minted + len(page.identities), page.events
+        self._tell(f"{minted:,} identities minted")
+
+    def _a_worker_dies(self, count: int) -> None:
+        """It claims, and is never heard of again. Its attempts are found when their lease has lapsed."""
+        with self.database.transaction(Authority.GATE, actor=Actor("system", "demo-worker-that-dies")) as tx:
+            claim_attempts(tx, limit=count, worker="demo-worker-that-dies", retries=False)
+        self._pass(timedelta(minutes=10))
+        with self.database.transaction(Authority.GATE, actor=Actor("system", WORKER)) as tx:
+            swept = sweep_crashed(tx)
+        self._tell(f"a worker died: its {len(swept)} attempts count as timed out")
+
+    def _pause(self, batch: str, reason: str) -> None:
+        with self.database.transaction(Authority.OPERATOR, actor=OPERATOR, reason=reason) as tx:
+            pause_batch(tx, batch, reason=reason)
+        self._tell(f"kill switch for {batch}: {reason}")
+
+    def _freeze(self) -> None:
+        with self.database.transaction(Authority.GATE, actor=Actor("system", WORKER)) as tx:
+            frozen = freeze(tx, limit=100_000)
+        self._tell(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended with their window")
+
+    def _in_flight(self, count: int) -> None:
+        with self.database.transaction(Authority.GATE, actor=Actor("system", WORKER)) as tx:
+            claimed = claim_attempts(tx, limit=count, worker=WORKER, retries=False, lease=IN_FLIGHT_LEASE)
+        self._tell(f"{len(claimed)} companies are being looked at")
+
+    def _start_afresh(self, count: int) -> None:
+        with self.database.transaction(Authority.OPERATOR, actor=OPERATOR, reason="they moved to another domain") as tx:
+            started = [restart(tx, e.intake_id) for e in exhausted(tx, batch_id=OUTREACH, limit=count)]
+        self._tell(f"{len(started)} exhausted companies are started afresh")
+
+    # Time -----------------------------------------------------------------------------------------------------------
+
+    def _at(self, *, days: int = 0, hours: int = 0) -> None:
+        with self.database.transaction(Authority.OPERATOR, actor=OPERATOR) as tx:
+            clock.advance(tx, self.begun + timedelta(days=days, hours=hours) - clock.read(tx).now)
+
+    def _pass(self, by: timedelta) -> None:
+        with self.database.transaction(Authority.OPERATOR, actor=OPERATOR) as tx:
+            clock.advance(tx, by)
+
+    def _tell(self, line: str) -> None:
+        with self.database.transaction(Authority.READER) as tx:
+            now: datetime = clock.read(tx).now
+        self.say(f"{now:%Y-%m-%d %H:%M}  {line}")
 
 
-def play(database: Database, say: Callable[[str], None]) -> list[UUID]:
-    """Play the three stories in a simulated database, and leave it at its last event. Returns the intakes in order."""
-    with database.transaction(Authority.HUB) as tx:
-        create_batch(tx, BATCH)
-        intakes = add_intakes(tx, [story.company for story in STORIES], batch_id=BATCH)
-        complete_batch(tx, BATCH)
-    for number, wait in enumerate(WAITS):
-        if wait:
-            with database.transaction(Authority.OPERATOR) as tx:
-                say(f"{wait.total_seconds() / 3600:.0f} hours later: {clock.advance(tx, wait).now:%Y-%m-%d %H:%M}")
-        trying = {
-            intake: story.outcomes[number]
-            for intake, story in zip(intakes, STORIES, strict=True)
-            if number < len(story.outcomes)
-        }
-        with database.transaction(Authority.GATE) as tx:
-            attempts = open_attempts(tx, list(trying), worker=WORKER)
-        with database.transaction(Authority.OPERATOR) as tx:
-            clock.advance(tx, timedelta(seconds=40))  # the checks take a while
-        with database.transaction(Authority.GATE) as tx:
-            outcomes: list[Passed | Failed] = []
-            for attempt in attempts:
-                reason = trying[attempt.intake_id]
-                if reason is None:
-                    outcomes.append(Passed(attempt_id=attempt.attempt_id, token=attempt.token))
-                else:
-                    outcomes.append(Failed(attempt_id=attempt.attempt_id, token=attempt.token, reason_code=reason))
-            finished = finish_attempts(tx, outcomes)
-        ended = [f.status for f in finished]
-        say(f"attempt {number + 1}: {ended.count('passed')} passed, {ended.count('failed')} failed")
-    return intakes
+def a_recovered_company(database: Database) -> UUID | None:
+    """One whose second retry passed: the longest history that ends well."""
+    with database.transaction(Authority.READER) as tx:
+        row = tx.execute(Q["longest_recovery"]).fetchone()
+    return None if row is None else row[0]
+
+
+def _write(path: Path, companies: Sequence[Company]) -> None:
+    """A file as people send it: in CSV the last two rows are not quite right."""
+    rows = files.intake_rows(companies)
+    if path.suffix == ".csv":
+        rows += [
+            {"company_name": "", "company_domain": "nameless.example", "linkedin_url": None, "state": "TX"},
+            {"company_name": "Slip & Sons", "company_domain": "not a domain", "linkedin_url": None, "state": "OH"},
+        ]
+    files.write_rows(path, rows, ("company_name", "company_domain", "linkedin_url", "state"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
 from psycopg import errors
 from psycopg.rows import class_row
+from psycopg.sql import SQL
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
@@ -57,6 +58,20 @@ class Eligible:
     company_name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhausted:
+    """An intake that will not be tried again: why, since when, and the fresh start that follows it if there is one."""
+
+    intake_id: UUID
+    company_name: str
+    batch_id: str | None
+    failure_reason: str
+    attempt_count: int
+    ended_by: str
+    ended_at: datetime
+    restarted_as: UUID | None
+
+
 def add_intakes(tx: Transaction, intakes: Sequence[NewIntake], *, batch_id: str | None = None) -> list[UUID]:
     """Add candidates, all or none. Ids come back in the order given."""
     for place, intake in enumerate(intakes, start=1):
@@ -94,6 +109,58 @@ def eligible(tx: Transaction, *, limit: int = 100) -> list[Eligible]:
     """Failed intakes whose wait is over, longest due first."""
     with tx.cursor(row_factory=class_row(Eligible)) as cursor:
         return cursor.execute(Q["eligible"], {"limit": limit}).fetchall()
+
+
+def exhausted(tx: Transaction, *, batch_id: str | None = None, limit: int = 100) -> list[Exhausted]:
+    """Intakes that are not tried any more: of one batch, or of all."""
+    query = Q["exhausted"].format(of_batch=SQL("and r.batch_id = %(batch_id)s") if batch_id is not None else SQL(""))
+    with tx.cursor(row_factory=class_row(Exhausted)) as cursor:
+        return cursor.execute(query, {"batch_id": batch_id, "limit": limit}).fetchall()
+
+
+def restart(
+    tx: Transaction,
+    intake_id: UUID,
+    *,
+    company_name: str | None = None,
+    company_domain: str | None = None,
+    linkedin_url: str | None = None,
+    state: str | None = None,
+    batch_id: str | None = None,
+) -> UUID:
+    """Start an exhausted intake afresh: a new intake that names it, with what was given then or is known better now.
+
+    The exhausted one stays as it is. The new one belongs to no batch unless told: the old one's window may be closed.
+    """
+    better = NewIntake(
+        company_name="as before" if company_name is None else company_name,
+        company_domain=company_domain,
+        linkedin_url=linkedin_url,
+        state=state,
+    )
+    _check(1, better)
+    given = {**asdict(better), "company_name": company_name, "intake_id": intake_id, "batch_id": batch_id}
+    try:
+        row = tx.execute(Q["restart"], given).fetchone()
+    except errors.ForeignKeyViolation as error:
+        raise unknown_batch(str(batch_id)) from error
+    if row is None:
+        refuse_unknown([intake_id], ())
+    assert row is not None
+    new: UUID = row[0]
+    return new
+
+
+def verify_lag(tx: Transaction) -> float | None:
+    """For how many seconds the oldest intake that nobody looks at has been waiting; None: there is none."""
+    row = tx.execute(Q["verify_lag"]).fetchone()
+    return None if row is None else float(row[0])
+
+
+def retry_lag(tx: Transaction) -> float | None:
+    """For how many seconds the longest due retry has been waiting; None: there is none."""
+    row = tx.execute(Q["retry_lag"]).fetchone()
+    return None if row is None else float(row[0])
 
 
 def refuse_unknown(asked: Sequence[UUID], found: object) -> None:

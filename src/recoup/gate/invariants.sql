@@ -381,6 +381,25 @@ select 'laws/L4/intake-references' as breaks, i.intake_id, i.batch_id, i.reenter
     or i.reentered_from is not null and o.intake_id is null
     or i.retry_of is not null and r.intake_id is null
 
+-- name: fresh_starts
+-- Each beside the intake that it follows. It came in no earlier than that one ended, which its own EXHAUSTED tells; a minute is
+-- allowed, for a server's clock may be set back.
+with ended as (
+  select e.entity_id, max(e.event_timestamp) as ended_at from cl.gate_zero_air e where e.event_type = 'EXHAUSTED' group by e.entity_id)
+select b.breaks, i.intake_id, i.retry_of, i.status_before, i.created_at, i.ended_at, i.starts
+  from (select i.*, array_remove(array[
+            case when i.status_before is distinct from 'EXHAUSTED' then 'laws/L4/fresh-start-of-exhausted' end,
+            case when i.created_at < i.ended_at - interval '1 minute' then 'laws/L4/fresh-start-after-exhaustion' end,
+            case when i.starts > 1 then 'laws/L4/one-fresh-start' end
+          ], null) as broken
+          from (select i.intake_id, i.retry_of, i.created_at, o.status as status_before, e.ended_at, count(*) over (partition by i.retry_of) as starts
+                  from cl.gate_zero_intake i
+                  left join cl.gate_zero_intake o on o.intake_id = i.retry_of
+                  left join ended e on e.entity_id = i.retry_of
+                 where i.retry_of is not null) i) i
+ cross join unnest(i.broken) b (breaks)
+ where i.broken <> '{}'
+
 -- name: rebuild_batches
 -- From the control log: status and times. From the pause log: whether it is paused, and why.
 -- Batches from before the control log have no BIRTH; it began with the first policy.

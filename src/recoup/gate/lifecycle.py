@@ -89,6 +89,7 @@ INTAKE = Lifecycle(
     births=(
         Birth(PENDING, HUB, "a candidate came in"),
         Birth(PENDING, GATE, "a candidate came in"),
+        Birth(PENDING, OPERATOR, "an exhausted one is started afresh", ("retry_of",)),
         Birth(AUTHORIZED, GATE, "re-entered after a passed retry", ("reentered_from",), ENDED_ATTEMPT),
     ),
     moves=(

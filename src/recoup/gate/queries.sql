@@ -102,6 +102,21 @@ made as (
     from given g, t)
 select intake_id from given order by place;
 
+-- name: restart
+-- What the exhausted intake was given, or what is known better by now.
+with t as materialized (select recoup.now() as now_)
+insert into cl.gate_zero_intake (batch_id, company_name, company_domain, linkedin_url, state, retry_of, created_at, updated_at)
+select %(batch_id)s, coalesce(%(company_name)s, i.company_name), coalesce(%(company_domain)s, i.company_domain),
+       coalesce(%(linkedin_url)s, i.linkedin_url), coalesce(%(state)s, i.state), i.intake_id, t.now_, t.now_
+  from t, cl.gate_zero_intake i
+ where i.intake_id = %(intake_id)s
+returning intake_id;
+
+-- name: candidates
+select i.intake_id, i.company_name, i.company_domain, i.linkedin_url, i.state
+  from unnest(%(intakes)s::uuid[]) g (intake_id)
+ cross join lateral (select * from cl.gate_zero_intake i where i.intake_id = g.intake_id limit 1) i;
+
 -- name: open_attempts
 select attempts, intakes, numbers, tokens, lease_until from cl.open_attempts(%(intakes)s::uuid[], %(worker)s, %(lease)s);
 
@@ -190,6 +205,77 @@ select r.recovery_id, r.intake_id, r.attempt_count, i.company_name
    and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > (select recoup.now()))
    and a.open is null
  order by r.next_eligible_at
+ limit %(limit)s;
+
+-- name: exhausted
+-- Of one batch, or of all, batch by batch. Why it ended is the last thing that AIR says of it.
+select r.intake_id, i.company_name, r.batch_id, r.failure_reason, r.attempt_count, e.ended_by, e.ended_at, later.restarted_as
+  from cl.gate_zero_recovery r
+ cross join lateral (select i.company_name from cl.gate_zero_intake i where i.intake_id = r.intake_id limit 1) i
+  left join lateral (select a.reason_code as ended_by, a.event_timestamp as ended_at from cl.gate_zero_air a
+                      where a.entity_id = r.intake_id order by a.event_timestamp desc limit 1) e on true
+  left join lateral (select i.intake_id as restarted_as from cl.gate_zero_intake i where i.retry_of = r.intake_id limit 1) later on true
+ where r.status = 'EXHAUSTED' {of_batch}
+ order by r.batch_id
+ limit %(limit)s;
+
+-- name: verify_lag
+-- For how long the oldest intake that nobody looks at has been waiting for its first attempt.
+select extract(epoch from recoup.now() - i.created_at)::float8
+  from cl.gate_zero_intake i
+  left join lateral (select true as open from cl.gate_zero_attempt a
+                      where a.intake_id = i.intake_id and a.status || '' = 'open' limit 1) a on true
+ where i.status = 'PENDING' and a.open is null
+ order by i.created_at, i.intake_id
+ limit 1;
+
+-- name: retry_lag
+select extract(epoch from recoup.now() - r.next_eligible_at)::float8
+  from cl.gate_zero_recovery r
+  left join lateral (select b.paused_at, b.batch_freeze_at from cl.gate_zero_batch b
+                      where b.batch_id = r.batch_id limit 1) b on true
+  left join lateral (select true as open from cl.gate_zero_attempt a
+                      where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
+ where r.status = 'ACTIVE' and r.next_eligible_at <= (select recoup.now())
+   and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > (select recoup.now()))
+   and a.open is null
+ order by r.next_eligible_at
+ limit 1;
+
+-- name: funnel
+-- Re-entered intakes are the same companies once more, and are counted with their origins.
+select count(*) filter (where i.reentered_from is null),
+       count(*) filter (where i.status = 'AUTHORIZED' and i.reentered_from is null),
+       count(*) filter (where i.status = 'REENTER_SUCCEEDED'),
+       count(*) filter (where i.status = 'PENDING'),
+       count(*) filter (where i.status = 'FAILED'),
+       count(*) filter (where i.status = 'EXHAUSTED'),
+       (select count(*) from cl.sovereign_mint_air m where %(batch_id)s::text is null or m.batch_id = %(batch_id)s::text),
+       (select count(*) from cl.gate_zero_attempt a
+         where a.status = 'open' and (%(batch_id)s::text is null or a.batch_id = %(batch_id)s::text))
+  from cl.gate_zero_intake i
+ where %(batch_id)s::text is null or i.batch_id = %(batch_id)s::text;
+
+-- name: failures_by_reason
+select a.reason_code, count(*)
+  from cl.gate_zero_air a
+ where a.event_type = 'FAIL' and (%(batch_id)s::text is null or a.batch_id = %(batch_id)s::text)
+ group by a.reason_code
+ order by count(*) desc, a.reason_code;
+
+-- name: longest_recovery
+-- For the demo, whose tables are small: an intake whose last attempt passed.
+select a.intake_id from cl.gate_zero_attempt a
+ where a.attempt_number = 3 and a.status = 'passed'
+ order by a.opened_at, a.intake_id
+ limit 1;
+
+-- name: overdue_batches
+-- Not declared complete for so long: their recoveries are never frozen.
+select b.batch_id, b.imported_at
+  from cl.gate_zero_batch b
+ where b.completed_at is null and b.imported_at <= (select recoup.now()) - make_interval(hours => 24 * %(days)s)
+ order by b.imported_at
  limit %(limit)s;
 
 -- name: intakes_of_batch

@@ -74,6 +74,37 @@ begin
 end $$;
 comment on function cl.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
 
+create or replace function cl.rule_intake_births() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  now_  constant timestamptz := recoup.now();
+  began constant timestamptz := recoup.statement_time();
+  bad   record;
+begin
+  if not exists (select from new_rows where retry_of is not null) then
+    return null;
+  end if;
+  -- EXHAUSTED is final, so nothing needs to be locked. A fresh start is made now: else it could precede what it follows.
+  select n.retry_of, n.created_at, i.status,
+         case when i.status is distinct from 'EXHAUSTED' then 'RC042' else 'RC026' end as why into bad
+    from new_rows n
+    left join lateral (select i.status from cl.gate_zero_intake i where i.intake_id = n.retry_of limit 1) i on true
+   where n.retry_of is not null
+     and (i.status is distinct from 'EXHAUSTED' or not cl.is_now(n.created_at, began, now_)) limit 1;
+  if bad.why is not null then
+    raise exception using errcode = bad.why,
+      message = case bad.why
+        when 'RC042' then format('Intake %s is %s: only an exhausted one is started afresh.', bad.retry_of, coalesce(bad.status, 'unknown'))
+        else format('The fresh start of intake %s claims to have come in at %s, which is not now.', bad.retry_of, bad.created_at) end,
+      hint = case bad.why
+        when 'RC042' then 'Look at its history: recoup gate history ' || bad.retry_of
+        else 'Take created_at from recoup.now().' end,
+      detail = jsonb_build_object('intake_id', bad.retry_of, 'status', bad.status, 'created_at', bad.created_at, 'now', now_);
+  end if;
+  return null;
+end $$;
+comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now.';
+
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -15,6 +15,14 @@ language sql stable as $$
 $$;
 comment on function recoup.canon_gate_zero_air_1(cl.gate_zero_air) is 'Canonical text of a row of cl.gate_zero_air, version 1.';
 
+create or replace function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) returns text
+language sql stable as $$
+  select array[l.air_event_id::text, l.entity_type, l.entity_id::text, l.stage_id, l.process_id, l.event_type, l.reason_code,
+               l.batch_id, l.payload_ref, l.actor, (extract(epoch from l.event_timestamp) * 1000000)::bigint::text,
+               l.seq::text, l.xid::text, l.incarnation::text, l.sovereign_company_id::text, l.actor_id, l.authority]::text
+$$;
+comment on function recoup.canon_sovereign_mint_air_1(cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 1.';
+
 create or replace function recoup.canon_pause_log_1(l recoup.pause_log) returns text
 language sql stable as $$
   select array[l.seq::text, l.xid::text, l.incarnation::text, (extract(epoch from l.logged_at) * 1000000)::bigint::text,

@@ -5,6 +5,7 @@
 -- One order over all logs; cluster by cluster; nothing from a transaction or a time that is still to come.
 with told (log, seq, xid, incarnation, told_at) as (
   select 'cl.gate_zero_air', seq, xid, incarnation, event_timestamp from cl.gate_zero_air
+  union all select 'cl.sovereign_mint_air', seq, xid, incarnation, event_timestamp from cl.sovereign_mint_air
   union all select 'recoup.pause_log', seq, xid, incarnation, logged_at from recoup.pause_log
   union all select 'recoup.control_log', seq, xid, incarnation, logged_at from recoup.control_log
   union all select 'recoup.policy', seq, xid, incarnation, applied_at from recoup.policy
@@ -31,6 +32,7 @@ select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.la
 -- name: one_order
 with told (log, seq) as (
   select 'cl.gate_zero_air', seq from cl.gate_zero_air
+  union all select 'cl.sovereign_mint_air', seq from cl.sovereign_mint_air
   union all select 'recoup.pause_log', seq from recoup.pause_log
   union all select 'recoup.control_log', seq from recoup.control_log
   union all select 'recoup.policy', seq from recoup.policy

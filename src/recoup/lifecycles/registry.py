@@ -5,7 +5,8 @@ from __future__ import annotations
 from recoup.clock import CLOCK
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Lifecycle
+from recoup.mint.lifecycle import IDENTITY
 from recoup.pauses.lifecycle import PAUSE
 from recoup.worker.lifecycle import WORKER
 
-LIFECYCLES: tuple[Lifecycle, ...] = (BATCH, INTAKE, ATTEMPT, RECOVERY, PAUSE, WORKER, CLOCK)
+LIFECYCLES: tuple[Lifecycle, ...] = (BATCH, INTAKE, ATTEMPT, RECOVERY, IDENTITY, PAUSE, WORKER, CLOCK)

@@ -7,17 +7,26 @@ a section, declared here as a model. Units stand at the end of a key's name.
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from ipaddress import ip_network
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from recoup.refusals import InputRefused
 
 DOCUMENT_MOST_CHARACTERS = 1_000_000
+LEASE_SPARE_S = 10  # for writing what the checks found
+
+
+def wrong_figure(key: str, value: object, allowed: str) -> PydanticCustomError:
+    """A figure that is wrong beside another one, in the words of a refusal. The key is within its section."""
+    return PydanticCustomError("wrong_figure", "{allowed}", {"key": key, "value": repr(value), "allowed": allowed})
 
 
 class Section(BaseModel):
@@ -29,6 +38,58 @@ class Section(BaseModel):
 Hours = Annotated[int, Field(ge=1, le=8760)]
 
 
+Milliseconds = Annotated[int, Field(ge=10, le=120_000)]
+
+
+def _text(pattern: str, says: str, *, most: int = 500) -> Any:
+    return Field(pattern=pattern, max_length=most, description=says)
+
+
+CheckName = Annotated[
+    str, _text(r"^[a-z][a-z0-9_-]*$", "the name of a check: dns, imprint, directory, state, or an own one", most=50)
+]
+Nameserver = Annotated[str, _text(r"^[0-9a-fA-F.:\[\]]+$", "an address, or address:port, of a DNS server", most=60)]
+SiteUrl = Annotated[str, _text(r"^https?://[^\s/{}@]*\{domain\}[^\s{}@]*$", "an http or https URL with {domain} in it")]
+Network = Annotated[str, _text(r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$", "a network such as 10.20.0.0/16", most=60)]
+
+
+class Verification(Section):
+    """How Gate Zero looks at a company."""
+
+    checks: Annotated[list[CheckName], Field(min_length=1, max_length=20)]
+    at_once: Annotated[int, Field(ge=1, le=2000)]
+    per_host: Annotated[int, Field(ge=1, le=1000)]
+    nameservers: Annotated[list[Nameserver], Field(min_length=0, max_length=10)]
+    dns_timeout_ms: Milliseconds
+    site_urls: Annotated[list[SiteUrl], Field(min_length=1, max_length=5)]
+    site_timeout_ms: Milliseconds
+    redirects_most: Annotated[int, Field(ge=0, le=20)]
+    page_bytes_most: Annotated[int, Field(ge=1_000, le=10_000_000)]
+    directory: Annotated[
+        str,
+        _text(r"^\S(.*\S)?$|^$", "a URL with {domain} or {name} in it, or the path of a CSV, Parquet or JSONL file"),
+    ]
+    directory_at_once: Annotated[int, Field(ge=1, le=2000)]
+    directory_timeout_ms: Milliseconds
+    allowed_networks: Annotated[list[Network], Field(min_length=0, max_length=50)]
+    contact: Annotated[str, _text(r"^[ -~]*$", "printable ASCII: an address or a URL", most=200)]
+
+    @field_validator("allowed_networks")
+    @classmethod
+    def _networks_are_networks(cls, networks: list[str]) -> list[str]:
+        for network in networks:
+            try:
+                ip_network(network)
+            except ValueError as error:
+                raise wrong_figure("", network, f"a network such as 10.20.0.0/16; {error}") from error
+        return networks
+
+    @property
+    def longest_s(self) -> float:
+        """The longest that one verification may take: every check up to its timeout."""
+        return (self.dns_timeout_ms + self.site_timeout_ms + self.directory_timeout_ms) / 1000
+
+
 class Gate(Section):
     """Gate Zero."""
 
@@ -36,6 +97,19 @@ class Gate(Section):
     wait_hours: Annotated[list[Hours], Field(min_length=2, max_length=2)]
     recovery_window_days: Annotated[int, Field(ge=1, le=365)]
     attempt_lease_s: Annotated[int, Field(ge=1, le=86_400)]
+    batch_open_alert_days: Annotated[int, Field(ge=1, le=365)]
+    verification: Verification
+
+    @model_validator(mode="after")
+    def _lease_outlasts_the_checks(self) -> Gate:
+        least = math.ceil(self.verification.longest_s) + LEASE_SPARE_S
+        if self.attempt_lease_s < least:
+            raise wrong_figure(
+                "attempt_lease_s",
+                self.attempt_lease_s,
+                f"at least {least}: the timeouts of the checks, and {LEASE_SPARE_S} to spare",
+            )
+        return self
 
 
 class Worker(Section):
@@ -47,7 +121,7 @@ class Worker(Section):
     @model_validator(mode="after")
     def _silence_is_several_beats(self) -> Worker:
         if self.lost_after_s < 3 * self.heartbeat_s:
-            raise ValueError(f"at least three heartbeats, {3 * self.heartbeat_s}")
+            raise wrong_figure("lost_after_s", self.lost_after_s, f"at least three heartbeats, {3 * self.heartbeat_s}")
         return self
 
 
@@ -152,13 +226,12 @@ def _in_words(details: Any) -> dict[str, Any]:
                 if near
                 else f"there is no such key; keys are {', '.join(known)}"
             )
-        case "value_error":
-            key, allowed, value = f"{key}.lost_after_s", str(context["error"]), repr(details["input"]["lost_after_s"])
+        case "wrong_figure":
+            key, allowed, value = f"{key}.{context['key']}".rstrip("."), context["allowed"], context["value"]
         case "literal_error":
             allowed = str(context["expected"])
         case "too_short" | "too_long":
-            count = context.get("min_length", context.get("max_length"))
-            allowed = f"a list of {count} whole numbers"
+            allowed = _bounds(details["loc"])
         case _:
             allowed = _bounds(details["loc"])
     return {"key": key or "the document", "value": value[:200], "allowed": allowed}
@@ -173,10 +246,13 @@ def _bounds(place: tuple[int | str, ...]) -> str:
         if "$ref" in at:
             at = schema["$defs"][at["$ref"].rsplit("/", 1)[-1]]
     match at.get("type"):
+        case "string":
+            return str(at["description"])
         case "integer":
             return f"a whole number from {at['minimum']:,} to {at['maximum']:,}"
         case "array":
-            return f"a list of {at['minItems']} numbers, each {_bounds((*place, 0))}"
+            least, most = at["minItems"], at["maxItems"]
+            return f"a list of {least if least == most else f'{least} to {most}'}, each {_bounds((*place, 0))}"
         case "object":
             return f"a section with {', '.join(at['properties'])}"
         case other:

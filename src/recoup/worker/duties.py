@@ -1,6 +1,7 @@
 """The duties: everything that workers do by themselves, as one list.
 
-A duty does one bounded batch per call, in one transaction under its own authority, and says how many units it did.
+A duty does one bounded batch per call, in one transaction under its own authority, and says how many units it did; or,
+where it waits for the world, it flows through many.
 Duties are safe to run from any number of workers at once: each takes what nobody else holds.
 """
 
@@ -8,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from recoup import gate
+from recoup import gate, mint, observe
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 
+if TYPE_CHECKING:
+    from recoup.gate.verifying import Hands
+
 Q = load("recoup.worker")
 BATCH_MOST = 1000
+OVERDUE_MOST = 100  # batches that are warned of
 SEAL_BLOCKS_MOST = 10  # of one batch: a backlog is sealed in short transactions
 
 
@@ -30,16 +37,40 @@ class Duty:
     authority: Authority
     cadence_s: float  # looks at least so often; sooner when it is woken
     says: str
-    batch: Callable[[Transaction, Policy], int]  # does one batch; returns how many units it did
     lag: Callable[[Transaction], float | None]  # seconds for which the oldest unit has been waiting; None: none waits
+    # One of the two; both return how many units they did. A batch is one transaction. A flow waits for the world
+    # between its transactions, and goes on until nothing is left.
+    batch: Callable[[Transaction, Policy], int] | None = None
+    flow: Callable[[Hands], int] | None = None
     # For a batch that was refused as a whole: its units, and one of them alone, so that one bad row stops only itself.
     units: Callable[[Transaction], Sequence[Any]] | None = None
     one: Callable[[Transaction, Any], int] | None = None
 
 
-def _freeze(tx: Transaction, _: Policy) -> int:
+def _freeze(tx: Transaction, policy: Policy) -> int:
+    overdue = gate.overdue(tx, days=policy.gate.batch_open_alert_days, limit=OVERDUE_MOST)
+    observe.OVERDUE_BATCHES.set(len(overdue))
+    for batch, imported_at in overdue:
+        _warn_once(batch, imported_at)
     frozen = gate.freeze(tx, limit=BATCH_MOST)
     return len(frozen.batches) + len(frozen.exhausted)
+
+
+@lru_cache(maxsize=OVERDUE_MOST)
+def _warn_once(batch: str, imported_at: datetime) -> None:
+    """In a worker's life, not every few seconds."""
+    observe.logger().warning(
+        "batch is not complete; its recoveries are never frozen",
+        batch=batch,
+        imported_at=imported_at.isoformat(),
+        then=f"recoup gate complete {batch}",
+    )
+
+
+def _verify(hands: Hands, *, retries: bool) -> int:
+    from recoup.gate import verifying  # the network's libraries, for those who verify
+
+    return verifying.verify(hands, retries=retries).done
 
 
 def _lose_silent(tx: Transaction, policy: Policy) -> int:
@@ -62,6 +93,30 @@ DUTIES: tuple[Duty, ...] = (
         lag=gate.sweep_lag,
         units=lambda tx: gate.lapsed(tx, limit=BATCH_MOST),
         one=lambda tx, intake: len(gate.sweep_crashed(tx, only=intake)),
+    ),
+    Duty(
+        name="verify",
+        authority=Authority.GATE,
+        cadence_s=2,
+        says="looks at every company that waits for its first attempt",
+        flow=lambda hands: _verify(hands, retries=False),
+        lag=gate.verify_lag,
+    ),
+    Duty(
+        name="gate-retry",
+        authority=Authority.GATE,
+        cadence_s=5,
+        says="looks again at every failed company whose wait is over",
+        flow=lambda hands: _verify(hands, retries=True),
+        lag=gate.retry_lag,
+    ),
+    Duty(
+        name="mint",
+        authority=Authority.MINT,
+        cadence_s=2,
+        says="mints an identity for every company that Gate Zero authorised",
+        batch=lambda tx, _: mint.mint(tx, limit=BATCH_MOST).events,
+        lag=mint.mint_lag,
     ),
     Duty(
         name="batch-freeze",

@@ -15,13 +15,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from uuid import UUID
 
 import psycopg
 
 from recoup import observe, pauses, policy
-from recoup.database.connection import Actor, Database, connect
+from recoup.database.connection import Actor, Database, Transaction, connect
 from recoup.database.migrate import check_schema
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
@@ -129,6 +130,9 @@ class Worker:
     def _batch(self, duty: Duty, *, tell: bool = True) -> int:
         """One batch and its tally, in one transaction. An idle run is told once a heartbeat, and not each time."""
         begun = time.monotonic()
+        if duty.flow is not None:
+            return self._flow(duty, duty.flow, tell=tell)
+        assert duty.batch is not None
         with observe.RUNNING.track_inprogress(), self._acting(duty.authority) as tx:
             if held := pauses.paused(tx, f"duty:{duty.name}"):
                 observe.BATCHES.labels(duty.name, "paused").inc()
@@ -145,6 +149,23 @@ class Worker:
             self._log.info(
                 "batch done", duty=duty.name, authority=duty.authority.value, done=done, seconds=_round(seconds)
             )
+        return done
+
+    def _flow(self, duty: Duty, flow: Callable[[_Hands], int], *, tell: bool) -> int:
+        """Until nothing is left that waits. Its transactions are tallied one by one."""
+        begun = time.monotonic()
+        with observe.RUNNING.track_inprogress():
+            done = flow(_Hands(self, duty))
+        observe.BATCHES.labels(duty.name, "done" if done else "idle").inc()
+        if done:
+            seconds = time.monotonic() - begun
+            observe.SECONDS.labels(duty.name).observe(seconds)
+            self._log.info(
+                "flow done", duty=duty.name, authority=duty.authority.value, done=done, seconds=_round(seconds)
+            )
+        elif tell:
+            with self._acting(duty.authority) as tx:
+                register.tally(tx, self.worker_id, duty.name, done=0)
         return done
 
     def _failed(self, duty: Duty, error: Exception) -> None:
@@ -259,6 +280,37 @@ class Worker:
     @property
     def _heartbeat_s(self) -> float:
         return float(self._policy.worker.heartbeat_s) if self._policy is not None else 10.0
+
+
+class _Hands:
+    """A worker at one of its duties, for a flow that takes its transactions as it needs them."""
+
+    def __init__(self, worker: Worker, duty: Duty) -> None:
+        self.name = worker.name
+        self.directory_key = worker.database.settings.directory_key
+        self._worker = worker
+        self._duty = duty
+
+    @property
+    def policy(self) -> Policy:
+        figures = self._worker._policy
+        assert figures is not None  # read when the worker began
+        return figures
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        return self._worker._acting(self._duty.authority)
+
+    def may_claim(self, tx: Transaction) -> bool:
+        if self._worker._stopping.is_set():
+            return False
+        held = pauses.paused(tx, f"duty:{self._duty.name}")
+        if held is not None:
+            observe.BATCHES.labels(self._duty.name, "paused").inc()
+        return held is None
+
+    def tally(self, tx: Transaction, done: int) -> None:
+        register.tally(tx, self._worker.worker_id, self._duty.name, done=done)
+        observe.UNITS.labels(self._duty.name).inc(done)
 
 
 def _round(seconds: float) -> float:

@@ -1,0 +1,162 @@
+"""``recoup gate import``"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from recoup.cli.output import Demo, Json, print_fields, print_rows, shown
+
+if TYPE_CHECKING:
+    from recoup.gate.importing import Imported, Progress
+
+SHOWN_MOST = 10
+SHOWN_CHARS_MOST = 120
+LINE_EVERY_S = 5.0
+Tell = Callable[["Progress"], None]
+
+
+def import_(
+    file: Path,
+    *,
+    batch: str,
+    append: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    complete: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    strict: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    format_: Annotated[Literal["csv", "jsonl", "parquet"] | None, Parameter(name="--format")] = None,
+    report: Path | None = None,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Bring a file of companies into a batch: CSV, JSONL or Parquet. Rows that make no sense are refused one by one.
+
+    Columns: company_name (name, company), company_domain (domain, website), linkedin_url (linkedin), state (us_state).
+    Only the name has to be there. An import that is interrupted leaves nothing behind; run it again.
+
+    Parameters
+    ----------
+    file
+        The file; its name tells the format, and .gz is fine. - reads standard input.
+    batch
+        What to call the batch, for example after the file.
+    append
+        Add to a batch that exists and is not complete. Without this, a batch that exists is refused.
+    complete
+        Declare the batch complete when everything is in: its recovery window opens.
+    strict
+        Bring in nothing if any row is refused.
+    format_
+        What the file is, when its name does not tell. csv is also for tabs and semicolons.
+    report
+        Where to write the refused rows, each with its reason: a .csv or .jsonl file.
+    """
+    from recoup.database import access
+    from recoup.database.connection import Actor
+    from recoup.gate.importing import Format, import_file
+    from recoup.settings import load
+
+    settings = load()
+    with access.opened(settings, demo=demo) as database, _progress(quiet=json) as progress:
+        imported = import_file(
+            database,
+            file,
+            batch_id=batch,
+            format_=None if format_ is None else Format(format_),
+            append=append,
+            complete=complete,
+            strict=strict,
+            actor=Actor("human", settings.actor),
+            report=report,
+            progress=progress,
+        )
+    if json:
+        _print_json(imported)
+    else:
+        _print(imported)
+
+
+def _print(imported: Imported) -> None:
+    rate = imported.rows / max(imported.seconds, 0.001)
+    print(
+        f"{imported.accepted:,} of {imported.rows:,} rows came into batch {shown(imported.batch_id)},"
+        f" in {imported.seconds:.1f} s ({rate:,.0f} rows/s)"
+    )
+    if imported.ignored:
+        print(f"columns that were ignored: {shown(imported.ignored)}")
+    if imported.refused:
+        _print_refused(imported)
+    name = shlex.quote(imported.batch_id)
+    if imported.batch_freeze_at is None:
+        print(f"Next: recoup gate complete {name}, when everything is in; recoup gate run verifies what came in.")
+    else:
+        print(f"The batch is complete; its recovery window closes at {shown(imported.batch_freeze_at)} UTC.")
+        print("Next: recoup gate run verifies what came in.")
+
+
+def _print_refused(imported: Imported) -> None:
+    print(f"\n{imported.refused:,} rows were refused and are not in the batch:\n")
+    counts = [{"reason": reason, "rows": rows} for reason, rows in imported.reasons.items()]
+    print_rows(counts, as_json=False, empty="")
+    first = [refused._replace(row=_shortened(refused.row)) for refused in imported.refusals[:SHOWN_MOST]]
+    print(f"\n{'The first of them' if imported.refused > len(first) else 'They are'}:\n")
+    print_rows(first, as_json=False, empty="")
+    if imported.report is not None:
+        print(f"\nAll of them are in {shown(imported.report)}.\n")
+    else:
+        print("\n--report FILE would have written all of them down.\n")
+
+
+def _print_json(imported: Imported) -> None:
+    record = {field: getattr(imported, field) for field in imported.__dataclass_fields__}
+    print_fields({**record, "refusals": [refused._asdict() for refused in imported.refusals]}, as_json=True)
+
+
+def _shortened(row: str) -> str:
+    return row if len(row) <= SHOWN_CHARS_MOST else row[:SHOWN_CHARS_MOST] + "…"
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Tell | None]:
+    """On standard error: a bar on a terminal, a line every few seconds elsewhere."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _bar() as tell:
+            yield tell
+    else:
+        yield _lines()
+
+
+def _said(progress: Progress) -> str:
+    refused = f", {progress.refused:,} refused" if progress.refused else ""
+    return f"{progress.rows:,} rows read{refused}, {progress.rate:,.0f} rows/s"
+
+
+def _lines() -> Tell:
+    last = time.monotonic()
+
+    def tell(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_EVERY_S:
+            last = time.monotonic()
+            print(f"{progress.share:.0%}: {_said(progress)}", file=sys.stderr, flush=True)
+
+    return tell
+
+
+@contextmanager
+def _bar() -> Iterator[Tell]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda progress: bar.update(task, completed=progress.share, description=_said(progress))

@@ -1,0 +1,115 @@
+"""``recoup gate run``"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from recoup.cli.output import Demo, Json, print_fields
+
+if TYPE_CHECKING:
+    from recoup.gate.verifying import Alone, Tally
+
+
+def run(
+    *,
+    first: Annotated[bool, Parameter(negative="", show_default=False, help="Only first attempts.")] = False,
+    retries: Annotated[bool, Parameter(negative="", show_default=False, help="Only retries that are due.")] = False,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Look at every company that waits or is due now, and end. A worker does the same by itself, all the time.
+
+    Ctrl-C lets it finish what it looks at; a second one ends it at once, and its attempts count as timed out when their
+    lease has lapsed.
+    """
+    from recoup import observe
+    from recoup.cli.demo import world_of
+    from recoup.database import access
+    from recoup.database.connection import Actor
+    from recoup.gate import verifying
+    from recoup.settings import load
+
+    observe.configure(level="warning")
+    settings = load()
+    begun = time.monotonic()
+    done: dict[str, Tally] = {}
+    with access.opened(settings, demo=demo) as database, world_of(demo=demo):
+        hands = verifying.Alone(
+            database, name=f"{socket.gethostname()}-{os.getpid()}", actor=Actor("human", settings.actor)
+        )
+        _stop_by_signal(hands)
+        for name, again, wanted in (
+            ("first attempts", False, first or not retries),
+            ("retries", True, retries or not first),
+        ):
+            if wanted:
+                done[name] = verifying.verify(hands, retries=again, tell=None if json else _Line(name))
+    if json:
+        print_fields({name.replace(" ", "_"): _figures(tally) for name, tally in done.items()}, as_json=True)
+        return
+    _say(done, time.monotonic() - begun, stopped=hands.stopping)
+
+
+def _stop_by_signal(hands: Alone) -> None:
+    def stop(_signal: int, _frame: object) -> None:
+        if hands.stopping:
+            raise KeyboardInterrupt
+        hands.stopping = True
+        print("\nfinishing what is being looked at; once more ends it at once", file=sys.stderr)
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+
+
+class _Line:
+    """Progress on one line of a terminal; piped, a line every few seconds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.begun = time.monotonic()
+        self.told = self.begun
+
+    def __call__(self, tally: Tally) -> None:
+        on_terminal, now = sys.stderr.isatty(), time.monotonic()
+        if now - self.told < (0.2 if on_terminal else 5.0):
+            return
+        self.told = now
+        rate = tally.done / max(now - self.begun, 0.001)
+        line = f"{self.name}: {tally.done:,} looked at, {tally.passed:,} passed, {rate:,.0f}/s"
+        print(f"\r\x1b[K{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
+
+
+def _figures(tally: Tally) -> dict[str, object]:
+    return {
+        "looked_at": tally.done,
+        "passed": tally.passed,
+        "failed": dict(tally.failed.most_common()),
+        "late": tally.late,
+        "refused": tally.refused,
+        "seconds_in_database": round(tally.database_s, 3),
+    }
+
+
+def _say(done: dict[str, Tally], seconds: float, *, stopped: bool) -> None:
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    for name, tally in done.items():
+        if not tally.done:
+            print(f"{name}: nothing to look at")
+            continue
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in tally.failed.most_common())
+        print(
+            f"{name}: {tally.done:,} looked at, {tally.passed:,} passed" + (f", failed: {reasons}" if reasons else "")
+        )
+        if tally.late:
+            print(f"  {tally.late:,} came too late and were stored, not applied: their leases had lapsed")
+        if tally.refused:
+            print(f"  {tally.refused:,} outcomes were refused; the attempts count as timed out when their leases lapse")
+    print(f"{seconds:.1f} s" + (", stopped before the end" if stopped else ""))

@@ -1,0 +1,45 @@
+"""The funnel: how many came in, passed, recovered, were exhausted, still wait; and why attempts failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+
+Q = load("recoup.gate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Funnel:
+    """Counts, of one batch or of all. Each company stands in exactly one of the lines after ``came_in``."""
+
+    came_in: int
+    passed_at_first: int
+    recovered: int  # a retry passed
+    waiting_first: int  # PENDING
+    waiting_retry: int  # failed, and has attempts left
+    exhausted: int
+    minted: int
+    in_flight: int  # of those that wait: looked at right now
+    failures: dict[str, int]  # failed attempts by reason, most frequent first
+
+
+def funnel(tx: Transaction, *, batch_id: str | None = None) -> Funnel:
+    """Count everything, or one batch. Reads all of it: a report, not a gauge."""
+    given = {"batch_id": batch_id}
+    row = tx.execute(Q["funnel"], given, prepare=False).fetchone()
+    assert row is not None
+    failures = dict(tx.execute(Q["failures_by_reason"], given, prepare=False).fetchall())
+    came_in, passed, recovered, pending, failed, exhausted, minted, in_flight = row
+    return Funnel(
+        came_in=came_in,
+        passed_at_first=passed,
+        recovered=recovered,
+        waiting_first=pending,
+        waiting_retry=failed,
+        exhausted=exhausted,
+        minted=minted,
+        in_flight=in_flight,
+        failures=failures,
+    )

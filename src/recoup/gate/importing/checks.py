@@ -1,0 +1,107 @@
+"""What makes no sense in a row that could be read: each fault with its column, its reason and a sentence."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from recoup.gate.importing.rows import COLUMNS, Reason, Row
+from recoup.refusals import InputRefused
+
+TEXT_CHARS_MOST = 500
+# Tabs and line breaks are white space, and may stand in a quoted field. Half a character is no character.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Company(NamedTuple):
+    """A company candidate as it was given; what was left blank is empty."""
+
+    company_name: str
+    company_domain: str
+    linkedin_url: str
+    state: str
+
+
+class Fault(NamedTuple):
+    column: str | None
+    reason: Reason
+    said: str
+
+
+class Checks:
+    """Looks at one row after the other, and remembers the companies it saw: 16 bytes of each, and its row."""
+
+    def __init__(self, *, noun: str) -> None:
+        self._noun = noun
+        self._domain_of = _domain_of()
+        self._seen: dict[bytes, int] = {}
+
+    def company(self, row: Row) -> Company | Fault:
+        """The company in a row, or what is wrong with it."""
+        if row.broken is not None:
+            return Fault(None, *row.broken)
+        company = _company(row.values)
+        if isinstance(company, Fault):
+            return company
+        domain = None
+        if company.company_domain:
+            domain = self._domain_of(company.company_domain)
+            if domain is None:
+                return Fault("company_domain", Reason.DOMAIN_MALFORMED, "This is not the domain of a company.")
+        before = self._seen.setdefault(_digest(company, domain), row.number)
+        if before != row.number:
+            return Fault(
+                "company_name", Reason.COMPANY_TWICE, f"The same company stands in {self._noun} {before} already."
+            )
+        return company
+
+
+def _company(values: Sequence[object]) -> Company | Fault:
+    texts: list[str] = []
+    for column, value in zip(COLUMNS, values, strict=True):
+        if value is None:
+            texts.append("")
+            continue
+        if not isinstance(value, str):
+            return Fault(column, Reason.WRONG_TYPE, f"This is {_KINDS.get(type(value), 'something')}, and not text.")
+        if len(value) > TEXT_CHARS_MOST:
+            said = f"This has {len(value):,} characters; {TEXT_CHARS_MOST} are allowed."
+            return Fault(column, Reason.TEXT_TOO_LONG, said)
+        if not value.isprintable() and (control := _CONTROL.search(value)):
+            said = f"At place {control.start() + 1} stands U+{ord(control[0]):04X}, which is not to be printed."
+            return Fault(column, Reason.TEXT_UNPRINTABLE, said)
+        texts.append("" if value.isspace() else value)
+    company = Company._make(texts)
+    if not company.company_name:
+        return Fault("company_name", Reason.NAME_MISSING, "The company has no name.")
+    return company
+
+
+_KINDS = {int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+
+
+def _digest(company: Company, domain: str | None) -> bytes:
+    """The same for two rows that mean one company: spaces, capitals and forms of one letter make no difference."""
+    same = "\x1f".join((_folded(company.company_name), domain or "", _folded(company.state)))
+    return blake2b(same.encode(), digest_size=16).digest()
+
+
+def _folded(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.split()).casefold()
+
+
+def _domain_of() -> Callable[[str], str | None]:
+    try:
+        from recoup.verification.domains import domain_of
+    except ImportError as error:
+        raise InputRefused(
+            "gate_extra_missing",
+            f"Domains cannot be told from other text: {error.name} is not installed.",
+            "Install the extra: pip install 'recoup[gate]'.",
+        ) from error
+    return domain_of

@@ -1,0 +1,10 @@
+"""The mint: an authorised company gets its sovereign identity, once.
+
+Authorisation travels by AIR: the mint subscribes to Gate Zero's AUTH events, and reads, mints and acknowledges in one
+transaction. Data stays where it was created: name and domain come from the intake. After a re-entry AUTH names the
+original intake, and the identity belongs to the new one.
+"""
+
+from recoup.mint.identities import AUTHORIZATIONS, SUBSCRIPTION, Identity, identities, mint, mint_lag
+
+__all__ = ["AUTHORIZATIONS", "SUBSCRIPTION", "Identity", "identities", "mint", "mint_lag"]

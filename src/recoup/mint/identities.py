@@ -1,0 +1,87 @@
+"""Identities: minted from AUTH events, each lineage once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from recoup import observe, pauses
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.ledger import subscriptions
+from recoup.ledger.subscriptions import Log
+
+Q = load("recoup.mint")
+SUBSCRIPTION = "mint"
+TABLE = "cl.company_identity"
+
+# The subscription for AUTH, for the mint and for whoever else acts on authorisations.
+AUTHORIZATIONS = Log(
+    table="cl.gate_zero_authorization",
+    columns=(
+        "seq", "air_event_id", "intake_id", "mint_intake_id", "batch_id", "attempt_id", "actor", "actor_id",
+        "event_timestamp",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A company's sovereign identity."""
+
+    sovereign_company_id: UUID
+    intake_id: UUID
+    company_name: str
+    company_domain: str | None
+    minted_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minted:
+    """What one page of AUTH events came to."""
+
+    events: int
+    identities: tuple[Identity, ...]
+
+
+def mint(tx: Transaction, *, limit: int = 500) -> Minted:
+    """Mint what the next page of AUTH events names, and acknowledge it: all in the caller's transaction, so once.
+
+    No events: nothing new is authorised, or another mint worker is at it. An identity that exists is left as it is.
+    """
+    if pauses.paused(tx, f"table:{TABLE}"):
+        return Minted(events=0, identities=())
+    subscriptions.subscribe(tx, AUTHORIZATIONS, SUBSCRIPTION)
+    page = subscriptions.read(tx, AUTHORIZATIONS, SUBSCRIPTION, limit=limit)
+    intakes = [event["mint_intake_id"] for event in page.events]
+    identities: tuple[Identity, ...] = ()
+    if intakes:
+        with tx.cursor(row_factory=class_row(Identity)) as cursor:
+            identities = tuple(cursor.execute(Q["mint"], {"intakes": intakes}, prepare=False))
+        _say_what_was_passed_over(tx, intakes, identities)
+    subscriptions.acknowledge(tx, page)
+    return Minted(events=len(page.events), identities=identities)
+
+
+def mint_lag(tx: Transaction) -> float | None:
+    """For how many seconds the oldest authorisation that the mint has not seen has been waiting; None: there is none."""
+    row = tx.execute(Q["mint_lag"], {"log": AUTHORIZATIONS.table, "name": SUBSCRIPTION}).fetchone()
+    return None if row is None or row[0] is None else float(row[0])
+
+
+def identities(tx: Transaction, *, limit: int = 100) -> list[Identity]:
+    """Identities, newest first."""
+    with tx.cursor(row_factory=class_row(Identity)) as cursor:
+        return cursor.execute(Q["identities"], {"limit": limit}).fetchall()
+
+
+def _say_what_was_passed_over(tx: Transaction, intakes: list[UUID], minted: tuple[Identity, ...]) -> None:
+    """An AUTH without an authorised intake is not lawful: it is told, and does not hold up those behind it."""
+    if len(minted) == len(intakes):
+        return
+    (there,) = tx.execute(Q["minted_already"], {"intakes": intakes}).fetchone() or (0,)
+    if there < len(intakes):
+        observe.logger().error("authorised but not minted", count=len(intakes) - there, look="recoup audit")

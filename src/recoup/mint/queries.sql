@@ -1,0 +1,29 @@
+-- name: mint
+-- What was minted already is passed over, and so is what is not authorised: the rule would refuse the whole page for it.
+with t as materialized (select recoup.now() as now_)
+insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)
+select i.intake_id, i.company_name, i.company_domain, t.now_
+  from t, unnest(%(intakes)s::uuid[]) g (intake_id)
+ cross join lateral (select i.intake_id, i.company_name, i.company_domain from cl.gate_zero_intake i
+                      where i.intake_id = g.intake_id and i.status || '' = 'AUTHORIZED' limit 1) i
+on conflict (intake_id) do nothing
+returning sovereign_company_id, intake_id, company_name, company_domain, minted_at;
+
+-- name: mint_lag
+-- The first AUTH that the mint has not seen. What is left of a page it has begun is not looked for: it is reading it.
+select extract(epoch from recoup.now() - first.event_timestamp)::float8
+  from (select coalesce((select s.since from recoup.subscription s where s.log = %(log)s and s.name = %(name)s),
+                        '1:1:'::pg_snapshot)) as stands (since)
+ cross join lateral (select l.event_timestamp from cl.gate_zero_authorization l
+                      where l.xid >= pg_snapshot_xmax(stands.since) order by l.xid limit 1) first;
+
+-- name: identities
+-- Newest first.
+select c.sovereign_company_id, c.intake_id, c.company_name, c.company_domain, c.minted_at
+  from cl.sovereign_mint_air m
+ cross join lateral (select c.* from cl.company_identity c where c.intake_id = m.entity_id limit 1) c
+ order by m.event_timestamp desc
+ limit %(limit)s;
+
+-- name: minted_already
+select count(*) from cl.company_identity c where c.intake_id = any(%(intakes)s::uuid[]);

@@ -1,0 +1,204 @@
+"""The company directory: a service that is asked over HTTP, or a file. Both give the same entries.
+
+The operator names the directory, so where it lies is not restricted. Where it might redirect to is not followed: the
+key goes to the directory and to nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote, urlsplit
+
+import httpcore2
+
+from recoup.policy.document import Verification
+from recoup.refusals import InputRefused
+from recoup.verification.findings import Finding, NotPassed
+from recoup.verification.sites import HEAD_BYTES_MOST, user_agent
+from recoup.verification.states import normal_state
+from recoup.verification.wire import Stream
+
+ANSWER_BYTES_MOST = 1_000_000
+GLOBAL = frozenset({"global", "international", "worldwide"})
+IDLE_S = 30.0  # so long a connection is kept for the next question
+
+
+class Entry(NamedTuple):
+    """What the directory knows of a company."""
+
+    states: tuple[str, ...] = ()  # as written there
+    scope: str = ""
+
+    @property
+    def is_global(self) -> bool:
+        return self.scope.strip().lower() in GLOBAL
+
+
+class Directory(Protocol):
+    """Where companies are looked up."""
+
+    async def entry(self, domain: str, name: str) -> Entry:
+        """The entry of a company; or what was found instead, raised."""
+
+    async def close(self) -> None:
+        """Let go of what is held."""
+
+
+class _Line(NamedTuple):
+    """A connection to the directory."""
+
+    connection: httpcore2.AsyncHTTP11Connection
+    stream: Stream
+
+
+class HttpDirectory:
+    """A directory that is asked over HTTP. Connections are kept for the next question."""
+
+    def __init__(self, rules: Verification, *, key: str | None) -> None:
+        self._template = _template(rules.directory)
+        self._timeout_s = rules.directory_timeout_ms / 1000
+        self._turn = asyncio.Semaphore(rules.directory_at_once)
+        self._idle: list[_Line] = []  # no more than there are turns
+        self._tls = httpcore2.default_ssl_context() if self._template.lower().startswith("https:") else None
+        self._headers = [
+            ("Host", urlsplit(self._template).netloc.rpartition("@")[2]),
+            ("User-Agent", user_agent(rules)),
+            ("Accept", "application/json"),
+            ("Accept-Encoding", "identity"),
+            *([] if key is None else [("Authorization", f"Bearer {_usable(key)}")]),
+        ]
+
+    async def entry(self, domain: str, name: str) -> Entry:
+        url = self._template.replace("{domain}", quote(domain, safe="")).replace("{name}", quote(name, safe=""))
+        request = httpcore2.Request("GET", url, headers=self._headers)
+        async with self._turn:
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    status, body = await self._asked(request)
+            except TimeoutError:
+                raise NotPassed(
+                    Finding.DIRECTORY_SLOW, f"the directory did not answer for {domain} in {self._timeout_s:g} s"
+                ) from None
+            except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
+                raise NotPassed(
+                    Finding.DIRECTORY_OUT, f"the directory cannot be asked ({type(error).__name__})"
+                ) from error
+        return _entry_in(status, body, domain)
+
+    async def close(self) -> None:
+        while self._idle:
+            await self._idle.pop().connection.aclose()
+
+    async def _asked(self, request: httpcore2.Request) -> tuple[int, bytes]:
+        kept = await self._kept()
+        if kept is not None:
+            try:
+                return await self._answer(kept, request)
+            except (httpcore2.NetworkError, httpcore2.ProtocolError):
+                pass  # most likely closed by the directory in this very moment: asked again on a new one
+        return await self._answer(await self._new(request.url), request)
+
+    async def _kept(self) -> _Line | None:
+        while self._idle:
+            line = self._idle.pop()
+            if not line.connection.has_expired():
+                return line
+            await line.connection.aclose()
+        return None
+
+    async def _new(self, url: httpcore2.URL) -> _Line:
+        # By the system's resolver: the operator may mean a name that only this machine knows.
+        host, port = url.host.decode("ascii"), url.origin.port
+        reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
+        stream = Stream(reader, writer)
+        return _Line(httpcore2.AsyncHTTP11Connection(url.origin, stream, keepalive_expiry=IDLE_S), stream)
+
+    async def _answer(self, line: _Line, request: httpcore2.Request) -> tuple[int, bytes]:
+        line.stream.bytes_left = HEAD_BYTES_MOST + 2 * ANSWER_BYTES_MOST
+        body = bytearray()
+        try:
+            response = await line.connection.handle_async_request(request)
+            async with aclosing(response.aiter_stream()) as pieces:
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > ANSWER_BYTES_MOST:
+                        break
+            await response.aclose()
+        finally:
+            if line.connection.is_idle():
+                self._idle.append(line)
+            else:
+                await line.connection.aclose()
+        return response.status, bytes(body)
+
+
+def _entry_in(status: int, body: bytes, domain: str) -> Entry:
+    """What an answer of the directory means."""
+    said = f"the directory answers {status} for {domain}"
+    if status in (404, 410):
+        raise NotPassed(Finding.NO_ENTRY, said)
+    if status >= 500:
+        raise NotPassed(Finding.DIRECTORY_OUT, said)
+    if status >= 400:
+        raise NotPassed(Finding.DIRECTORY_REFUSES, said)
+    if status != 200:
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, said)
+    if len(body) > ANSWER_BYTES_MOST:
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with more than {ANSWER_BYTES_MOST:,} bytes")
+    try:
+        return entry_of(json.loads(body), domain)
+    except (ValueError, RecursionError) as error:
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with something that is not JSON") from error
+
+
+def entry_of(given: Any, domain: str) -> Entry:
+    """An entry from the three things that a directory tells, or the finding that it is none."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("found"), bool):
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory does not say whether it found {domain}")
+    if not given["found"]:
+        raise NotPassed(Finding.NO_ENTRY, f"the directory has no entry for {domain}")
+    states, scope = given.get("states"), given.get("scope")
+    if not (
+        states is None
+        or isinstance(states, str)
+        or (isinstance(states, list) and all(isinstance(s, str) for s in states))
+    ):
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's states for {domain} are not texts")
+    if not (scope is None or isinstance(scope, str)):
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's scope for {domain} is not a text")
+    return Entry(states=states_in(states or ""), scope=scope or "")
+
+
+def states_in(given: str | list[str]) -> tuple[str, ...]:
+    """States from a list, or from one text. "Texas, USA" is one state, "Texas, Ohio" are two."""
+    if isinstance(given, str):
+        given = [given] if normal_state(given) else given.replace(";", ",").split(",")
+    return tuple(state.strip() for state in given if state.strip())
+
+
+def _template(written: str) -> str:
+    try:
+        usable = bool(urlsplit(written).hostname) and urlsplit(written).port != 0
+    except ValueError:
+        usable = False
+    if not usable or ("{domain}" not in written and "{name}" not in written):
+        raise InputRefused(
+            "directory_url",
+            f"{written!r} cannot be asked for a company.",
+            "Name a URL with {domain}, {name} or both in it: policy gate.verification.directory",
+        )
+    return written
+
+
+def _usable(key: str) -> str:
+    if not key.isascii() or not key.isprintable() or not key.strip():
+        raise InputRefused(
+            "directory_key",
+            "The directory's key is empty, or has characters that no key has.",
+            "Check RECOUP_DIRECTORY_KEY.",
+        )
+    return key.strip()

@@ -1,0 +1,39 @@
+"""Company names, as they are compared: without case, accents, punctuation and legal form."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Words that say under which law a company stands, not which company it is. Compared after folding.
+LEGAL_FORMS = frozenset({
+    "ab", "ag", "aps", "as", "bv", "co", "company", "corp", "corporation", "gmbh", "inc", "incorporated", "kg", "kgaa",
+    "kk", "lc", "limited", "llc", "lllp", "llp", "lp", "ltd", "na", "nv", "ohg", "oy", "pa", "pc", "plc", "pllc",
+    "pty", "sa", "sarl", "sas", "se", "spa", "srl", "ug",
+})  # fmt: skip
+# Typewriter and typographic ones, the accents that are typed for them, and the okina of Hawai'i.
+_APOSTROPHES = re.compile("['`\u2018\u2019\u00b4\u02bb\u02bc]")
+_INITIALS = re.compile(r"\.(?<=(?<![^\W_])[^\W_]\.)(?=[^\W_](?![^\W_]))")  # the dot in N.Y., not that in example.com
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_NOT_IN_WORDS = re.compile(r"[\W_]+")
+FOLDED_MOST = 400_000  # characters: there are letters that stand for a whole sentence
+
+
+def folded(text: str) -> str:
+    """Words in lower case, without accents and punctuation, one space between them; & reads as and."""
+    if not text.isascii():
+        text = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)[:FOLDED_MOST])
+    text = _APOSTROPHES.sub("", text.casefold().replace("&", " and "))
+    return _NOT_IN_WORDS.sub(" ", _INITIALS.sub("", text)).strip()
+
+
+def company_words(name: str) -> str:
+    """The words that tell a company from others: folded, without "the" before and legal forms behind."""
+    words = folded(name).split()
+    told = words[1:] if words[:1] == ["the"] else words[:]
+    while told and told[-1] in LEGAL_FORMS:
+        told.pop()
+    if told[-1:] == ["and"]:  # Smith & Co.
+        told.pop()
+    # A Co., The Company: what is left would be on every page.
+    return " ".join(words if told in ([], ["a"], ["an"], ["the"], ["and"], ["of"]) else told)

@@ -1,0 +1,150 @@
+"""DNS, asked directly: one question to one server after the other, within a time, and no answer made up.
+
+The system's resolver is not used: it reads /etc/hosts, appends search domains, takes 2130706433 for an address, and
+blocks a thread for each question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import NamedTuple
+
+import dns.asyncquery
+import dns.exception
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.resolver
+
+from recoup.refusals import InputRefused
+from recoup.verification.addresses import Address
+from recoup.verification.findings import Finding, NotPassed
+
+ROUNDS = 2  # a datagram may get lost
+ADDRESSES_MOST = 16  # of one name; nobody tries more of them
+SERVERS_MOST = 3
+DATAGRAM_MOST = 65_535
+_AT_PORT = re.compile(
+    r"\[(?P<v6>[^\]]+)\](?::(?P<port6>\d+))?|(?P<v4>[0-9.]+)(?::(?P<port4>\d+))?|(?P<bare>[0-9a-fA-F:]+)"
+)
+
+
+class Nameserver(NamedTuple):
+    """Where a DNS server listens."""
+
+    address: str
+    port: int = 53
+
+    def __str__(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
+class Resolver:
+    """Asks for addresses."""
+
+    def __init__(self, nameservers: Iterable[str], *, timeout_s: float) -> None:
+        self._servers = [nameserver(written) for written in nameservers] or _servers_of_the_machine()
+        self._timeout_s = timeout_s
+        self._try_s = timeout_s / (ROUNDS * len(self._servers))
+
+    async def addresses(self, host: str) -> tuple[Address, ...]:
+        """The addresses of a name, IPv6 ones when it has no others; or what was found instead, raised."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                for kind in (dns.rdatatype.A, dns.rdatatype.AAAA):
+                    found = await self._ask(host, kind)
+                    if found:
+                        return found
+        except TimeoutError:
+            raise NotPassed(Finding.DNS_SLOW, f"no DNS answer for {host} in {self._timeout_s:g} s") from None
+        raise NotPassed(Finding.DOMAIN_WITHOUT_ADDRESS, f"{host} has neither an A nor an AAAA record")
+
+    async def _ask(self, host: str, kind: dns.rdatatype.RdataType) -> tuple[Address, ...]:
+        """Each server in turn. One that fails is not asked again; one that is silent gets a second chance."""
+        waiting, failed = list(self._servers), ""
+        for _ in range(ROUNDS):
+            for server in tuple(waiting):
+                try:
+                    answer = await self._query(host, kind, server)
+                    if answer.rcode() == dns.rcode.NXDOMAIN:
+                        raise NotPassed(Finding.DOMAIN_UNKNOWN, f"{host} does not exist (NXDOMAIN)")
+                    if answer.rcode() == dns.rcode.NOERROR:
+                        return _addresses_in(answer)
+                    failed = f"DNS server {server} says {dns.rcode.to_text(answer.rcode())} for {host}"
+                except TimeoutError:
+                    continue
+                except (OSError, EOFError, dns.exception.DNSException) as error:
+                    failed = f"DNS server {server} cannot be asked for {host} ({type(error).__name__})"
+                waiting.remove(server)
+        if failed:
+            raise NotPassed(Finding.DNS_OUT, failed)
+        raise TimeoutError
+
+    async def _query(self, host: str, kind: dns.rdatatype.RdataType, server: Nameserver) -> dns.message.Message:
+        question = dns.message.make_query(host, kind)
+        async with asyncio.timeout(self._try_s):
+            answer = await _datagram(question, server)
+            if answer.flags & dns.flags.TC:
+                return await dns.asyncquery.tcp(question, server.address, port=server.port)
+            return answer
+
+
+async def _datagram(question: dns.message.Message, server: Nameserver) -> dns.message.Message:
+    """One question, one answer. The socket is its own, so the source port is hard to guess for who answers unasked."""
+    loop = asyncio.get_running_loop()
+    family = socket.AF_INET6 if ":" in server.address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        asking.setblocking(False)
+        asking.connect((server.address, server.port))  # hears nobody else, and hears when nobody is there
+        await loop.sock_sendall(asking, question.to_wire())
+        while True:
+            try:
+                answer = dns.message.from_wire(await loop.sock_recv(asking, DATAGRAM_MOST))
+            except dns.exception.DNSException:
+                continue  # not an answer; the true one may still come
+            if question.is_response(answer):
+                return answer
+
+
+def nameserver(written: str) -> Nameserver:
+    """A DNS server from the policy: address, address:port, [address]:port."""
+    match = _AT_PORT.fullmatch(written)
+    if match is not None:
+        address = match["v6"] or match["v4"] or match["bare"]
+        port = int(match["port6"] or match["port4"] or 53)
+        try:
+            if 0 < port < 65_536:
+                return Nameserver(str(ip_address(address)), port)
+        except ValueError:
+            pass
+    raise InputRefused(
+        "nameserver_unreadable",
+        f"{written!r} is not the address of a DNS server.",
+        "Write it as 192.0.2.53, 192.0.2.53:5353, 2001:db8::53 or [2001:db8::53]:5353.",
+        nameserver=written,
+    )
+
+
+def _servers_of_the_machine() -> list[Nameserver]:
+    try:
+        configured = dns.resolver.Resolver().nameservers
+    except (dns.resolver.NoResolverConfiguration, OSError):
+        configured = []
+    if not configured:
+        raise InputRefused(
+            "nameservers_missing",
+            "This machine names no DNS server.",
+            "Name some in the policy: gate.verification.nameservers",
+        )
+    return [Nameserver(str(server)) for server in configured[:SERVERS_MOST]]
+
+
+def _addresses_in(answer: dns.message.Message) -> tuple[Address, ...]:
+    """The addresses at the end of a chain of aliases."""
+    records = answer.resolve_chaining().answer  # type: ignore[attr-defined]
+    return tuple(ip_address(record.address) for record in list(records or ())[:ADDRESSES_MOST])

@@ -1,0 +1,112 @@
+"""Verification: the checks of the policy, in their order, on one company; the first that does not pass decides."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from recoup import observe
+from recoup.gate.lifecycle import ReasonCode
+from recoup.policy.document import Verification
+from recoup.refusals import InputRefused
+from recoup.verification.checks import CHECKS, NEED_DIRECTORY, Candidate, Check, Looking, check_named
+from recoup.verification.directory import Directory, HttpDirectory
+from recoup.verification.directory_file import FileDirectory
+from recoup.verification.findings import VERDICTS, Finding, NotPassed
+from recoup.verification.resolver import Resolver
+from recoup.verification.sites import Sites
+
+SAID_MOST = 300
+
+
+class Verdict(NamedTuple):
+    """What became of a verification, and why."""
+
+    reason_code: ReasonCode | None  # None: passed
+    finding: Finding
+    check: str  # the one that decided
+    said: str  # the evidence, in a short sentence
+
+
+class Verifier:
+    """Looks at companies, hundreds at a time within one event loop. Nothing that the world does makes it raise."""
+
+    def __init__(self, rules: Verification, *, directory_key: str | None = None) -> None:
+        self._checks: dict[str, Check] = {name: check_named(name) for name in rules.checks}
+        self._own_check_s = rules.site_timeout_ms / 1000
+        self._directory = _directory(rules, directory_key)
+        self._resolver = Resolver(rules.nameservers, timeout_s=rules.dns_timeout_ms / 1000)
+        self._sites = Sites(rules)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._directory is not None:
+            await self._directory.close()
+        await asyncio.sleep(0)  # connections that were dropped are closed in the next turn of the loop
+
+    async def verify(self, candidate: Candidate) -> Verdict:
+        """Run the checks on a company."""
+        looking = Looking(candidate=candidate, resolver=self._resolver, sites=self._sites, directory=self._directory)
+        verdict = None
+        for name, check in self._checks.items():
+            verdict = await self._checked(name, check, candidate, looking)
+            if verdict.finding is not Finding.PASSED:
+                break
+        assert verdict is not None, "the policy lists one check at least"
+        return verdict
+
+    async def _checked(self, name: str, check: Check, candidate: Candidate, looking: Looking) -> Verdict:
+        try:
+            if name in CHECKS:  # they keep their own time: waiting for a turn does not count
+                finding, said = await check(candidate, looking)
+            else:
+                finding, said = await self._own_check(check, candidate, looking)
+            finding = Finding(finding)
+        except NotPassed as found:
+            finding, said = found.finding, found.said
+        except Exception as error:  # noqa: BLE001 - a defect of one check must not end the worker, nor stay unseen
+            observe.logger().error("a check broke", check=name, domain=candidate.company_domain, exc_info=error)
+            finding, said = Finding.CHECK_BROKE, f"{type(error).__name__} in the check itself"
+        return Verdict(VERDICTS[finding], finding, name, _evidence(f"check:{name} {said}"))
+
+    async def _own_check(self, check: Check, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
+        """A check of others, which gets as much time as a site does."""
+        clock = asyncio.timeout(self._own_check_s)
+        try:
+            async with clock:
+                return await check(candidate, looking)
+        except TimeoutError:
+            if not clock.expired():  # the check's own, and so its defect
+                raise
+        return Finding.CHECK_SLOW, f"no answer in {self._own_check_s:g} s"
+
+
+def directory_missing(rules: Verification) -> bool:
+    """Whether the policy lists a check that needs the directory, and names none."""
+    return not rules.directory and not NEED_DIRECTORY.isdisjoint(rules.checks)
+
+
+def _directory(rules: Verification, key: str | None) -> Directory | None:
+    if directory_missing(rules):
+        raise InputRefused(
+            "directory_missing",
+            "The policy names no company directory, and lists checks that need one.",
+            "Name a URL or a file: policy gate.verification.directory",
+        )
+    if not rules.directory:
+        return None
+    if rules.directory.lower().startswith(("http://", "https://")):
+        return HttpDirectory(rules, key=key)
+    return FileDirectory(Path(rules.directory).expanduser())
+
+
+def _evidence(said: str) -> str:
+    """A sentence that can be stored and printed, whoever's words are in it."""
+    short = said[:SAID_MOST]
+    return short if short.isprintable() else "".join(c if c.isprintable() else "?" for c in short)

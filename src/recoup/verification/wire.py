@@ -1,0 +1,104 @@
+"""Connections: to a checked address for sites, with bounded reading, and gone when they are closed.
+
+HTTP itself is httpcore's. It is given a stream that is connected already, so that it never looks up a name and never
+chooses an address. Timeouts are the caller's: one clock runs over all that is done for a check.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Sequence
+from typing import Any
+
+import httpcore2
+
+from recoup.verification.addresses import Address
+from recoup.verification.findings import Finding, NotPassed
+
+ADDRESSES_TRIED_MOST = 3
+
+
+class Stream(httpcore2.AsyncNetworkStream):
+    """Bytes to and from a server, of which no more than so many are read."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, bytes_most: int = 0) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.bytes_left = bytes_most
+        self.heard = False  # whether the server said anything at all
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self.bytes_left <= 0:
+            raise httpcore2.ReadError("enough was read")
+        try:
+            data = await self._reader.read(max_bytes)
+        except OSError as error:  # of which TLS's are
+            raise httpcore2.ReadError(str(error)) from error
+        self.bytes_left -= len(data)
+        self.heard = self.heard or bool(data)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        try:
+            self._writer.write(buffer)
+            await self._writer.drain()
+        except OSError as error:
+            raise httpcore2.WriteError(str(error)) from error
+
+    async def aclose(self) -> None:
+        # Without a farewell: a site that does not say goodbye in TLS would hold the connection for half a minute.
+        self._writer.transport.abort()
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable":  # asked of a connection that was kept: has the server closed it?
+            return self._reader.at_eof() or self._writer.is_closing()
+        return self._writer.get_extra_info(info)
+
+
+async def connect(
+    addresses: Sequence[Address], port: int, *, tls: ssl.SSLContext | None, host: str, within_s: float, bytes_most: int
+) -> Stream:
+    """A stream to the first of these addresses that takes the connection. They are connected to as they stand."""
+    tried = addresses[:ADDRESSES_TRIED_MOST]
+    fell: NotPassed | None = None
+    for address in tried:
+        at = f"{host} at {address} port {port}"
+        try:
+            async with asyncio.timeout(within_s / len(tried)):
+                connected = await _connected(address, port)
+                return await _talking(connected, at, tls=tls, host=host, bytes_most=bytes_most)
+        except TimeoutError:
+            fell = NotPassed(Finding.SITE_SLOW, f"{at} did not take the connection in time")
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else type(error).__name__
+            fell = NotPassed(Finding.SITE_UNREACHABLE, f"{at}: {why}")
+    assert fell is not None
+    raise fell
+
+
+async def _connected(address: Address, port: int) -> socket.socket:
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    connecting = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connecting.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connecting, (str(address), port))
+    except BaseException:
+        connecting.close()
+        raise
+    return connecting
+
+
+async def _talking(
+    connected: socket.socket, at: str, *, tls: ssl.SSLContext | None, host: str, bytes_most: int
+) -> Stream:
+    try:
+        reader, writer = await asyncio.open_connection(sock=connected, ssl=tls, server_hostname=host if tls else None)
+    except TimeoutError:
+        raise
+    except OSError as error:
+        reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else type(error).__name__
+        raise NotPassed(Finding.SITE_TLS_BROKEN, f"{at}: no TLS ({reason})") from error
+    return Stream(reader, writer, bytes_most=bytes_most)

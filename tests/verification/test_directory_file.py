@@ -1,0 +1,137 @@
+"""A directory that is a file gives the verdicts that the same directory gives over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from recoup.gate.lifecycle import ReasonCode
+from recoup.refusals import InputRefused
+from recoup.verification import Candidate, Finding, Verifier
+from recoup.verification.directory import states_in
+from recoup.verification.directory_file import FileDirectory
+from recoup.world import SERVICE_FAULTS, Kind, World
+from verification.looking import candidate, rules_for, verdicts
+
+HEAD = "domain,name,found,states,scope\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_the_same_verdicts_as_over_http(world: World, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"directory{suffix}"
+    world.write_directory(path)
+    # A file has no bad days.
+    companies = [c for c in world.companies if c.kind not in SERVICE_FAULTS and c.truth_on(0) is not ReasonCode.TIMEOUT]
+    candidates = [candidate(c) for c in companies if c.truth_on(0) is not ReasonCode.API_UNAVAILABLE]
+    over_http = verdicts(rules_for(world.policy), candidates)
+    from_file = verdicts(rules_for(world.policy, directory=str(path)), candidates)
+    assert [v.reason_code for v in from_file] == [v.reason_code for v in over_http]
+    reasons = {v.reason_code for v in from_file}
+    assert {ReasonCode.NO_LINKEDIN_COMPANY, ReasonCode.STATE_AMBIGUOUS, ReasonCode.STATE_MISSING, None} <= reasons
+
+
+def entry_of(path: Path, domain: str, name: str = "") -> tuple[str, ...]:
+    return asyncio.run(FileDirectory(path).entry(domain, name)).states
+
+
+def test_entries_are_found_by_domain_then_by_name_where_there_is_no_domain(tmp_path: Path) -> None:
+    path = tmp_path / "directory.csv"
+    path.write_text(
+        HEAD + "https://www.Acme.example/,Acme Inc.,,TX,\n,The Smith & Co. LLC,true,Ohio,\nacme.test,Smith,yes,CA,\n"
+        "twice.example,Twice,1,TX,\ntwice.example,Twice,1,ME,\ngone.example,Gone,no,TX,\n"
+    )
+    assert entry_of(path, "acme.example") == ("TX",)
+    assert entry_of(path, "shop.acme.example") == ("TX",)
+    assert entry_of(path, "smith.example", "Smith and Company") == ("Ohio",)
+    assert entry_of(path, "twice.example") == ("TX", "ME")
+    assert asyncio.run(_verdict(path, "acme.org", "Acme Inc.")) is Finding.NO_ENTRY  # that is another Acme
+    assert asyncio.run(_verdict(path, "gone.example", "Gone")) is Finding.NO_ENTRY
+
+
+async def _verdict(path: Path, domain: str, name: str) -> Finding:
+    async with Verifier(
+        rules_for({"directory": str(path), "nameservers": ["127.77.3.3"]}, checks=["directory"])
+    ) as verifier:
+        return (await verifier.verify(Candidate(name, domain, None, "TX"))).finding
+
+
+def test_states_in_one_text() -> None:
+    assert states_in("TX") == ("TX",)
+    assert states_in("Texas, USA") == ("Texas, USA",)
+    assert states_in("TX; CA,ME") == ("TX", "CA", "ME")
+    assert states_in(" ;, ") == ()
+
+
+def test_a_changed_file_is_read_again_and_a_broken_one_is_an_outage(tmp_path: Path) -> None:
+    path = tmp_path / "directory.csv"
+
+    def write(content: str, at: int) -> None:
+        path.write_text(content)
+        os.utime(path, (at, at))
+
+    async def looked() -> list[Finding]:
+        write(HEAD + "other.example,Other,,TX,\n", 1000)
+        rules = rules_for({"directory": str(path), "nameservers": ["127.77.3.3"]}, checks=["directory", "state"])
+        found = []
+        async with Verifier(rules) as verifier:
+            for number, content in enumerate(
+                (None, HEAD + "acme.example,Acme,,TX,\n", "domain\n", "", HEAD + "acme.example,Acme,,ME,\n")
+            ):
+                if content is not None:
+                    write(content, 2000 + number)
+                found.append((await verifier.verify(Candidate("Acme", "acme.example", None, "TX"))).finding)
+            path.unlink()
+            found.append((await verifier.verify(Candidate("Acme", "acme.example", None, "TX"))).finding)
+        return found
+
+    out = Finding.DIRECTORY_OUT
+    assert asyncio.run(looked()) == [Finding.NO_ENTRY, Finding.PASSED, out, out, Finding.STATE_DIFFERS, out]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("missing.csv", None, "directory_unreadable"),
+        ("empty.csv", b"", "directory_columns"),
+        ("few.csv", b"domain,name\na.example,A\n", "directory_columns"),
+        ("few.jsonl", b'{"domain": "a.example"}\n', "directory_columns"),
+        ("broken.jsonl", b'{"domain": \n', "directory_unreadable"),
+        ("list.jsonl", b"[1]\n", "directory_unreadable"),
+        ("deep.jsonl", b"[" * 100_000, "directory_unreadable"),
+        ("shape.jsonl", b'{"domain": 5, "name": "A", "states": [1]}\n', "directory_unreadable"),
+        ("found.csv", b"domain,name,found,states\na.example,A,perhaps,TX\n", "directory_unreadable"),
+        ("binary.csv", b"domain,name,states\n\xff\xfe,A,TX\n", "directory_unreadable"),
+        ("broken.parquet", b"PAR1 not really PAR1", "directory_unreadable"),
+        ("what.xlsx", b"", "directory_kind"),
+    ],
+)
+def test_a_file_that_is_no_directory_is_refused_when_the_verifier_is_made(
+    tmp_path: Path, name: str, content: bytes | None, code: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputRefused) as refused:
+        Verifier(rules_for({"directory": str(tmp_path / name)}))
+    assert refused.value.code == code
+    assert name in refused.value.happened
+
+
+def test_no_directory_at_all_is_refused_unless_no_check_needs_one(world: World) -> None:
+    with pytest.raises(InputRefused) as refused:
+        Verifier(rules_for(world.policy, directory=""))
+    assert refused.value.code == "directory_missing"
+    good = next(company for company in world.companies if company.kind is Kind.GOOD)
+    (verdict,) = verdicts(rules_for(world.policy, directory="", checks=["dns", "imprint"]), [candidate(good)])
+    assert verdict.reason_code is None
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/company", "https:///x?{domain}", "http://[::1/{domain}", "http://h:0/{name}"]
+)
+def test_a_url_that_cannot_be_asked_for_a_company_is_refused(url: str) -> None:
+    with pytest.raises(InputRefused) as refused:
+        Verifier(rules_for({"directory": url}))
+    assert refused.value.code == "directory_url"

@@ -1,0 +1,104 @@
+"""How the verifier behaves towards others: limits, its name, its key, and nothing kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from recoup import __version__
+from recoup.gate.lifecycle import ReasonCode
+from recoup.refusals import InputRefused
+from recoup.verification import Finding, Verifier
+from recoup.verification.slots import Slots
+from recoup.world import Company, Kind, World
+from verification.looking import candidate, rules_for, verdicts
+
+KEY = "s3cret-key"
+
+
+@pytest.fixture
+def slow_world() -> Iterator[World]:
+    """Answers after a tenth of a second, so that requests overlap."""
+    with World(200, answer_ms=100, key=KEY) as world:
+        yield world
+
+
+def good(world: World) -> Company:
+    return next(company for company in world.companies if company.kind is Kind.GOOD)
+
+
+def test_one_host_gets_no_more_requests_at_a_time_than_it_may(slow_world: World) -> None:
+    company = good(slow_world)
+    rules = rules_for(slow_world.policy, per_host=3, directory_at_once=2)
+    found = verdicts(rules, [candidate(company)] * 40, directory_key=KEY)
+    assert {verdict.reason_code for verdict in found} == {None}
+    seen = slow_world.seen()
+    assert max(seen["site_requests_most_by_host"].values()) == 3
+    assert seen["directory_requests_most"] == 2
+
+
+def test_waiting_for_a_turn_is_not_the_slowness_of_others(slow_world: World) -> None:
+    """Thirty requests one after the other take three seconds; each of them has one, and none is late."""
+    rules = rules_for(
+        slow_world.policy, per_host=1, directory_at_once=1, site_timeout_ms=1000, directory_timeout_ms=1000
+    )
+    found = verdicts(rules, [candidate(good(slow_world))] * 30, directory_key=KEY)
+    assert {verdict.reason_code for verdict in found} == {None}
+
+
+def test_different_hosts_do_not_wait_for_each_other(slow_world: World) -> None:
+    companies = [company for company in slow_world.companies if company.kind is Kind.GOOD][:40]
+    verdicts(rules_for(slow_world.policy, per_host=1), map(candidate, companies), directory_key=KEY)
+    assert slow_world.seen()["site_connections_most"] > 5
+
+
+@pytest.mark.parametrize(("contact", "said"), [("", ""), ("ops@example.org", "; ops@example.org")])
+def test_it_says_who_it_is(contact: str, said: str) -> None:
+    with World(200) as world:
+        verdicts(rules_for(world.policy, contact=contact), [candidate(good(world))])
+        assert set(world.seen()["user_agents"]) == {f"Recoup/{__version__} (company verification{said})"}
+
+
+def test_the_directory_gets_its_key_and_without_it_refuses(slow_world: World) -> None:
+    company = candidate(good(slow_world))
+    (with_key,) = verdicts(rules_for(slow_world.policy), [company], directory_key=KEY)
+    assert with_key.reason_code is None
+    for key in (None, "another"):
+        (without,) = verdicts(rules_for(slow_world.policy), [company], directory_key=key)
+        assert (without.reason_code, without.finding) == (ReasonCode.API_UNAVAILABLE, Finding.DIRECTORY_REFUSES)
+        assert "another" not in without.said
+
+
+@pytest.mark.parametrize("key", ["", " ", "a\nb", "schlüssel"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(InputRefused) as refused:
+        Verifier(rules_for({"directory": "http://127.0.0.1:9/?d={domain}"}), directory_key=key)
+    assert refused.value.code == "directory_key"
+    assert "schlüssel" not in str(refused.value.as_json())
+
+
+def test_connections_to_the_directory_are_kept(slow_world: World) -> None:
+    companies = [candidate(company) for company in slow_world.companies if company.kind is Kind.GOOD][:30]
+    verdicts(rules_for(slow_world.policy, directory_at_once=2), companies, directory_key=KEY)
+    seen = slow_world.seen()
+    assert seen["directory_requests"] == 30
+    assert seen["directory_connections_most"] <= 2
+
+
+def test_names_that_nobody_uses_are_forgotten() -> None:
+    async def used() -> int:
+        slots = Slots(1)
+
+        async def hold(name: str) -> None:
+            async with slots.one(name):
+                await asyncio.sleep(0)
+
+        broken = asyncio.create_task(hold("again"))
+        await asyncio.gather(*(hold(f"host{n % 50}") for n in range(1000)))
+        broken.cancel()
+        await asyncio.gather(broken, return_exceptions=True)
+        return len(slots)
+
+    assert asyncio.run(used()) == 0

@@ -1,0 +1,28 @@
+"""A hostile world that the tests of a module share, and a client that keeps to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from recoup.world import World
+from world.asking import Asking
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with World(400, hostile=True) as world:
+        yield world
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[httpx2.Client]:
+    with httpx2.Client(trust_env=False, timeout=10) as client:
+        yield client
+
+
+@pytest.fixture
+def asking(world: World, client: httpx2.Client) -> Asking:
+    return Asking(world, client)
