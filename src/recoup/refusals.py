@@ -60,7 +60,7 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC039": ("outcomes_malformed", "each attempt is reported once, with its token, as passed or as failed"),
     "RC040": ("mint_unauthorised", "an identity is minted for an authorised intake, after a re-entry for the new one"),
     "RC041": ("identity_differs", "an identity has the name and domain of its intake"),
-    "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake"),
+    "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.

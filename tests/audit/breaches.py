@@ -245,6 +245,10 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L4/fresh-start-of-exhausted", _intake("restarted", "retry_of = gen_random_uuid()")),
     ("laws/L4/fresh-start-of-exhausted", _intake("exhausted", "status = 'FAILED'")),
     ("laws/L4/fresh-start-after-exhaustion", _intake("restarted", "created_at = '2026-01-01'")),
+    ("laws/L2/fresh-start-told", "delete from recoup.control_log where subject = 'cl.gate_zero_intake'"),
+    ("laws/L2/fresh-start-told",
+     "update recoup.control_log set key = {pending}::text where subject = 'cl.gate_zero_intake'"),
+    ("laws/L2/fresh-start-told", _intake("restarted", "retry_of = {failed}")),
     ("laws/L4/one-fresh-start", _intake("pending", "retry_of = {exhausted}")),
     ("laws/L4/keys", "insert into cl.company_identity (sovereign_company_id, intake_id, company_name, minted_at)"
      " select sovereign_company_id, {pending}, 'Acme', minted_at from cl.company_identity where intake_id = {by_hand}"),

@@ -38,15 +38,16 @@ def cli(dsn: str) -> Run:
     return run_in({"RECOUP_DSN": dsn, "RECOUP_ACTOR": "ada", "COLUMNS": "200"})
 
 
-def know(cli: Run, world: World, folder: Path, more: str = "") -> None:
-    (folder / "policy.toml").write_text(policy_document(world) + more)
+def know(cli: Run, world: World, folder: Path, at_once: int = 60) -> None:
+    patient = {"dns_timeout_ms": 4000, "site_timeout_ms": 4000, "directory_timeout_ms": 4000}
+    (folder / "policy.toml").write_text(policy_document(world, at_once=at_once, **patient))
     cli("policy", "apply", str(folder / "policy.toml"), "--reason", "the local world")
 
 
 def rows(dsn: str, query: str) -> list[tuple[object, ...]]:
     with psycopg.connect(dsn) as connection:
         connection.execute("set role recoup_reader")
-        return connection.execute(query).fetchall()  # type: ignore[arg-type]
+        return connection.execute(query).fetchall()
 
 
 def test_from_a_file_to_identities(cli: Run, dsn: str, world: World, tmp_path: Path) -> None:
@@ -145,10 +146,8 @@ def test_a_batch_that_nobody_completes_is_told(cli: Run) -> None:
 
 def test_an_interrupted_run_finishes_what_it_looks_at(dsn: str, cli: Run, world: World, tmp_path: Path) -> None:
     """One signal: nothing is left open. The rest still waits."""
-    know(cli, world, tmp_path, "at_once = 2\n")
     with World(60, answer_ms=150) as slow:
-        (tmp_path / "slow.toml").write_text(policy_document(slow) + "at_once = 2\n")
-        cli("policy", "apply", str(tmp_path / "slow.toml"), "--reason", "a slow world")
+        know(cli, slow, tmp_path, at_once=2)
         world.write_intakes(tmp_path / "spring.jsonl")
         cli("gate", "import", str(tmp_path / "spring.jsonl"), "--batch", "spring")
         run = subprocess.Popen(

@@ -739,3 +739,25 @@ def test_many_refused_rows_are_not_all_remembered(db: Database, tmp_path: Path) 
         imported = import_file(db, path, batch_id=new_name())
     assert imported.refused == 1_200
     assert len(imported.refusals) == KEPT_MOST
+
+
+# Parts that are not installed ---------------------------------------------------------------------------------------
+
+
+def test_without_pyarrow_the_extra_is_named(db: Database, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parquet needs it; the rest does not."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    said = refusal(db, write("a.parquet", as_parquet(COMPANIES)))
+    assert said.code == "parquet_missing"
+    assert "recoup[parquet]" in said.next_step
+    assert import_file(db, write("a.csv", as_csv(COMPANIES)), batch_id=new_name()).accepted == 4
+
+
+def test_without_the_gate_extra_it_is_named(db: Database, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Domains are told from other text by the verification's own rules."""
+    monkeypatch.delitem(sys.modules, "recoup.verification.domains", raising=False)
+    monkeypatch.setitem(sys.modules, "publicsuffixlist", None)
+    said = refusal(db, write("a.csv", as_csv(COMPANIES)))
+    assert said.code == "gate_extra_missing"
+    assert "publicsuffixlist" in said.happened
+    assert "recoup[gate]" in said.next_step

@@ -26,6 +26,8 @@ from recoup.worker.loop import Worker
 from recoup.world import Company, Kind, World
 
 PATIENCE_S = 60
+# With many at once on a busy machine our own slowness would pass for the world's.
+PATIENT = {"at_once": 60, "dns_timeout_ms": 4000, "site_timeout_ms": 4000, "directory_timeout_ms": 4000}
 SLOW = (Kind.DNS_SILENT, Kind.SLOW_SITE, Kind.SLOW_DIRECTORY)
 
 
@@ -39,7 +41,7 @@ def world() -> Iterator[World]:
 def own(fresh: Callable[..., Database], world: World) -> Database:
     """A database of the test's own, whose policy knows the world."""
     database = fresh()
-    apply(database, policy_document(world))
+    apply(database, policy_document(world, **PATIENT))
     world.day = 0
     return database
 
@@ -133,7 +135,7 @@ def test_without_a_directory_nothing_is_claimed(fresh: Callable[..., Database], 
 def test_told_to_stop_it_finishes_what_it_looks_at(own: Database, world: World) -> None:
     """Nothing more is claimed, and nothing is left open."""
     bring_in(own, quick(world.companies, 300))
-    apply(own, policy_document(world) + "at_once = 20\n")
+    apply(own, policy_document(world, **{**PATIENT, "at_once": 20}))
     hands = Alone(own, name="tester")
 
     def stop(_: Tally) -> None:
@@ -148,11 +150,11 @@ def test_told_to_stop_it_finishes_what_it_looks_at(own: Database, world: World) 
 def test_another_policy_begins_another_flow(own: Database, world: World) -> None:
     """What was claimed under the old rules is looked at by them; then the flow ends, for a new one to begin."""
     bring_in(own, quick(world.companies, 100))
-    apply(own, policy_document(world) + "at_once = 20\n")
+    apply(own, policy_document(world, **{**PATIENT, "at_once": 20}))
     hands = Alone(own, name="tester")
 
     def change(_: Tally) -> None:
-        apply(own, policy_document(world) + "at_once = 50\n")
+        apply(own, policy_document(world, **{**PATIENT, "at_once": 50}))
         hands.__init__(own, name="tester")  # type: ignore[misc] # as a worker's heartbeat does
 
     assert verifying.verify(hands, retries=False, tell=change).done == 20
@@ -162,7 +164,7 @@ def test_another_policy_begins_another_flow(own: Database, world: World) -> None
 def test_a_broken_connection_loses_nothing(own: Database, world: World, server: embedded.Server) -> None:
     """The server ends every connection again and again; what was found is kept and written."""
     intakes = bring_in(own, quick(world.companies, 200))
-    apply(own, policy_document(world) + "at_once = 20\n")
+    apply(own, policy_document(world, **{**PATIENT, "at_once": 20}))
     (name,) = [part.removeprefix("dbname=") for part in own.conninfo.split() if part.startswith("dbname=")] or [
         own.conninfo.rpartition("/")[2].partition("?")[0]
     ]
@@ -218,7 +220,7 @@ def test_a_worker_does_it_all_by_itself(fresh: Callable[..., Database], world: W
     """In real time: intakes come in, are looked at, minted; a paused duty takes on nothing until it is resumed."""
     own = fresh(simulated_from=None)
     world.day = 0
-    apply(own, policy_document(world))
+    apply(own, policy_document(world, **PATIENT))
     companies = quick(world.companies, 150)
     with own.transaction(Authority.OPERATOR) as tx:
         pauses.pause(tx, Scope.DUTY, "verify", reason="not yet")

@@ -179,10 +179,22 @@ RESTART = "insert into cl.gate_zero_intake (company_name, retry_of, created_at) 
 def a_fresh_start_follows_an_exhausted_intake(tx: Transaction) -> None:
     """What may still recover, or has, is not started afresh beside it; nor is anything before it was exhausted."""
     waiting, spent = failed_intake(tx), failed_intake(tx, times=3)
-    for who in (OPERATOR, HUB):
-        refused(tx, RESTART.format(at=NOW), (waiting,), who=who, by="cl.rule_intake_births", sqlstate="RC042")
+    refused(tx, RESTART.format(at=NOW), (waiting,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC042")
+    refused(tx, RESTART.format(at=NOW), (spent,), who=HUB, by="cl.rule_intake_births", sqlstate="RC042", words="afresh")
     earlier = RESTART.format(at="recoup.now() - interval '1 day'")
     refused(tx, earlier, (spent,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC026", words="fresh start")
+
+
+@law(INTAKE, "cl.record_restarts", "insert")
+def a_fresh_start_is_logged(tx: Transaction) -> None:
+    """BIRTH is in the control log, with who and why; that a candidate came in is not."""
+    spent = failed_intake(tx, times=3)
+    tx.execute("select set_config('recoup.reason', 'they moved', true)")
+    with acting(tx, OPERATOR):
+        started = gate.restart(tx, spent)
+    told = " and reason = 'they moved' and authority = 'recoup_operator' and facts ->> 'retry_of' = %s"
+    seen(tx, TOLD + told, INTAKE, str(started), "BIRTH", str(spent))
+    assert tx.execute(TOLD, (INTAKE, str(spent), "BIRTH")).rowcount == 0
 
 
 @law(INTAKE, "recoup.guard_births", "insert")

@@ -7,11 +7,12 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from company import acting, advance, attempt_and, failed_intake, intake_in, new_batch, new_intake
 
+from company import acting, advance, attempt_and, failed_intake, intake_in, new_batch, new_intake
 from recoup import mint, pauses
 from recoup.database.connection import Database, Transaction
 from recoup.lifecycles.declaration import Authority
+from recoup.pauses import Scope
 from recoup.refusals import LawRefused, Refusal
 
 MINT_BY_HAND = """
@@ -124,7 +125,7 @@ def test_an_identity_is_what_its_intake_is(tx: Transaction, change: str, sqlstat
     given[column] = value.replace("minted_at", "recoup.now()")
     with pytest.raises(Exception, match="identity") as caught, acting(tx, Authority.MINT):
         tx.execute(
-            "insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)"  # noqa: S608
+            "insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)"
             f" select intake_id, {', '.join(given.values())} from cl.gate_zero_intake where intake_id = %s",
             (intake,),
         )
@@ -155,13 +156,13 @@ def test_a_paused_mint_mints_nothing_and_loses_nothing(own: Database) -> None:
     with own.transaction(Authority.GATE) as tx:
         intake = intake_in(tx, "AUTHORIZED")
     with own.transaction(Authority.OPERATOR) as tx:
-        pauses.pause(tx, "table", "cl.company_identity", reason="stock-taking")
+        pauses.pause(tx, Scope.TABLE, "cl.company_identity", reason="stock-taking")
     assert minted(own) == []
     with pytest.raises(LawRefused) as caught, own.transaction(Authority.MINT) as tx:
         tx.execute(MINT_BY_HAND, (intake,))
     assert caught.value.code == "paused"
     with own.transaction(Authority.OPERATOR) as tx:
-        pauses.resume(tx, "table", "cl.company_identity", reason="counted")
+        pauses.resume(tx, Scope.TABLE, "cl.company_identity", reason="counted")
     assert minted(own) == [intake]
 
 

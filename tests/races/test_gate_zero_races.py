@@ -6,7 +6,6 @@ repeats them.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import sys
 from collections import Counter
@@ -23,8 +22,8 @@ import pytest
 from company import acting, advance, attempt_and
 from recoup import gate, mint
 from recoup.database import embedded
-from recoup.database.connection import Database
-from recoup.gate import Attempt, Finished, Frozen, NewIntake
+from recoup.database.connection import Database, Transaction
+from recoup.gate import Attempt, Frozen, NewIntake
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
 from recoup.settings import Settings
@@ -288,47 +287,48 @@ def test_two_mint_workers(desk: Desk, chance: Random) -> None:
     The late one has written its AUTH before all others and commits in the midst of the mint, or behind it.
     """
     workers, hand = Match(chance), Match(chance)
-    for number in range(ROUNDS):
-        intakes = waiting, contested, coming, late, again = [*desk.intakes(4), *due(desk, failures=1)]
-        open_ = dict(zip(intakes, desk.open_all(intakes), strict=True))
-        with late_commit(desk, open_[late]) as commit:
-            desk.report(outcome(open_[waiting], None), outcome(open_[contested], None))
+    with psycopg.connect(desk.db.conninfo) as slow:
+        for number in range(ROUNDS):
+            intakes = waiting, contested, coming, late, again = [*desk.intakes(4), *due(desk, failures=1)]
+            attempts = dict(zip(intakes, desk.open_all(intakes), strict=True))
+            authorise_and_wait(slow, attempts[late])
+            desk.report(outcome(attempts[waiting], None), outcome(attempts[contested], None))
+
             by_hand_s, mint_s = hand.offsets()
             one_s, two_s = workers.offsets()
-            one, two, hers, (_, reentered), *_ = together(
+            one, two, hers, reentered, *_ = together(
                 held_back(mint_s + one_s, partial(mint_all, desk)),
                 held_back(mint_s + two_s, partial(mint_all, desk)),
                 held_back(by_hand_s, partial(mint_by_hand, desk, contested)),
-                held_back(mint_s, partial(authorise, desk, open_[coming], open_[again])),
-                *([held_back(chance.uniform(0, 0.02), commit)] if number % 2 else []),
+                held_back(mint_s, partial(authorise, desk, attempts[coming], attempts[again])),
+                *([held_back(chance.uniform(0, 0.02), slow.commit)] if number % 2 else []),
             )
-            done = [*one, *two, *mint_all(desk)]
             if isinstance(hers, LawRefused):
                 assert hers.code == "minted_already"
-            else:
-                done.append(hers)
-        done += mint_all(desk)  # the late one, if it was behind all of them
-
-        assert sorted(done) == sorted([waiting, contested, coming, late, reentered.reentered_as])
-        workers.came_first(waiting in one)
-        hand.came_first(hers == contested)
+            done = [*one, *two, *([hers] if hers == contested else []), *mint_all(desk)]
+            if number % 2 == 0:
+                assert late not in done
+                slow.commit()  # behind all of them
+                done += mint_all(desk)
+            assert sorted(done) == sorted([waiting, contested, coming, late, reentered])
+            workers.came_first(waiting in one)
+            hand.came_first(hers == contested)
     assert workers.both_ways
     assert hand.both_ways
     assert_all_minted_once(desk)
     assert broken(audited(desk.db)) == {}
 
 
-@contextlib.contextmanager
-def late_commit(desk: Desk, attempt: Attempt) -> Iterator[Callable[[], None]]:
-    """Somebody who has written an AUTH and takes his time. Commits when told to, and at the end of the block."""
-    with psycopg.connect(desk.db.conninfo) as tx:
-        tx.execute("select set_config('role', %s, true)", (Authority.GATE.role,))
-        gate.finish_attempts(tx, [outcome(attempt, None)])
-        yield tx.commit
+def authorise_and_wait(slow: Transaction, attempt: Attempt) -> None:
+    """Write an AUTH, and do not commit yet."""
+    slow.execute("select set_config('role', %s, true)", (Authority.GATE.role,))
+    gate.finish_attempts(slow, [outcome(attempt, None)])
 
 
-def authorise(desk: Desk, first: Attempt, second: Attempt) -> tuple[Finished, Finished]:
-    return desk.finish(first, None), desk.finish(second, None)
+def authorise(desk: Desk, first: Attempt, retry: Attempt) -> UUID | None:
+    """One after the other. Returns the intake that the retry made."""
+    desk.finish(first, None)
+    return desk.finish(retry, None).reentered_as
 
 
 def mint_by_hand(desk: Desk, intake: UUID) -> UUID:
@@ -343,7 +343,7 @@ def mint_all(desk: Desk) -> list[UUID]:
     minted: list[UUID] = []
     while True:
         with desk.db.transaction(Authority.MINT) as tx:
-            page = mint.mint(tx, limit=2)
+            page = mint.mint(tx, limit=3)
         if not page.events:
             return minted
         minted += [identity.intake_id for identity in page.identities]

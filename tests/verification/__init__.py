@@ -1,0 +1,1 @@
+"""The verifier, against real DNS, sites and directories on loopback."""

@@ -64,7 +64,8 @@ def nothing():
 '''
 ENTRIES = {
     "named": "Named", "ready": "ready", "made": "made", "strict": "Strict", "broken": "Broken", "slow": "Slow",
-    "loose": "Loose", "babbling": "Babbling", "unmade": "unmade", "nothing": "nothing", "absent": "Absent", "dns": "Strict",
+    "loose": "Loose", "babbling": "Babbling", "unmade": "unmade", "nothing": "nothing", "absent": "Absent",
+    "dns": "Strict",
 }  # fmt: skip
 
 

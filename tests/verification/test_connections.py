@@ -111,15 +111,17 @@ def test_a_page_that_names_the_domain_passes(world: World, domain: str, site: Ca
 @pytest.mark.parametrize(
     "location",
     [
-        "http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://2130706433:{port}/", "http://0x7f.1:{port}/",
-        "http://0x7f000001:{port}/", "http://127.1:{port}/", "http://0177.0.0.1:{port}/", "http://0:{port}/",
-        "http://0.0.0.0:{port}/", "http://[::ffff:127.0.0.1]:{port}/", "http://[::ffff:7f00:1]:{port}/",
-        "http://[::]:{port}/", "http://[::1]:{port}/", "http://[::127.0.0.1]:{port}/", "http://[64:ff9b::7f00:1]:{port}/", "//127.0.0.1:{port}/",
-        "http://someone:secret@127.0.0.1:{port}/", "http://127.0.0.1.:{port}/", "http://127。0。0。1:{port}/",
-        "http:\\\\127.0.0.1:{port}/", "http://127.0.0.1:{port}\\@{domain}/", "https://127.0.0.1:{port}/",
-        "ftp://127.0.0.1:{port}/", "file:///etc/passwd", "gopher://127.0.0.1:{port}/x", "javascript:alert(1)",
-        "http://{domain}:22/", "http://{domain}:99999/", "http://{domain}:x/", "http://[::1",
-        "http://a_b.example:{port}/", "http://someone:secret@localhost:{port}/",
+        "http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://2130706433:{port}/",
+        "http://0x7f.1:{port}/", "http://0x7f000001:{port}/", "http://127.1:{port}/",
+        "http://0177.0.0.1:{port}/", "http://0:{port}/", "http://0.0.0.0:{port}/",
+        "http://[::ffff:127.0.0.1]:{port}/", "http://[::ffff:7f00:1]:{port}/", "http://[::]:{port}/",
+        "http://[::1]:{port}/", "http://[::127.0.0.1]:{port}/", "http://[64:ff9b::7f00:1]:{port}/",
+        "//127.0.0.1:{port}/", "http://someone:secret@127.0.0.1:{port}/", "http://127.0.0.1.:{port}/",
+        "http://127。0。0。1:{port}/", "http:\\\\127.0.0.1:{port}/", "http://127.0.0.1:{port}\\@{domain}/",
+        "https://127.0.0.1:{port}/", "ftp://127.0.0.1:{port}/", "file:///etc/passwd",
+        "gopher://127.0.0.1:{port}/x", "javascript:alert(1)", "http://{domain}:22/", "http://{domain}:99999/",
+        "http://{domain}:x/", "http://[::1", "http://a_b.example:{port}/",
+        "http://someone:secret@localhost:{port}/",
     ],
 )  # fmt: skip
 def test_no_redirect_leads_to_this_machine(world: World, domain: str, site: Callable[..., Site], location: str) -> None:
@@ -196,8 +198,8 @@ def certified(folder: Path, name: str) -> Iterator[ssl.SSLContext]:
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
     subprocess.run(
         [
-            openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=a site of a test", "-addext", f"subjectAltName=DNS:{name}",
+            openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-days", "2", "-subj", "/CN=a site of a test", "-addext", f"subjectAltName=DNS:{name}",
             "-keyout", str(key), "-out", str(certificate),
         ],
         check=True, capture_output=True,

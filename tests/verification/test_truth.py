@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -34,9 +35,14 @@ def test_whoever_recovers_is_found_recovered_on_its_day(large_world: World) -> N
 
 
 def test_the_evidence_says_what_was_seen(world: World) -> None:
-    """Short, printable, and it names the check that decided."""
+    """Short, printable, and it names the check that decided; of a pass, all of them."""
     said = verdicts(rules_for(world.policy, site_timeout_ms=500), map(candidate, world.companies))
-    assert all(verdict.said.startswith(f"check:{verdict.check} ") for verdict in said)
+    failed = [verdict for verdict in said if verdict.reason_code is not None]
+    assert all(verdict.said.startswith(f"check:{verdict.check} ") for verdict in failed)
+    passed = [verdict.said for verdict in said if verdict.reason_code is None]
+    assert all(
+        re.match("check:dns .*; check:imprint 200 .*; check:directory .*; check:state in ..$", p) for p in passed
+    )
     assert all(len(verdict.said) <= 300 and verdict.said.isprintable() for verdict in said)
     parked = next(verdict.said for verdict in said if verdict.finding is Finding.PAGE_PARKED)
     assert parked.startswith("check:imprint 200 http://")

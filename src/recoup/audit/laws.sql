@@ -46,7 +46,7 @@ select 'laws/L2/followers', f.relation, f.function, 'missing'
           ('cl.gate_zero_recovery', 'cl.record_recovery_moves', 16), ('cl.gate_zero_recovery', 'cl.settle_recoveries', 16),
           ('cl.gate_zero_batch', 'cl.rule_batch_moves', 16), ('cl.gate_zero_batch', 'cl.record_batch_moves', 16),
           ('cl.gate_zero_batch', 'recoup.record_control', 4), ('cl.gate_zero_batch', 'recoup.record_control', 16),
-          ('cl.gate_zero_intake', 'cl.rule_intake_births', 4), ('cl.company_identity', 'cl.rule_identity_births', 4),
+          ('cl.gate_zero_intake', 'cl.rule_intake_births', 4), ('cl.gate_zero_intake', 'cl.record_restarts', 4), ('cl.company_identity', 'cl.rule_identity_births', 4),
           ('cl.company_identity', 'cl.record_identity_births', 4),
           ('recoup.pause', 'recoup.record_pauses', 4), ('recoup.pause', 'recoup.record_pauses', 16),
           ('recoup.worker', 'recoup.record_control', 4), ('recoup.worker', 'recoup.record_control', 16),

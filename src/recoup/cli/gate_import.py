@@ -24,7 +24,8 @@ Tell = Callable[["Progress"], None]
 
 
 def import_(
-    file: Path,
+    file: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    /,
     *,
     batch: str,
     append: Annotated[bool, Parameter(negative="", show_default=False)] = False,

@@ -88,6 +88,8 @@ comment on column cl.gate_zero_air.attempt_id is 'The attempt whose move wrote i
 comment on column cl.gate_zero_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.gate_zero_air.authority is 'Database role that acted.';
 CREATE INDEX gate_zero_air_auth ON cl.gate_zero_air USING btree (event_timestamp) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
+CREATE INDEX gate_zero_air_auth_seq ON cl.gate_zero_air USING btree (seq) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
+CREATE INDEX gate_zero_air_auth_xid ON cl.gate_zero_air USING btree (xid) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_fail ON cl.gate_zero_air USING btree (event_timestamp) WHERE event_type = 'FAIL'::text;
 CREATE INDEX gate_zero_air_xid ON cl.gate_zero_air USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.gate_zero_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -318,6 +320,8 @@ CREATE TRIGGER b_rule_intake_births_on_insert AFTER INSERT ON cl.gate_zero_intak
 alter table cl.gate_zero_intake enable always trigger b_rule_intake_births_on_insert;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_times('intake_id', 'created_at', 'updated_at');
 alter table cl.gate_zero_intake enable always trigger b_rule_times_on_insert;
+CREATE TRIGGER c_record_restarts_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_restarts();
+alter table cl.gate_zero_intake enable always trigger c_record_restarts_on_insert;
 grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_operator;
 grant insert on table cl.gate_zero_intake to recoup_hub;
 grant insert, update on table cl.gate_zero_intake to recoup_gate;
@@ -563,6 +567,13 @@ CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1290b3048f496af0e9e5039a83a16f1b
 comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
 
+CREATE OR REPLACE FUNCTION cl.record_restarts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 508a03874c776e429d789d3d9c253e4e
+comment on function cl.record_restarts() is 'A fresh start, in the control log.';
+
 CREATE OR REPLACE FUNCTION cl.require_read_committed()
  RETURNS void
  LANGUAGE plpgsql; -- body 41a2ec2f3219853ceea5cf475604c76d
@@ -602,8 +613,8 @@ grant execute on function cl.rule_identity_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9037813b6df723c69606b27b8e1ad9f2
-comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body de650811a00ecda0eae17e5088aa5c8e
+comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now, by an operator.';
 grant execute on function cl.rule_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
@@ -728,7 +739,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.control_log FOR E
 alter table recoup.control_log enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.control_log enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_control');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_control', 'cl.record_restarts');
 alter table recoup.control_log enable always trigger a_only_recorders;
 grant select on table recoup.control_log to recoup_reader;
 

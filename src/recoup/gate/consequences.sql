@@ -92,6 +92,7 @@ call recoup.guard_table('cl.gate_zero_recovery', 'cl.gate_zero_recovery');
 call recoup.follow('cl.gate_zero_batch', 'insert', 'b', 'cl.rule_times', 'batch_id', 'imported_at');
 call recoup.follow('cl.gate_zero_intake', 'insert', 'b', 'cl.rule_times', 'intake_id', 'created_at', 'updated_at');
 call recoup.follow('cl.gate_zero_intake', 'insert', 'b', 'cl.rule_intake_births');
+call recoup.follow('cl.gate_zero_intake', 'insert', 'c', 'cl.record_restarts');
 call recoup.follow('cl.gate_zero_batch', 'update', 'b', 'cl.rule_batch_moves');
 call recoup.follow('cl.gate_zero_batch', 'insert', 'c', 'recoup.record_control', 'imported_at');
 call recoup.follow('cl.gate_zero_batch', 'update', 'c', 'recoup.record_control', 'completed_at', 'batch_freeze_at', 'frozen_at');

@@ -36,14 +36,14 @@ SPAN = timedelta(days=20)
 WORKER = "demo-worker"
 OPERATOR = Actor("human", "demo-operator")
 OUTREACH, PARTNERS, CONFERENCE, SIGN_UPS = "annual-outreach", "partner-list", "conference-leads", "web-sign-ups"
-# Short, because the world answers at once or never, and many verifications are to be seen in a minute.
-TIMEOUTS = {"dns_timeout_ms": 1000, "site_timeout_ms": 1500, "directory_timeout_ms": 1000}
+# Short, because the world answers at once or never, and twenty days are to be seen in a minute.
+IN_A_HURRY = {"at_once": 100, "dns_timeout_ms": 1500, "site_timeout_ms": 2000, "directory_timeout_ms": 1500}
 IN_FLIGHT_LEASE = timedelta(days=1)  # so that there is something in flight to look at
 
 
-def policy_document(world: World) -> str:
-    """The demo's policy: where the local world is found, and not to wait long for it."""
-    says: dict[str, Any] = {**world.policy, **TIMEOUTS}
+def policy_document(world: World, **figures: int) -> str:
+    """A policy that looks at the local world, and does not wait long for it unless told."""
+    says: dict[str, Any] = {**world.policy, **IN_A_HURRY, **figures}
     return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in says.items())
 
 

@@ -159,6 +159,8 @@ LAWS: tuple[Invariant, ...] = (
     _of("laws/L4/fresh-start-of-exhausted", "fresh_starts", "A fresh start follows an intake that is EXHAUSTED."),
     _of("laws/L4/fresh-start-after-exhaustion", "fresh_starts",
         "A fresh start came in after that intake was exhausted."),
+    _of("laws/L2/fresh-start-told", "fresh_starts",
+        "Every fresh start is told in the control log, once, with who and why; and nothing else is."),
     _of("laws/L4/one-fresh-start", "fresh_starts", "An exhausted intake has at most one fresh start."),
     _of("laws/L5/one-attempt-at-a-time", "attempts", "An attempt opened only after the one before it had failed."),
     _of("laws/L5/crashed-after-its-lease", "attempts", "No attempt was declared crashed while its lease ran."),

@@ -385,20 +385,30 @@ select 'laws/L4/intake-references' as breaks, i.intake_id, i.batch_id, i.reenter
 -- Each beside the intake that it follows. It came in no earlier than that one ended, which its own EXHAUSTED tells; a minute is
 -- allowed, for a server's clock may be set back.
 with ended as (
-  select e.entity_id, max(e.event_timestamp) as ended_at from cl.gate_zero_air e where e.event_type = 'EXHAUSTED' group by e.entity_id)
+  select e.entity_id, max(e.event_timestamp) as ended_at from cl.gate_zero_air e where e.event_type = 'EXHAUSTED' group by e.entity_id),
+told as (
+  select c.key, c.facts ->> 'retry_of' as retry_of, count(*) as told
+    from recoup.control_log c where c.subject = 'cl.gate_zero_intake' group by 1, 2)
 select b.breaks, i.intake_id, i.retry_of, i.status_before, i.created_at, i.ended_at, i.starts
   from (select i.*, array_remove(array[
             case when i.status_before is distinct from 'EXHAUSTED' then 'laws/L4/fresh-start-of-exhausted' end,
             case when i.created_at < i.ended_at - interval '1 minute' then 'laws/L4/fresh-start-after-exhaustion' end,
-            case when i.starts > 1 then 'laws/L4/one-fresh-start' end
+            case when i.starts > 1 then 'laws/L4/one-fresh-start' end,
+            case when i.told is distinct from 1 then 'laws/L2/fresh-start-told' end
           ], null) as broken
-          from (select i.intake_id, i.retry_of, i.created_at, o.status as status_before, e.ended_at, count(*) over (partition by i.retry_of) as starts
+          from (select i.intake_id, i.retry_of, i.created_at, o.status as status_before, e.ended_at, count(*) over (partition by i.retry_of) as starts,
+                       t.told
                   from cl.gate_zero_intake i
                   left join cl.gate_zero_intake o on o.intake_id = i.retry_of
                   left join ended e on e.entity_id = i.retry_of
+                  left join told t on (t.key, t.retry_of) = (i.intake_id::text, i.retry_of::text)
                  where i.retry_of is not null) i) i
  cross join unnest(i.broken) b (breaks)
  where i.broken <> '{}'
+union all
+select 'laws/L2/fresh-start-told', t.key::uuid, t.retry_of::uuid, null, null, null, t.told
+  from told t left join cl.gate_zero_intake i on i.intake_id::text = t.key and i.retry_of::text = t.retry_of
+ where i.intake_id is null
 
 -- name: rebuild_batches
 -- From the control log: status and times. From the pause log: whether it is paused, and why.

@@ -48,6 +48,23 @@ end $$;
 revoke execute on function cl.record_attempt_moves() from public;
 comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
+create or replace function cl.record_restarts() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform recoup.require_table(tg_relid, 'cl.gate_zero_intake');
+  -- That a candidate came in is no event of Gate Zero. That an operator starts one afresh is a decision: who, and why.
+  if exists (select from new_rows where retry_of is not null) then
+    insert into recoup.control_log (incarnation, logged_at, subject, key, event_type, to_status, facts, reason, actor, actor_id, authority)
+    select (select recoup.present_incarnation()), (select recoup.now()), 'cl.gate_zero_intake', n.intake_id::text, 'BIRTH', n.status,
+           jsonb_build_object('retry_of', n.retry_of), coalesce(nullif(current_setting('recoup.reason', true), ''), 'none given'),
+           (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
+      from new_rows n where n.retry_of is not null;
+  end if;
+  return null;
+end $$;
+revoke execute on function cl.record_restarts() from public;
+comment on function cl.record_restarts() is 'A fresh start, in the control log.';
+
 create or replace function cl.record_recovery_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

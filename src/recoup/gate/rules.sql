@@ -84,6 +84,12 @@ begin
   if not exists (select from new_rows where retry_of is not null) then
     return null;
   end if;
+  if current_user <> 'recoup_operator' then
+    raise exception using errcode = 'RC042',
+      message = format('%s may not start an intake afresh.', recoup.actor_name()),
+      hint = 'A fresh start is an operator''s decision: recoup gate restart.',
+      detail = jsonb_build_object('authority', recoup.actor_name());
+  end if;
   -- EXHAUSTED is final, so nothing needs to be locked. A fresh start is made now: else it could precede what it follows.
   select n.retry_of, n.created_at, i.status,
          case when i.status is distinct from 'EXHAUSTED' then 'RC042' else 'RC026' end as why into bad
@@ -103,7 +109,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now.';
+comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now, by an operator.';
 
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql

@@ -36,5 +36,5 @@ end $$;
 revoke execute on function recoup.record_control() from public;
 comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
 
-call recoup.close_log('recoup.control_log', 'recoup.record_control');
+call recoup.close_log('recoup.control_log', 'recoup.record_control', 'cl.record_restarts');
 call recoup.follow('recoup.clock', 'update', 'c', 'recoup.record_control', 'at', 'released_at');

@@ -31,10 +31,14 @@ select count(*) from (
    limit %(most)s) w;
 
 -- name: before_window
--- The seq before the first one of a long window. Looked for once; the pages then go along seq.
-select coalesce(min(l.seq) - 1, 0) from {log} l
- where l.incarnation = %(incarnation)s
-   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))));
+-- The seq before the first one of a long window. Looked for once; the pages then go along seq. (seq + 0: by the transactions
+-- of the window, and not along seq, where the whole log before it would be read to find where it begins.)
+select coalesce(min(fresh.seq) - 1, 0) from (
+  select l.seq + 0 as seq from {log} l
+   where l.incarnation = %(incarnation)s and l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot)
+   union all
+  select l.seq + 0 as seq from {log} l
+   where l.incarnation = %(incarnation)s and l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot)))) fresh;
 
 -- name: read_short_window
 -- What became visible between two snapshots. "Not visible then" is spelled as "not begun then, or running then": a range

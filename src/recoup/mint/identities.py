@@ -12,7 +12,7 @@ from recoup import observe, pauses
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.ledger import subscriptions
-from recoup.ledger.subscriptions import Log
+from recoup.ledger.subscriptions import Log, Page
 
 Q = load("recoup.mint")
 SUBSCRIPTION = "mint"
@@ -55,7 +55,7 @@ def mint(tx: Transaction, *, limit: int = 500) -> Minted:
     if pauses.paused(tx, f"table:{TABLE}"):
         return Minted(events=0, identities=())
     subscriptions.subscribe(tx, AUTHORIZATIONS, SUBSCRIPTION)
-    page = subscriptions.read(tx, AUTHORIZATIONS, SUBSCRIPTION, limit=limit)
+    page = _next(tx, limit)
     intakes = [event["mint_intake_id"] for event in page.events]
     identities: tuple[Identity, ...] = ()
     if intakes:
@@ -64,6 +64,15 @@ def mint(tx: Transaction, *, limit: int = 500) -> Minted:
         _say_what_was_passed_over(tx, intakes, identities)
     subscriptions.acknowledge(tx, page)
     return Minted(events=len(page.events), identities=identities)
+
+
+def _next(tx: Transaction, limit: int) -> Page:
+    """The next page with something on it, or the last one. After a restore a window may end with an empty page."""
+    while True:
+        page = subscriptions.read(tx, AUTHORIZATIONS, SUBSCRIPTION, limit=limit)
+        if page.events or page.caught_up or page.busy:
+            return page
+        subscriptions.acknowledge(tx, page)
 
 
 def mint_lag(tx: Transaction) -> float | None:

@@ -10,12 +10,20 @@ on conflict (intake_id) do nothing
 returning sovereign_company_id, intake_id, company_name, company_domain, minted_at;
 
 -- name: mint_lag
--- The first AUTH that the mint has not seen. What is left of a page it has begun is not looked for: it is reading it.
-select extract(epoch from recoup.now() - first.event_timestamp)::float8
-  from (select coalesce((select s.since from recoup.subscription s where s.log = %(log)s and s.name = %(name)s),
-                        '1:1:'::pg_snapshot)) as stands (since)
- cross join lateral (select l.event_timestamp from cl.gate_zero_authorization l
-                      where l.xid >= pg_snapshot_xmax(stands.since) order by l.xid limit 1) first;
+-- The first AUTH that the mint has not seen. What is left of a page it has begun is not looked for: it is reading it. What
+-- committed late is not looked for either: it is read next, and would have to be searched for.
+with stands as materialized (
+  select coalesce(s.since, '1:1:'::pg_snapshot) as since, coalesce(s.incarnation, 1) as incarnation, newest.incarnation as present
+    from (select max(i.incarnation) as incarnation from recoup.incarnation i) newest
+    left join recoup.subscription s on s.log = %(log)s and s.name = %(name)s)
+select extract(epoch from recoup.now() - min(first.event_timestamp))::float8
+  from stands
+ cross join lateral (
+   (select l.event_timestamp from cl.gate_zero_authorization l
+     where l.incarnation = stands.incarnation and l.xid >= pg_snapshot_xmax(stands.since) order by l.xid limit 1)
+    union all
+   (select l.event_timestamp from cl.gate_zero_authorization l
+     where stands.incarnation < stands.present and l.incarnation > stands.incarnation order by l.seq limit 1)) first;
 
 -- name: identities
 -- Newest first.

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,15 +71,20 @@ class FileDirectory:
 
 
 def _read(path: Path) -> _Read:
-    """The whole file, or a refusal that names what is wrong with it."""
+    """The whole file, or a refusal that names what is wrong with it. One that has not changed is not read again."""
+    try:
+        return _read_as(path, _stamp(path))
+    except OSError as error:
+        raise _refused(f"{path}: {error.strerror or error}") from error
+
+
+@lru_cache(maxsize=1)
+def _read_as(path: Path, stamp: tuple[int, int, int]) -> _Read:
     by_domain: dict[str, Entry] = {}
     by_name: dict[str, Entry] = {}
     try:
-        stamp = _stamp(path)
         for number, row in enumerate(_rows(path), 1):
             _take_in(row, by_domain, by_name, f"row {number} of {path}")
-    except OSError as error:
-        raise _refused(f"{path}: {error.strerror or error}") from error
     except (ValueError, NotImplementedError, RecursionError, csv.Error) as error:  # of which pyarrow's and json's are
         raise _refused(f"{path}: {error}") from error
     return _Read(stamp, by_domain, by_name)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
 import httpcore2
@@ -209,11 +209,11 @@ class Sites:
             raise NotPassed(Finding.PAGE_NOT_TEXT, f"{url} is packed as {packing[:40]!r}, which nobody asked for")
         unpacked = _Unpacked(self._page_bytes_most, packed=packing in PACKED)
         try:
-            async with aclosing(aiter(cast("AsyncIterable[bytes]", response.stream))) as pieces:  # type: ignore[type-var]
-                for_more = PIECES_MOST
+            async with aclosing(response.aiter_stream()) as pieces:
+                left = PIECES_MOST
                 async for piece in pieces:
-                    for_more -= 1
-                    if not unpacked.add(piece) or not for_more:
+                    left -= 1
+                    if not unpacked.add(piece) or not left:
                         break
         except (httpcore2.ProtocolError, httpcore2.NetworkError, zlib.error) as error:
             # Broken off in the middle. What is there is judged; browsers would show it too.

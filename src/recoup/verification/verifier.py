@@ -53,13 +53,14 @@ class Verifier:
     async def verify(self, candidate: Candidate) -> Verdict:
         """Run the checks on a company."""
         looking = Looking(candidate=candidate, resolver=self._resolver, sites=self._sites, directory=self._directory)
-        verdict = None
+        passed: list[str] = []
         for name, check in self._checks.items():
             verdict = await self._checked(name, check, candidate, looking)
             if verdict.finding is not Finding.PASSED:
-                break
-        assert verdict is not None, "the policy lists one check at least"
-        return verdict
+                return verdict
+            passed.append(verdict.said)
+        # A pass rests on all of them.
+        return verdict._replace(said="; ".join(passed)[:SAID_MOST])
 
     async def _checked(self, name: str, check: Check, candidate: Candidate, looking: Looking) -> Verdict:
         try:

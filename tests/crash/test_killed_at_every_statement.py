@@ -1,0 +1,344 @@
+"""Workers killed at every statement boundary of an attempt and of a mint, one after the other, none left out.
+
+The worker is a process of its own that verifies companies of the local world, or mints. It talks to the server over a
+wire that sees where statements end. At boundary 0 it is killed before its first statement, at boundary 1 after it, and
+so on, until it lives to the end. Whatever was left is swept when its lease has lapsed, and another worker goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from recoup import gate, mint, policy
+from recoup.database import embedded
+from recoup.database.connection import Database, Transaction, connect
+from recoup.gate import NewIntake, verifying
+from recoup.gate.demo import policy_document
+from recoup.lifecycles.declaration import Authority
+from recoup.settings import Settings
+from recoup.world import Company, Kind, World
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
+from desk import FAILURE, LEASE, Desk
+from lively import audited, broken
+
+sys.path.insert(0, str(Path(__file__).parent))
+import nursery
+from wire import Wire
+
+PATIENCE_S = 30
+WORLD_COMPANIES = 30  # the first of each kind are among them
+OPEN = ("S", "R")
+KILLED = -signal.SIGKILL
+
+
+@dataclass
+class Worker:
+    """A worker that is ready, and does nothing yet."""
+
+    process: subprocess.Popen[str]
+    pid: int
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def ends(self) -> int:
+        return int(_said(self.process)["ended"])
+
+
+def _said(process: subprocess.Popen[str]) -> dict[str, Any]:
+    assert process.stdout is not None
+    said: dict[str, Any] = json.loads(process.stdout.readline())
+    return said
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with World(WORLD_COMPANIES) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def bears() -> Iterator[subprocess.Popen[str]]:
+    """The process that bears the workers."""
+    with subprocess.Popen(
+        [sys.executable, nursery.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.fixture
+def desk(new_database: Callable[..., str], server: embedded.Server, settings: Settings, world: World) -> Iterator[Desk]:
+    """A database of the test's own, whose policy knows the local world."""
+    with Database(server.uri(new_database()), settings) as database:
+        with database.transaction(Authority.OPERATOR) as tx:
+            policy.apply(tx, policy_document(world), reason="the local world is verified")
+        yield Desk(database)
+
+
+@pytest.fixture
+def wire(desk: Desk, tmp_path: Path) -> Iterator[Wire]:
+    with Wire(desk.db.conninfo, tmp_path) as wire:
+        yield wire
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where workers are born and killed."""
+
+    desk: Desk
+    wire: Wire
+    bears: subprocess.Popen[str]
+    admin: Transaction
+
+    def struck(self, task: str, boundary: int, act: Callable[[Worker], None]) -> int:
+        """Let a worker work until this boundary, and act there. Returns how the worker ended."""
+        assert self.bears.stdin is not None
+        self.bears.stdin.write(json.dumps({"task": task, "conninfo": self.wire.conninfo}) + "\n")
+        self.bears.stdin.flush()
+        worker = Worker(self.bears, int(_said(self.bears)["ready"]))
+        self.wire.watch(at=boundary, act=lambda: act(worker))
+        if boundary == 0:
+            act(worker)
+        else:
+            worker.go()
+        ended = worker.ends()
+        self._let_go()
+        return ended
+
+    def terminate(self) -> None:
+        """The server ends the connection that spoke last, as an administrator would have it."""
+        assert self.admin.execute("select pg_terminate_backend(%s)", (self.wire.backend,)).fetchone() == (True,)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Wait until the server has rolled back what the worker left."""
+        end = time.monotonic() + PATIENCE_S
+        while self.desk.rows("select from pg_stat_activity where pid = %s", self.wire.backend):
+            assert time.monotonic() < end, "the server does not let go"
+            time.sleep(0.002)
+
+
+@pytest.fixture
+def ground(
+    desk: Desk, wire: Wire, bears: subprocess.Popen[str], server: embedded.Server, settings: Settings
+) -> Iterator[Ground]:
+    with contextlib.closing(connect(server.uri("postgres", admin=True), settings)) as admin:
+        yield Ground(desk, wire, bears, admin)
+
+
+# An attempt ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """An intake that is to be tried: of a company that passes or not, after so many failures."""
+
+    passes: bool
+    failures: int
+
+    @property
+    def before(self) -> str:
+        return ("", "SF", "SFRF")[self.failures]
+
+    @property
+    def opened(self) -> str:
+        return self.before + OPEN[self.failures > 0]
+
+    @property
+    def finished(self) -> str:
+        passed = "PAN" if self.failures else "PA"
+        return self.opened + (passed if self.passes else self.crashed[len(self.opened) :])
+
+    @property
+    def crashed(self) -> str:
+        return self.opened + ("FM" if self.failures == 2 else "F")
+
+
+CASES = {
+    "first passes": Case(passes=True, failures=0),
+    "first fails": Case(passes=False, failures=0),
+    "retry passes": Case(passes=True, failures=1),
+    "retry fails": Case(passes=False, failures=1),
+    "third passes": Case(passes=True, failures=2),
+    "third fails": Case(passes=False, failures=2),
+}
+
+
+def brought(desk: Desk, world: World, case: Case) -> UUID:
+    """The intake of a case. Its earlier attempts failed by our word, whatever its company is."""
+    company = one_of(world, Kind.GOOD if case.passes else Kind.NO_ENTRY)
+    given = NewIntake(company_name=company.name, company_domain=company.domain, state=company.state)
+    with desk.db.transaction(Authority.HUB) as tx:
+        (intake,) = gate.add_intakes(tx, [given])
+    for _ in range(case.failures):
+        desk.finish(desk.open(intake), FAILURE)
+        desk.wait(intake)
+    return intake
+
+
+def one_of(world: World, kind: Kind) -> Company:
+    return next(company for company in world.companies if company.kind is kind)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_killed_at_every_statement_of_an_attempt(ground: Ground, world: World, case: Case) -> None:
+    """Nothing happened, or it is open and swept, or all of it happened; then another worker goes on, and mints."""
+    desk, left = ground.desk, list[str]()
+    for boundary in count():
+        intake = brought(desk, world, case)
+        ended = ground.struck("retry" if case.failures else "verify", boundary, Worker.kill)
+        left.append(desk.word(intake))
+        restore(desk, intake, case)
+        go_on(desk, intake)
+        assert_minted_at_most_once(desk, intake)
+        if ended == 0:
+            break
+        assert ended == KILLED
+    # Looked whether something waits; claimed and learnt what to look at; wrote what was found, and claimed no more.
+    assert [len(found) for found in re.findall("T+I", ground.wire.passed)] == [3, 4, 4]
+    assert len(left) - 1 == len(ground.wire.passed) + 1  # killed before the first, and after each
+    opened_after, finished_after = 3 + 4, 3 + 4 + 4
+    expected = [case.before] * opened_after + [case.opened] * (finished_after - opened_after) + [case.finished] * 2
+    assert left == expected
+    assert broken(audited(desk.db)) == {}
+
+
+def restore(desk: Desk, intake: UUID, case: Case) -> None:
+    """Time and the sweep: what was left open counts as crashed, once, and nothing else is touched."""
+    word = desk.word(intake)
+    assert word in (case.before, case.opened, case.finished)
+    assert desk.sweep() == []
+    if word == case.opened:
+        desk.advance(LEASE)
+        assert len(desk.sweep()) == 1
+        assert desk.sweep() == []
+        assert desk.word(intake) == case.crashed
+        last = "select status, reason_code from cl.gate_zero_attempt where intake_id = %s order by attempt_number desc"
+        assert desk.rows(last, intake)[0] == ("crashed", "TIMEOUT")
+
+
+def go_on(desk: Desk, intake: UUID) -> None:
+    """Another worker, until it is decided."""
+    while True:
+        with desk.db.transaction(Authority.READER) as tx:
+            (found,) = gate.find_intakes(tx, [intake])
+        if found.status not in ("PENDING", "FAILED"):
+            break
+        if found.next_eligible_at is not None:
+            desk.advance_to(found.next_eligible_at)
+        done = verifying.verify(verifying.Alone(desk.db, name="other"), retries=found.status == "FAILED")
+        assert done.done == 1
+    desk.lawful(intake)
+
+
+# A mint -------------------------------------------------------------------------------------------------------------
+
+
+def mint_all(desk: Desk) -> list[UUID]:
+    minted: list[UUID] = []
+    while True:
+        with desk.db.transaction(Authority.MINT) as tx:
+            page = mint.mint(tx)
+        if not page.events:
+            return minted
+        minted += [identity.intake_id for identity in page.identities]
+
+
+def identities(desk: Desk, intake: UUID) -> list[UUID]:
+    """Intakes of this lineage that have an identity and a MINT."""
+    rows = desk.rows(
+        "select c.intake_id from cl.company_identity c"
+        "  join cl.gate_zero_intake i on i.intake_id = c.intake_id"
+        "  join cl.sovereign_mint_air m on m.entity_id = c.intake_id"
+        " where coalesce(i.reentered_from, i.intake_id) = %s",
+        intake,
+    )
+    return [row[0] for row in rows]
+
+
+def assert_minted_at_most_once(desk: Desk, intake: UUID) -> None:
+    """Once when it was authorised; else never."""
+    minted = mint_all(desk)
+    assert identities(desk, intake) == minted
+    assert len(minted) == ("A" in desk.word(intake))
+
+
+@pytest.mark.parametrize("failures", [0, 1], ids=["plain", "re-entered"])
+def test_killed_at_every_statement_of_a_mint(ground: Ground, failures: int) -> None:
+    """All of it or nothing: identity, MINT and place in the log. The next one mints what was not, and nothing twice."""
+    desk, left = ground.desk, list[int]()
+    for boundary in count():
+        intake = desk.failed() if failures else desk.intake()
+        if failures:
+            desk.wait(intake)
+        authorised = desk.finish(desk.open(intake), None)
+        ended = ground.struck("mint", boundary, Worker.kill)
+        done = identities(desk, intake)
+        left.append(len(done))
+        rest = mint_all(desk)
+        assert done + rest == identities(desk, intake) == [authorised.reentered_as or intake]
+        if ended == 0:
+            break
+        assert ended == KILLED
+    (transaction,) = re.findall("T+I", ground.wire.passed)
+    assert len(transaction) >= 9
+    assert left == [0] * len(transaction) + [1] * 2
+    assert broken(audited(desk.db)) == {}
+
+
+# The server ends the connection -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("boundary", [1, 3, 5, 7, 9, 10, 11])
+def test_the_server_ends_the_connection_in_an_attempt(ground: Ground, world: World, boundary: int) -> None:
+    """Before anything was found the worker gives up, and another one goes on; what was found it writes again, once."""
+    desk, case = ground.desk, CASES["retry passes"]
+    intake = brought(desk, world, case)
+    ended = ground.struck("retry", boundary, lambda _: ground.terminate())
+    word = desk.word(intake)
+    if boundary > 7:  # the claim stands, and what was found is kept
+        assert (ended, word) == (0, case.finished)
+    else:
+        assert ended != 0
+        assert word == (case.opened if boundary == 7 else case.before)
+    restore(desk, intake, case)
+    go_on(desk, intake)
+    assert_minted_at_most_once(desk, intake)
+    assert broken(audited(desk.db)) == {}
+
+
+@pytest.mark.parametrize("boundary", [1, 4, 8, 9])
+def test_the_server_ends_the_connection_in_a_mint(ground: Ground, boundary: int) -> None:
+    """The worker fails, and has minted nothing."""
+    desk = ground.desk
+    intake = desk.intake()
+    desk.finish(desk.open(intake), None)
+    assert ground.struck("mint", boundary, lambda _: ground.terminate()) != 0
+    assert identities(desk, intake) == []
+    assert mint_all(desk) == identities(desk, intake) == [intake]
+    assert broken(audited(desk.db)) == {}
