@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from recoup.bench.measure import Timed, interleaved, quartile, summed_up
-from recoup.bench.workload import UnlikeWork, check_alike
+from recoup.bench.run import chosen
+from recoup.bench.workload import Bound, UnlikeWork, check_alike
 
 
 def timed(*per_second: float) -> list[Timed]:
@@ -46,6 +49,20 @@ def test_the_spread_is_the_distance_of_the_quartiles() -> None:
 
 def test_one_round_has_quartiles_too() -> None:
     assert quartile(timed(70), 1) == quartile(timed(70), 3) == pytest.approx(70)
+
+
+def test_figures_are_medians_too() -> None:
+    rounds = [Timed(units=1, seconds=1, figures={"share": share}) for share in (0.1, 0.9, 0.2)]
+    (measured,) = summed_up({"ours": rounds}, against="ours")
+    assert measured.figures == {"share": pytest.approx(0.2)}
+
+
+def test_an_aim_is_a_ratio_to_reach_or_a_bound_to_keep() -> None:
+    """Said in words, for whoever reads the table."""
+    workload = replace(chosen(["seal"])[0], goal=None)
+    assert workload.aim is None
+    assert replace(workload, goal=0.5).aim == "0.5 of raw"
+    assert replace(workload, bound=Bound(figure="database_share", most=0.25)).aim == "database share at most 0.25"
 
 
 def test_the_same_rows_are_alike() -> None:

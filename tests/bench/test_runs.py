@@ -13,9 +13,10 @@ import pytest
 from recoup.bench import peers, retries
 from recoup.bench.ground import PREFIX, TABLES, Ground, scratch
 from recoup.bench.moves import Moves
+from recoup.bench.outcomes import Outcomes
 from recoup.bench.results import as_json, save, written
 from recoup.bench.run import WORKLOADS, chosen, measure, rows
-from recoup.bench.workload import OURS, RAW, Size, UnlikeWork, Workload, check_alike
+from recoup.bench.workload import OURS, RAW, Bound, Size, UnlikeWork, Workload, check_alike
 from recoup.database import embedded
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
@@ -24,6 +25,7 @@ TINY: dict[str, Size] = {
     "moves-1": Size(batches=3, rounds=2, warm_ups=1),
     "moves-100": Size(batches=2, rounds=2, warm_ups=1),
     "append-1000": Size(batches=1, rounds=2, warm_ups=0),
+    "outcomes": Size(batches=1, rounds=2, warm_ups=1),
     "settled-read": Size(standing=4000, rounds=2, warm_ups=0),
     "seal": Size(batches=1, rounds=2, warm_ups=0),
     "claim-1m-100": Size(batches=2, standing=500, rounds=2, warm_ups=1),
@@ -58,6 +60,47 @@ def test_both_sides_of_a_workload_make_the_same_rows(name: str, settings: Settin
     assert scratch_databases(server) == []
 
 
+def test_outcomes_are_mixed_as_told(settings: Settings) -> None:
+    """Of 200 half pass and a quarter fail at once; a tenth passes and a tenth fails again; ten fail for good."""
+    with scratch(settings) as ground:
+        trial = Outcomes(ground, Size(batches=1))
+        trial.prepare()
+        before = trial.tallies()[OURS]
+        trial.ours()
+        after = trial.tallies()[OURS]
+    changed = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
+    assert {key: by for key, by in changed.items() if not key.startswith("event")} == {
+        "intake PENDING": -150, "intake AUTHORIZED": 100 + 20, "intake FAILED": 50 - 20 - 10,
+        "intake REENTER_SUCCEEDED": 20, "intake EXHAUSTED": 10,
+        "attempt 1 open": -150, "attempt 1 passed": 100, "attempt 1 failed": 50,
+        "attempt 2 open": -40, "attempt 2 passed": 20, "attempt 2 failed": 20,
+        "attempt 3 open": -10, "attempt 3 failed": 10,
+        "recovery 1 ACTIVE": 50 - 40, "recovery 1 SUCCEEDED": 20,
+        "recovery 2 ACTIVE": 20 - 10, "recovery 3 EXHAUSTED": 10,
+    }  # fmt: skip
+
+
+def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings, tmp_path: Path) -> None:
+    """Every company is looked at over real sockets; the share of the time in the database is a figure with a bound."""
+    (workload,) = chosen(["verify"])
+    results = measure(
+        [replace(workload, quick=Size(batches=1, rounds=1, warm_ups=0))], settings, say=silent, quick=True
+    )
+    (outcome,) = results.outcomes
+    (ours,) = outcome.variants
+    assert [done.units for done in ours.rounds] == [200]
+    assert 0 < ours.figures["database_share"] < 1
+    assert 1 < ours.figures["turns"] <= 200
+    assert ours.figures["timeouts"] == 0
+    assert outcome.bound == Bound(figure="database_share", most=0.25)
+    assert outcome.reached is (ours.figures["database_share"] <= 0.25)
+    (row,) = rows(outcome)
+    assert row["database_share"] == f"{ours.figures['database_share']:.3g}"
+    (stored,) = json.loads(written(results))["workloads"]
+    assert stored["bound"] == {"figure": "database_share", "most": 0.25}
+    assert stored["variants"][0]["figures"]["database_share"] == round(ours.figures["database_share"], 3)
+
+
 def test_progress_names_the_round_and_the_variant(settings: Settings) -> None:
     said: list[str] = []
     measure([tiny("moves-1")], settings, say=said.append, quick=True, rounds=1)
@@ -87,7 +130,7 @@ def test_filling_leaves_the_guards_as_they_were(settings: Settings) -> None:
         before = triggers(ground)
         ground.append_events(10, transactions=2)
         assert triggers(ground) == before
-        assert {table for table, _, _ in before} == {f"cl.{table}" for table in TABLES}
+        assert {table for table, _, _ in before} >= {f"cl.{table}" for table in TABLES}
         with pytest.raises(psycopg.Error) as refused:
             ground.admin.execute("delete from cl.gate_zero_air")
         assert refused.value.sqlstate == "RC009"
@@ -177,7 +220,16 @@ def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: 
     assert workload["ratio"] == workload["variants"][0]["ratio"]
     assert workload["reached"] is (results.outcomes[0].ratio >= workload["goal"])
     for variant in workload["variants"]:
-        assert set(variant) == {"variant", "per_second", "spread", "ratio", "ratio_by_round", "units", "seconds"}
+        assert set(variant) == {
+            "variant",
+            "per_second",
+            "spread",
+            "ratio",
+            "ratio_by_round",
+            "figures",
+            "units",
+            "seconds",
+        }
         assert len(variant["units"]) == len(variant["seconds"]) == 2
     for telling in (socket.gethostname(), str(settings.home), str(Path.home()), PREFIX, "recoup_admin"):
         assert telling not in json.dumps(as_json(results), default=str)

@@ -253,7 +253,7 @@ def _shows_every_status(uri: str) -> None:
         connection.execute("set role recoup_reader")
         for life in LIFECYCLES:
             if life.table.startswith("cl."):
-                rows = connection.execute(f"select distinct {life.status_column} from {life.table}")  # type: ignore[arg-type]
+                rows = connection.execute(f"select distinct {life.status_column} from {life.table}")
                 assert {row[0] for row in rows} == set(life.statuses), life.table
         reasons = connection.execute("select distinct reason_code from cl.gate_zero_air")
         assert len(reasons.fetchall()) == 15

@@ -91,13 +91,15 @@ def bears() -> Iterator[subprocess.Popen[str]]:
         assert process.wait(PATIENCE_S) == 0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def desk(new_database: Callable[..., str], server: embedded.Server, settings: Settings, world: World) -> Iterator[Desk]:
-    """A database of the test's own, whose policy knows the local world."""
+    """A database for this file, whose policy knows the local world. Every test leaves nothing to be done."""
     with Database(server.uri(new_database()), settings) as database:
         with database.transaction(Authority.OPERATOR) as tx:
             policy.apply(tx, policy_document(world), reason="the local world is verified")
-        yield Desk(database)
+        desk = Desk(database)
+        mint_all(desk)  # the first page of all is read in another way
+        yield desk
 
 
 @pytest.fixture
@@ -115,13 +117,13 @@ class Ground:
     bears: subprocess.Popen[str]
     admin: Transaction
 
-    def struck(self, task: str, boundary: int, act: Callable[[Worker], None]) -> int:
+    def struck(self, task: str, boundary: int, act: Callable[[Worker], None], *, heard: bool = True) -> int:
         """Let a worker work until this boundary, and act there. Returns how the worker ended."""
         assert self.bears.stdin is not None
         self.bears.stdin.write(json.dumps({"task": task, "conninfo": self.wire.conninfo}) + "\n")
         self.bears.stdin.flush()
         worker = Worker(self.bears, int(_said(self.bears)["ready"]))
-        self.wire.watch(at=boundary, act=lambda: act(worker))
+        self.wire.watch(at=boundary, act=lambda: act(worker), heard=heard)
         if boundary == 0:
             act(worker)
         else:
@@ -179,6 +181,10 @@ class Case:
         return self.opened + ("FM" if self.failures == 2 else "F")
 
 
+# The flow, in statements: whether something waits; a claim and what to look at; what was found, and no further claim.
+TRANSACTIONS = [3, 4, 4]
+CLAIMED, WRITTEN = sum(TRANSACTIONS[:2]), sum(TRANSACTIONS)  # the boundaries behind these commits
+
 CASES = {
     "first passes": Case(passes=True, failures=0),
     "first fails": Case(passes=False, failures=0),
@@ -219,12 +225,9 @@ def test_killed_at_every_statement_of_an_attempt(ground: Ground, world: World, c
         if ended == 0:
             break
         assert ended == KILLED
-    # Looked whether something waits; claimed and learnt what to look at; wrote what was found, and claimed no more.
-    assert [len(found) for found in re.findall("T+I", ground.wire.passed)] == [3, 4, 4]
+    assert [len(found) for found in re.findall("T+I", ground.wire.passed)] == TRANSACTIONS
     assert len(left) - 1 == len(ground.wire.passed) + 1  # killed before the first, and after each
-    opened_after, finished_after = 3 + 4, 3 + 4 + 4
-    expected = [case.before] * opened_after + [case.opened] * (finished_after - opened_after) + [case.finished] * 2
-    assert left == expected
+    assert left == [case.before] * CLAIMED + [case.opened] * (WRITTEN - CLAIMED) + [case.finished] * 2
     assert broken(audited(desk.db)) == {}
 
 
@@ -257,6 +260,8 @@ def go_on(desk: Desk, intake: UUID) -> None:
 
 
 # A mint -------------------------------------------------------------------------------------------------------------
+
+MINTED = 10  # statements: the boundary behind its commit
 
 
 def mint_all(desk: Desk) -> list[UUID]:
@@ -306,39 +311,63 @@ def test_killed_at_every_statement_of_a_mint(ground: Ground, failures: int) -> N
             break
         assert ended == KILLED
     (transaction,) = re.findall("T+I", ground.wire.passed)
-    assert len(transaction) >= 9
-    assert left == [0] * len(transaction) + [1] * 2
+    assert len(transaction) == MINTED
+    assert left == [0] * MINTED + [1] * 2
     assert broken(audited(desk.db)) == {}
 
 
 # The server ends the connection -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("boundary", [1, 3, 5, 7, 9, 10, 11])
+@pytest.mark.parametrize("boundary", [1, 3, 5, CLAIMED, CLAIMED + 2, WRITTEN - 1, WRITTEN])
 def test_the_server_ends_the_connection_in_an_attempt(ground: Ground, world: World, boundary: int) -> None:
-    """Before anything was found the worker gives up, and another one goes on; what was found it writes again, once."""
+    """Before the claim stands the worker gives up, and another one goes on. Afterwards it writes what it found."""
     desk, case = ground.desk, CASES["retry passes"]
     intake = brought(desk, world, case)
     ended = ground.struck("retry", boundary, lambda _: ground.terminate())
-    word = desk.word(intake)
-    if boundary > 7:  # the claim stands, and what was found is kept
-        assert (ended, word) == (0, case.finished)
+    if boundary < CLAIMED:
+        assert (ended != 0, desk.word(intake)) == (True, case.before)
     else:
-        assert ended != 0
-        assert word == (case.opened if boundary == 7 else case.before)
+        assert (ended, desk.word(intake)) == (0, case.finished)
+    go_on(desk, intake)
+    assert_minted_at_most_once(desk, intake)
+    assert broken(audited(desk.db)) == {}
+
+
+def test_a_worker_that_does_not_hear_of_its_commit_writes_again(ground: Ground, world: World) -> None:
+    """The outcome stands since its first word; the second one is late, stored and not applied."""
+    desk, case = ground.desk, CASES["retry passes"]
+    intake = brought(desk, world, case)
+    assert ground.struck("retry", WRITTEN, lambda _: ground.terminate(), heard=False) == 0
+    assert desk.word(intake) == case.finished
+    late = (
+        "select l.result ->> 'status' from recoup.late_result l join cl.gate_zero_attempt a on a.attempt_id = l.unit_id"
+    )
+    assert desk.rows(f"{late} where a.intake_id = %s", intake) == [("passed",)]
+    assert_minted_at_most_once(desk, intake)
+    assert broken(audited(desk.db)) == {}
+
+
+def test_a_worker_that_does_not_hear_of_its_claim_is_swept(ground: Ground, world: World) -> None:
+    """It knows of no attempt and gives up; the attempt is open, lapses, and counts."""
+    desk, case = ground.desk, CASES["retry passes"]
+    intake = brought(desk, world, case)
+    assert ground.struck("retry", CLAIMED, lambda _: ground.terminate(), heard=False) != 0
+    assert desk.word(intake) == case.opened
     restore(desk, intake, case)
     go_on(desk, intake)
     assert_minted_at_most_once(desk, intake)
     assert broken(audited(desk.db)) == {}
 
 
-@pytest.mark.parametrize("boundary", [1, 4, 8, 9])
-def test_the_server_ends_the_connection_in_a_mint(ground: Ground, boundary: int) -> None:
-    """The worker fails, and has minted nothing."""
+@pytest.mark.parametrize(("boundary", "minted"), [(1, 0), (4, 0), (MINTED - 1, 0), (MINTED, 1)])
+def test_the_server_ends_the_connection_in_a_mint(ground: Ground, boundary: int, minted: int) -> None:
+    """Without its answer the worker fails. It has minted nothing before its commit, and all of it behind."""
     desk = ground.desk
     intake = desk.intake()
     desk.finish(desk.open(intake), None)
-    assert ground.struck("mint", boundary, lambda _: ground.terminate()) != 0
-    assert identities(desk, intake) == []
-    assert mint_all(desk) == identities(desk, intake) == [intake]
+    assert ground.struck("mint", boundary, lambda _: ground.terminate(), heard=False) != 0
+    assert len(identities(desk, intake)) == minted
+    assert len(mint_all(desk)) == 1 - minted
+    assert identities(desk, intake) == [intake]
     assert broken(audited(desk.db)) == {}

@@ -36,13 +36,14 @@ class Wire:
         self.passed = ""  # a letter for each boundary: I outside, T inside a transaction, E inside a failed one
         self._at = 0
         self._act: Callable[[], None] | None = None
+        self._heard = True
         self._open: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
 
-    def watch(self, *, at: int, act: Callable[[], None]) -> None:
-        """Count from here, and act at this boundary: the first is 1."""
-        self.passed, self._at, self._act = "", at, act
+    def watch(self, *, at: int, act: Callable[[], None], heard: bool = True) -> None:
+        """Count from here, and act at this boundary: the first is 1. The worker hears what ended there, or does not."""
+        self.passed, self._at, self._act, self._heard = "", at, act, heard
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -90,15 +91,19 @@ class Wire:
                         backend = int.from_bytes(message[5:9], "big")
                     elif message[:1] == READY_FOR_QUERY:
                         self.backend = backend
-                        self._boundary(message[5:].decode())
+                        if not self._boundary(message[5:].decode()):
+                            break
                     worker.sendall(message)
         finally:
             _hang_up(worker)
 
-    def _boundary(self, status: str) -> None:
+    def _boundary(self, status: str) -> bool:
+        """Whether the worker hears of it."""
         self.passed += status
-        if self._act is not None and len(self.passed) == self._at:
-            self._act()
+        if self._act is None or len(self.passed) != self._at:
+            return True
+        self._act()
+        return self._heard
 
 
 def _message(answers: BinaryIO) -> bytes:

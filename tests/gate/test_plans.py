@@ -289,8 +289,8 @@ select id, case kind when 'closing' then '2025_annual_outreach' when 'exhausted'
   from few;
 insert into cl.gate_zero_attempt (intake_id, attempt_number, worker, opened_at, lease_until)
 select id, 1, 'w', at, at + interval '1 minute' from few where kind = 'lapsed';
-insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, status, reason_code, worker, opened_at, lease_until,
-                                  finished_at)
+insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, status, reason_code, worker, opened_at,
+                                  lease_until, finished_at)
 select id, case when kind <> 'due' then '2025_annual_outreach' end, 1, 'failed', 'TIMEOUT', 'w', at,
        at + interval '1 minute', at + interval '1 second'
   from few where kind in ('due', 'closing', 'exhausted');
@@ -413,7 +413,7 @@ def assert_reads_only(plans: list[dict[str, Any]], most: int) -> None:
 
 def test_the_rows_are_there(crowded: Transaction) -> None:
     """The tests below mean nothing over small tables, nor without what hangs on them."""
-    believed = dict(
+    believed: dict[str, int] = dict(
         crowded.execute("select oid::regclass::text, reltuples::int from pg_class where relkind = 'r'").fetchall()
     )
     for table in BIG[2:-1]:

@@ -40,9 +40,8 @@ def test_the_evidence_says_what_was_seen(world: World) -> None:
     failed = [verdict for verdict in said if verdict.reason_code is not None]
     assert all(verdict.said.startswith(f"check:{verdict.check} ") for verdict in failed)
     passed = [verdict.said for verdict in said if verdict.reason_code is None]
-    assert all(
-        re.match("check:dns .*; check:imprint 200 .*; check:directory .*; check:state in ..$", p) for p in passed
-    )
+    rests_on = re.compile("check:dns .*; check:imprint 200 .*; check:directory .*; check:state in ..$")
+    assert all(map(rests_on.match, passed))
     assert all(len(verdict.said) <= 300 and verdict.said.isprintable() for verdict in said)
     parked = next(verdict.said for verdict in said if verdict.finding is Finding.PAGE_PARKED)
     assert parked.startswith("check:imprint 200 http://")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """Some units, and how long they took."""
+    """Some units, how long they took, and what else was counted meanwhile, by name."""
 
     units: int
     seconds: float
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def per_second(self) -> float:
@@ -29,6 +30,7 @@ class Measured:
     high: float
     ratio: float | None  # of the medians, to the variant that the others are held against; None for that one
     by_round: float | None  # median of the ratios within each round: steadier when the machine's speed drifts
+    figures: Mapping[str, float]  # medians
     rounds: tuple[Timed, ...]
 
     @property
@@ -59,6 +61,7 @@ def summed_up(timed: Mapping[str, Sequence[Timed]], *, against: str) -> tuple[Me
             high=quartile(rounds, 3),
             ratio=medians[variant] / base if variant != against else None,
             by_round=within_rounds(rounds, timed[against]) if variant != against else None,
+            figures={name: statistics.median(t.figures[name] for t in rounds) for name in rounds[0].figures},
             rounds=tuple(rounds),
         )
         for variant, rounds in timed.items()

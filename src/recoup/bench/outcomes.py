@@ -44,12 +44,13 @@ class Outcomes(Trial):
 
     def prepare(self) -> None:
         self.round += 1
-        given = {"batch_id": f"round-{self.round}", "rows": self.size.batches * K}
+        batch_id = f"round-{self.round}"
+        given = {"batch_id": batch_id, "rows": self.size.batches * K}
         with self.ground.unguarded() as tx:
             for part in ("batch", "intakes", "attempts", "recoveries", "events"):
                 tx.execute(Q[f"fill_{part}"], given)
         for table in TABLES:
-            self.ground.copy_to_raw(table, batch_id=given["batch_id"])
+            self.ground.copy_to_raw(table, batch_id=batch_id)
         self.ground.tidy()
         self.reports = [
             Report(attempt_id, token, None if place % MIX in PASSES else REASON)

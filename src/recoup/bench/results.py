@@ -64,6 +64,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "size": asdict(outcome.size),
         "goal": outcome.goal,
         "ratio": _ratio(outcome.ratio),
+        "bound": asdict(outcome.bound) if outcome.bound is not None else None,
         "reached": outcome.reached,
         "variants": [_measured(measured) for measured in outcome.variants],
     }
@@ -80,6 +81,7 @@ def _measured(measured: Measured) -> dict[str, Any]:
         "spread": round(measured.spread, 3),
         "ratio": _ratio(measured.ratio),
         "ratio_by_round": _ratio(measured.by_round),
+        "figures": {name: round(figure, 3) for name, figure in measured.figures.items()},
         "units": [timed.units for timed in measured.rounds],
         "seconds": [round(timed.seconds, 6) for timed in measured.rounds],
     }

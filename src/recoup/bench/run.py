@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from recoup.bench import claims, moves, outcomes, peers, reads, retries, seals
+from recoup.bench import claims, moves, outcomes, peers, reads, retries, seals, verify
 from recoup.bench.ground import scratch
 from recoup.bench.machine import Machine, describe
 from recoup.bench.measure import Measured, Timed, interleaved, summed_up
-from recoup.bench.workload import OURS, RAW, Size, Trial, Workload, check_alike
+from recoup.bench.workload import OURS, RAW, Bound, Size, Trial, Workload, check_alike
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
 
 WORKLOADS: tuple[Workload, ...] = (
-    *moves.WORKLOADS, *outcomes.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS, *retries.WORKLOADS,
+    *moves.WORKLOADS, *outcomes.WORKLOADS, *verify.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS,
+    *retries.WORKLOADS,
 )  # fmt: skip
 ROUNDS_MOST = 1000
 
@@ -30,8 +31,10 @@ class Outcome:
     says: str
     unit: str
     size: Size
+    aim: str | None  # in words
     goal: float | None
     ratio: float | None  # of ours to raw
+    bound: Bound | None
     reached: bool | None
     variants: tuple[Measured, ...]
 
@@ -117,17 +120,26 @@ def _run(workload: Workload, trial: Trial, size: Size, say: Callable[[str], None
             timed[variant].append(done)
     check_alike(workload.name, trial.tallies())
     measured = summed_up(timed, against=RAW if RAW in timed else OURS)
-    ratio = next(m.ratio for m in measured if m.variant == OURS)
+    ours = next(m for m in measured if m.variant == OURS)
     return Outcome(
         workload=workload.name,
         says=workload.says,
         unit=workload.unit,
         size=size,
+        aim=workload.aim,
         goal=workload.goal,
-        ratio=ratio,
-        reached=ratio >= workload.goal if ratio is not None and workload.goal is not None else None,
+        ratio=ours.ratio,
+        bound=workload.bound,
+        reached=_reached(workload, ours),
         variants=measured,
     )
+
+
+def _reached(workload: Workload, ours: Measured) -> bool | None:
+    """Whether ours is fast enough, and within its bound; None when nothing was aimed at, or nothing to compare with."""
+    if workload.bound is not None:
+        return ours.figures[workload.bound.figure] <= workload.bound.most
+    return ours.ratio >= workload.goal if ours.ratio is not None and workload.goal is not None else None
 
 
 def rows(outcome: Outcome) -> list[dict[str, Any]]:
@@ -140,6 +152,7 @@ def rows(outcome: Outcome) -> list[dict[str, Any]]:
             "spread": f"{m.spread:.0%}",
             f"ratio_to_{against}": f"{m.ratio:.2f}" if m.ratio is not None else None,
             "ratio_by_round": f"{m.by_round:.2f}" if m.by_round is not None else None,
+            **{name: f"{figure:.3g}" for name, figure in m.figures.items()},
         }
         for m in outcome.variants
     ]

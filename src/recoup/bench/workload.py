@@ -42,8 +42,16 @@ class Trial(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A figure of ours, and what it may come to at most."""
+
+    figure: str
+    most: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """One row of the list: what is measured, in which unit, and the ratio that must be reached."""
+    """One row of the list: what is measured, in which unit, and the ratio or the bound that must be reached."""
 
     name: str
     says: str
@@ -52,7 +60,15 @@ class Workload:
     full: Size
     quick: Size
     goal: float | None = None  # least ratio of ours to raw
+    bound: Bound | None = None
     simulated: bool = False  # needs a database whose time can be moved
+
+    @property
+    def aim(self) -> str | None:
+        """What must be reached, in words."""
+        if self.bound is not None:
+            return f"{self.bound.figure.replace('_', ' ')} at most {self.bound.most}"
+        return f"{self.goal} of raw" if self.goal is not None else None
 
 
 class UnlikeWork(AssertionError):  # noqa: N818 - named for what is wrong

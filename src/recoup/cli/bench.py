@@ -48,7 +48,7 @@ def bench(
 
     found = run.chosen(workloads, peers_named=peer)
     if list_:
-        listed = [{"workload": w.name, "unit": w.unit, "goal": w.goal, "says": w.says} for w in found]
+        listed = [{"workload": w.name, "unit": w.unit, "aim": w.aim, "says": w.says} for w in found]
         print_rows(listed, as_json=json, empty="")
         return
     # An end by a service manager is a Ctrl-C: the scratch database is dropped.
@@ -74,4 +74,4 @@ def _show(outcome: Outcome) -> None:
     print(f"\n{outcome.workload}: {outcome.says}")
     print_rows(rows(outcome), as_json=False, empty="")
     if outcome.reached is not None:
-        print(f"aim: {outcome.goal} of raw, {'reached' if outcome.reached else 'NOT reached'}", flush=True)
+        print(f"aim: {outcome.aim}, {'reached' if outcome.reached else 'NOT reached'}", flush=True)

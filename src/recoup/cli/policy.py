@@ -21,7 +21,11 @@ app = App(
     help_format="plaintext",
 )
 Document = Annotated[
-    Path, Parameter(help="A TOML document with what differs from the shipped policy; - reads it from standard input.")
+    Path,
+    Parameter(
+        help="A TOML document with what differs from the shipped policy; - reads it from standard input.",
+        allow_leading_hyphen=True,  # else - alone passes for an option
+    ),
 ]
 
 

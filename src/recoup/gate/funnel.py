@@ -30,7 +30,7 @@ def funnel(tx: Transaction, *, batch_id: str | None = None) -> Funnel:
     given = {"batch_id": batch_id}
     row = tx.execute(Q["funnel"], given, prepare=False).fetchone()
     assert row is not None
-    failures = dict(tx.execute(Q["failures_by_reason"], given, prepare=False).fetchall())
+    failures: dict[str, int] = dict(tx.execute(Q["failures_by_reason"], given, prepare=False).fetchall())
     came_in, passed, recovered, pending, failed, exhausted, minted, in_flight = row
     return Funnel(
         came_in=came_in,

@@ -137,6 +137,7 @@ class _Load:
                     self._progress(self._so_far())
             if writing is not None:
                 writing.result()
+        self._refused.finish()
 
     def refuse_if_nothing_is_left(self, path: Path, report: Path | None) -> None:
         """Refuse a file without rows, and one of which no row, or when strict not every row, can be taken."""

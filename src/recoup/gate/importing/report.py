@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
+from uuid import uuid4
 
 from recoup.gate.importing.files import STDIN
 from recoup.refusals import InputRefused
@@ -29,9 +29,12 @@ class RefusedRow(NamedTuple):
 class Refused:
     """Counts refused rows, keeps the first thousand, and writes all of them down."""
 
-    def __init__(self, write: Callable[[RefusedRow], object], publish: Callable[[], None]) -> None:
+    def __init__(
+        self, write: Callable[[RefusedRow], object], finish: Callable[[], None], publish: Callable[[], None]
+    ) -> None:
         self._write = write
-        self.publish = publish
+        self.finish = finish  # everything is written down; before the commit, for a disk may be full
+        self.publish = publish  # the report appears under its name; behind the commit, for it tells of one
         self.reasons: Counter[str] = Counter()
         self.kept: list[RefusedRow] = []
 
@@ -51,16 +54,19 @@ class Refused:
 def reporting(target: Path | None, *, source: Path) -> Iterator[Refused]:
     """Where refused rows go. The report appears under its name when it is published, whole, or not at all."""
     if target is None:
-        yield Refused(lambda _: None, lambda: None)
+        yield Refused(lambda _: None, lambda: None, lambda: None)
         return
     with _as_refusals(target):
         _check(target, source)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        part = target.with_name(f".{target.name}.{uuid4().hex[:12]}.part")
         file = part.open("x", encoding="utf-8", newline="")
+
+    def finish() -> None:
+        with _as_refusals(target):
+            file.close()
 
     def publish() -> None:
         with _as_refusals(target):
-            file.close()
             part.replace(target)
 
     try:
@@ -70,7 +76,7 @@ def reporting(target: Path | None, *, source: Path) -> Iterator[Refused]:
             with _as_refusals(target):
                 write(refused)
 
-        yield Refused(written, publish)
+        yield Refused(written, finish, publish)
     finally:
         with contextlib.suppress(OSError):  # what is left in the buffer of a full disk
             file.close()
