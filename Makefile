@@ -12,7 +12,7 @@ TESTS  ?= tests
 # The long runs: where random cases begin, how many of them, how often each race and kill.
 SEED   ?= 1
 CASES  ?= 10000
-TIMES  ?= 20
+TIMES  ?= 25
 LONG   := tests/ledger/test_tampering.py tests/races tests/crash
 
 .PHONY: help setup run test test-pg15 bench soak soak-guards lint docs schema clean
@@ -49,7 +49,7 @@ test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install 
 bench: $(READY) ## Measure Recoup beside hand-written SQL; results go to bench/results
 	@$(BIN)/recoup bench --save bench/results
 
-soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=10000 TIMES=20), then soak-guards
+soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=10000 TIMES=25), then soak-guards
 	@$(BIN)/python -m pytest --numprocesses 2 --dist load --timeout 0 --seed $(SEED) --cases $(CASES) --times $(TIMES) $(LONG)
 	@$(MAKE) --no-print-directory soak-guards
 

@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,11 +28,10 @@ import pytest
 from recoup import gate, mint, policy
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
-from recoup.gate import NewIntake, verifying
-from recoup.gate.demo import policy_document
+from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
-from recoup.world import Company, Kind, World
+from recoup.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
@@ -40,6 +40,7 @@ from lively import audited, broken
 
 sys.path.insert(0, str(Path(__file__).parent))
 import nursery
+from local_world import brought_in, policy_of
 from wire import Wire
 
 PATIENCE_S = 30
@@ -96,15 +97,16 @@ def desk(new_database: Callable[..., str], server: embedded.Server, settings: Se
     """A database for this file, whose policy knows the local world. Every test leaves nothing to be done."""
     with Database(server.uri(new_database()), settings) as database:
         with database.transaction(Authority.OPERATOR) as tx:
-            policy.apply(tx, policy_document(world), reason="the local world is verified")
+            policy.apply(tx, policy_of(world), reason="the local world is verified")
         desk = Desk(database)
         mint_all(desk)  # the first page of all is read in another way
         yield desk
 
 
 @pytest.fixture
-def wire(desk: Desk, tmp_path: Path) -> Iterator[Wire]:
-    with Wire(desk.db.conninfo, tmp_path) as wire:
+def wire(desk: Desk) -> Iterator[Wire]:
+    # A folder with a short name: that of a socket is bounded.
+    with tempfile.TemporaryDirectory() as folder, Wire(desk.db.conninfo, Path(folder)) as wire:
         yield wire
 
 
@@ -197,18 +199,11 @@ CASES = {
 
 def brought(desk: Desk, world: World, case: Case) -> UUID:
     """The intake of a case. Its earlier attempts failed by our word, whatever its company is."""
-    company = one_of(world, Kind.GOOD if case.passes else Kind.NO_ENTRY)
-    given = NewIntake(company_name=company.name, company_domain=company.domain, state=company.state)
-    with desk.db.transaction(Authority.HUB) as tx:
-        (intake,) = gate.add_intakes(tx, [given])
+    (intake,) = brought_in(desk.db, world, Kind.GOOD if case.passes else Kind.NO_ENTRY, 1)
     for _ in range(case.failures):
         desk.finish(desk.open(intake), FAILURE)
         desk.wait(intake)
     return intake
-
-
-def one_of(world: World, kind: Kind) -> Company:
-    return next(company for company in world.companies if company.kind is kind)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -340,10 +335,12 @@ def test_a_worker_that_does_not_hear_of_its_commit_writes_again(ground: Ground, 
     intake = brought(desk, world, case)
     assert ground.struck("retry", WRITTEN, lambda _: ground.terminate(), heard=False) == 0
     assert desk.word(intake) == case.finished
-    late = (
-        "select l.result ->> 'status' from recoup.late_result l join cl.gate_zero_attempt a on a.attempt_id = l.unit_id"
+    late = desk.rows(
+        "select l.result ->> 'status' from recoup.late_result l"
+        "  join cl.gate_zero_attempt a on a.attempt_id = l.unit_id where a.intake_id = %s",
+        intake,
     )
-    assert desk.rows(f"{late} where a.intake_id = %s", intake) == [("passed",)]
+    assert late == [("passed",)]
     assert_minted_at_most_once(desk, intake)
     assert broken(audited(desk.db)) == {}
 

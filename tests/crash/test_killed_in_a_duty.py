@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -30,12 +31,20 @@ from recoup.pauses import Scope
 from recoup.settings import Settings
 from recoup.worker import register
 from recoup.worker.duties import DUTIES
+from recoup.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
-from desk import Desk
+from desk import DAY, LEASE, Desk, outcome
+from histories import WAITS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from local_world import brought_in, policy_of
 
 PATIENCE_S = 30
 UNITS = 40
+AT_ONCE = 10  # companies that a worker looks at
+WORLD_COMPANIES = 200  # more than half of them good
+HURRY = "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n"
 COMMAND = [sys.executable, "-c", "from recoup.cli.main import main; main()", "worker"]
 
 
@@ -62,13 +71,29 @@ def worker(db: Database, name: str) -> Iterator[subprocess.Popen[bytes]]:
             process.wait()
 
 
-def lapsed_attempts(desk: Desk) -> int:
+def waiting_companies(desk: Desk, world: World) -> int:
+    return len(brought_in(desk.db, world, Kind.GOOD, UNITS))
+
+
+def due_retries(desk: Desk, world: World) -> int:
+    intakes = brought_in(desk.db, world, Kind.GOOD, UNITS)
+    desk.report(*(outcome(attempt) for attempt in desk.open_all(intakes)))
+    desk.advance(DAY)
+    return UNITS
+
+
+def authorised_companies(desk: Desk, world: World) -> int:
+    desk.report(*(outcome(attempt, None) for attempt in desk.open_all(desk.intakes(UNITS))))
+    return UNITS
+
+
+def lapsed_attempts(desk: Desk, world: World) -> int:
     desk.open_all(desk.intakes(UNITS))
     desk.advance(timedelta(minutes=6))
     return UNITS
 
 
-def closed_window(desk: Desk) -> int:
+def closed_window(desk: Desk, world: World) -> int:
     batch = desk.batch(completed=True)
     intakes = desk.intakes(UNITS, batch_id=batch)
     for attempt in desk.open_all(intakes):
@@ -77,7 +102,7 @@ def closed_window(desk: Desk) -> int:
     return UNITS + 1  # the batch is one of them
 
 
-def silent_workers(desk: Desk) -> int:
+def silent_workers(desk: Desk, world: World) -> int:
     with desk.db.transaction(Authority.RUNNER) as tx:
         for number in range(UNITS):
             register.register(tx, name=f"silent-{number}", duties=[])
@@ -85,7 +110,7 @@ def silent_workers(desk: Desk) -> int:
     return UNITS
 
 
-def unsealed_rows(desk: Desk) -> int:
+def unsealed_rows(desk: Desk, world: World) -> int:
     desk.open_all(desk.intakes(UNITS))
     (count,) = desk.rows(
         "select (select count(*) from cl.gate_zero_air) + (select count(*) from recoup.control_log)"
@@ -94,12 +119,25 @@ def unsealed_rows(desk: Desk) -> int:
     return int(count)
 
 
-PREPARED: dict[str, Callable[[Desk], int]] = {
+PREPARED: dict[str, Callable[[Desk, World], int]] = {
+    "verify": waiting_companies,
+    "gate-retry": due_retries,
+    "mint": authorised_companies,
     "attempt-sweep": lapsed_attempts,
     "batch-freeze": closed_window,
     "lost-workers": silent_workers,
     "seal": unsealed_rows,
 }
+# These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
+ALONE = ("verify", "gate-retry", "mint", "seal")
+# A flow leaves open what it was looking at. The histories of what the survivor saw first, and of what the victim held.
+FLOWS = {"verify": ("SPA", "SFRPAN"), "gate-retry": ("SFRPAN", "SFRFRPAN")}
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with World(WORLD_COMPANIES) as world:
+        yield world
 
 
 def test_every_duty_is_tried() -> None:
@@ -109,15 +147,18 @@ def test_every_duty_is_tried() -> None:
 
 @pytest.mark.parametrize("duty", PREPARED)
 def test_killed_in_the_middle(
-    fresh: Callable[..., Database], server: embedded.Server, settings: Settings, duty: str
+    fresh: Callable[..., Database], server: embedded.Server, settings: Settings, world: World, duty: str
 ) -> None:
-    """The survivor does all of it, exactly once, and the dead one is declared lost."""
+    """The survivor does all of it, exactly once, and the dead one is declared lost.
+
+    What the dead one was looking at is open until its lease has lapsed; then it counts, and is retried.
+    """
     db = fresh()
     desk = Desk(db)
     with db.transaction(Authority.OPERATOR) as tx:
-        policy.apply(tx, "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n", reason="tests are in a hurry")
+        policy.apply(tx, HURRY + policy_of(world, at_once=AT_ONCE), reason="tests are in a hurry")
         pauses.pause(tx, Scope.DUTY, duty, reason="until both are there")
-    units = PREPARED[duty](desk)
+    units = PREPARED[duty](desk, world)
     name = str(psycopg.conninfo.conninfo_to_dict(db.conninfo)["dbname"])
     with (
         worker(db, "victim") as victim,
@@ -131,22 +172,30 @@ def test_killed_in_the_middle(
             " values (%s, %s, 0, 0, 0, now())",
             (ids["victim"], duty),
         )
-        if duty == "seal":  # one sealer at a time: the victim has to be the one
+        if duty in ALONE:
             os.kill(survivor.pid, signal.SIGSTOP)
         with db.transaction(Authority.OPERATOR) as tx:
             pauses.resume(tx, Scope.DUTY, duty, reason="both are there")
         until(lambda: waiting_for(admin))
         victim.send_signal(signal.SIGKILL)
         victim.wait()
-        if duty == "seal":
-            os.kill(survivor.pid, signal.SIGCONT)
         admin.execute("rollback")
+        held = open_attempts(desk, "victim")
+        assert held == (AT_ONCE if duty in FLOWS else 0)
+        if duty in ALONE:
+            os.kill(survivor.pid, signal.SIGCONT)
 
-        done = until(lambda: done_by_all(desk, duty) if done_by_all(desk, duty) >= units else None)
+        done = until(lambda: done_by_all(desk, duty) if done_by_all(desk, duty) >= units - held else None)
         assert survivor.poll() is None
         desk.advance(timedelta(minutes=1))
         until(lambda: desk.rows("select from recoup.worker where name = 'victim' and status = 'lost'"))
-        check(desk, duty, done, units)
+        if held:
+            assert open_attempts(desk, "victim") == held
+            desk.advance(LEASE)
+            until(lambda: open_attempts(desk, "victim") == 0)
+            desk.advance(max(WAITS))
+            until(lambda: not desk.rows("select from cl.gate_zero_recovery where status = 'ACTIVE'"))
+        check(desk, duty, done, units - held)
         until(lambda: "survivor" in running(desk))  # the minute made it silent too: it goes on as another
         survivor.send_signal(signal.SIGTERM)
         assert survivor.wait(PATIENCE_S) == 0
@@ -170,18 +219,30 @@ def waiting_for(admin: psycopg.Connection[Any]) -> bool:
     return row == (True,)
 
 
+def open_attempts(desk: Desk, worker: str) -> int:
+    count = desk.rows("select count(*) from cl.gate_zero_attempt where status = 'open' and worker = %s", worker)
+    return int(count[0][0])
+
+
 def done_by_all(desk: Desk, duty: str) -> int:
     return int(desk.rows("select coalesce(sum(done), 0) from recoup.duty_tally where duty = %s", duty)[0][0])
 
 
 def check(desk: Desk, duty: str, done: int, units: int) -> None:
-    intakes = [row[0] for row in desk.rows("select intake_id from cl.gate_zero_intake")]
-    words = set(desk.lawful(*intakes))
+    intakes = [row[0] for row in desk.rows("select intake_id from cl.gate_zero_intake where reentered_from is null")]
+    words = Counter(desk.lawful(*intakes))
     match duty:
+        case "verify" | "gate-retry":
+            seen, crashed = FLOWS[duty]
+            assert (words, done) == ({seen: units, crashed: UNITS - units}, units)
+            until(lambda: minted(desk) == UNITS)
+        case "mint":
+            assert (words, done) == ({"SPA": UNITS}, units)
+            assert minted(desk) == UNITS
         case "attempt-sweep":
-            assert (words, done) == ({"SF"}, units)
+            assert (words, done) == ({"SF": UNITS}, units)
         case "batch-freeze":
-            assert (words, done) == ({"SFW"}, units)
+            assert (words, done) == ({"SFW": UNITS}, units)
         case "lost-workers":
             lost = desk.rows("select count(*) from recoup.worker where status = 'lost' and name like 'silent-%%'")
             assert lost == [(UNITS,)]
@@ -194,3 +255,14 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
                 assert seals.verify(tx) == []
     with desk.db.transaction(Authority.GATE) as tx:
         assert gate.sweep_lag(tx) is None or duty == "seal"
+
+
+def minted(desk: Desk) -> int:
+    """Identities: one for each lineage, with one MINT."""
+    ((identities, lineages, mints),) = desk.rows(
+        "select count(*), count(distinct coalesce(i.reentered_from, i.intake_id)),"
+        "       (select count(*) from cl.sovereign_mint_air)"
+        "  from cl.company_identity c join cl.gate_zero_intake i on i.intake_id = c.intake_id"
+    )
+    assert identities == lineages == mints
+    return int(identities)

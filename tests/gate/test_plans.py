@@ -266,9 +266,9 @@ select lpad(to_hex(3 * n + step), 32, '0')::uuid, id, event_type, reason_code, a
        (select pg_current_xact_id()::text::bigint as own) t
  where n.n > {BEGUN};
 
--- Where the log begins there is something left to be minted.
+-- What the log tells of was minted, but for the beginning: there is something left to be minted.
 insert into cl.company_identity (sovereign_company_id, intake_id, company_name, minted_at)
-select id, id, 'Idle ' || n, at from n where kind in (0, 5) and n not between {BEGUN} and {BEGUN + 1000};
+select id, id, 'Idle ' || n, at from n where kind in (0, 5) and n > {BEGUN + 1000};
 insert into cl.sovereign_mint_air (air_event_id, entity_id, payload_ref, actor, event_timestamp, seq, xid, incarnation,
                                    sovereign_company_id, actor_id, authority)
 select intake_id, intake_id, 'company:' || intake_id, 'system', minted_at, -row_number() over (), '1000', 1,
@@ -419,7 +419,7 @@ def test_the_rows_are_there(crowded: Transaction) -> None:
     for table in BIG[2:-1]:
         assert believed[table] == pytest.approx(2_000_000, rel=0.01), table
     for table in BIG[:2]:
-        assert believed[table] > 900_000, table
+        assert believed[table] > 300_000, table
     assert believed["cl.gate_zero_batch"] > BATCHES
     off = crowded.execute(
         "select tgname from pg_trigger where tgrelid = any(%s::regclass[]) and not tgisinternal and tgenabled <> 'A'",
@@ -486,6 +486,9 @@ ASKED = {
     "identities": Asked(Authority.READER, partial(mint.identities, limit=PAGE), PAGE),
     "exhausted": Asked(Authority.READER, partial(gate.exhausted, limit=PAGE), PAGE),
     "exhausted of a batch": Asked(Authority.READER, partial(gate.exhausted, batch_id="batch-0100", limit=PAGE), PAGE),
+    "intakes of a batch": Asked(
+        Authority.READER, partial(gate.intakes_of_batch, batch_id="batch-0100"), IDLE // BATCHES + 1
+    ),
     "batches": Asked(Authority.READER, partial(gate.list_batches, limit=PAGE), PAGE),
     "overdue batches": Asked(Authority.READER, partial(gate.overdue, days=7), 1),
 }

@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from desk import Desk
+
+from recoup import gate
+from recoup.gate import Attempt
+from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
 
 PATIENCE_S = 20
@@ -32,6 +37,11 @@ def together(*acts: Callable[[], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(len(acts)) as pool:
         return [future.result(PATIENCE_S) for future in [pool.submit(run, act) for act in acts]]
+
+
+def claim(desk: Desk, *, retries: bool, limit: int = 20) -> list[Attempt]:
+    with desk.db.transaction(Authority.GATE) as tx:
+        return gate.claim_attempts(tx, limit=limit, worker="claimer", retries=retries)
 
 
 def kinds(results: list[Any]) -> tuple[list[Any], list[str]]:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from recoup import gate, pauses
+from recoup import pauses
 from recoup.audit import audit
 from recoup.audit.registry import chosen
 from recoup.database import embedded
@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import DAY, WINDOW, Desk, outcome
 
 sys.path.insert(0, str(Path(__file__).parent))
-from racing import kinds, together
+from racing import claim, kinds, together
 
 ROUNDS = 12
 CLAIMERS = 6
@@ -37,11 +37,6 @@ CLAIMERS = 6
 def desk(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> Iterator[Desk]:
     with Database(server.uri(new_database()), dataclasses.replace(settings, pool_max=16)) as database:
         yield Desk(database)
-
-
-def claim(desk: Desk, *, retries: bool, limit: int = 20) -> list[Attempt]:
-    with desk.db.transaction(Authority.GATE) as tx:
-        return gate.claim_attempts(tx, limit=limit, worker="claimer", retries=retries)
 
 
 def claim_all(desk: Desk, *, retries: bool, limit: int = 20) -> list[Attempt]:

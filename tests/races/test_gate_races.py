@@ -84,21 +84,6 @@ def aside() -> Iterator[ThreadPoolExecutor]:
 # Opening ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("failures", [0, 1, 2])
-def test_of_two_workers_one_opens(desk: Desk, failures: int) -> None:
-    """First attempts and retries: exactly one wins, the other is refused, and there is one attempt."""
-    for _ in range(ROUNDS if failures == 0 else ROUNDS // 3):
-        intake = desk.failed(times=failures) if failures else desk.intake()
-        if failures:
-            desk.wait(intake)
-        opened, refused = kinds(together(partial(desk.open, intake), partial(desk.open, intake)))
-        assert len(opened) == len(refused) == 1
-        assert refused[0] in ("attempt_open", "attempt_number")
-        assert desk.word(intake) == "S" + "FR" * failures
-        assert desk.finish(opened[0], None).status == "passed"
-        desk.lawful(intake)
-
-
 def test_the_second_worker_waits_and_is_refused(desk: Desk, aside: ThreadPoolExecutor) -> None:
     """The first has opened and not committed yet. Rolled back, the second opens; committed, it is refused."""
     for commits in (False, True):
@@ -167,22 +152,6 @@ def test_the_sweep_does_not_wait_for_a_finish(desk: Desk) -> None:
     assert desk.lawful(intake, other) == ["SPA", "SF"]
 
 
-def test_of_two_finishes_with_one_token_one_counts(desk: Desk) -> None:
-    """One says passed, the other failed: one of them is the outcome, the other is late."""
-    for number in range(ROUNDS):
-        retry = number % 2 == 1
-        intake = desk.failed() if retry else desk.intake()
-        if retry:
-            desk.wait(intake)
-        attempt = desk.open(intake)
-        results = together(partial(desk.finish, attempt, None), partial(desk.finish, attempt))
-        assert sorted(result.status == "late" for result in results) == [False, True]
-        before = "SFR" if retry else "S"
-        after = {"passed": "PAN" if retry else "PA", "failed": "F"}
-        (status,) = (result.status for result in results if result.status != "late")
-        assert desk.word(intake) == before + after[status]
-
-
 # Freeze and pause ---------------------------------------------------------------------------------------------------
 
 
@@ -192,31 +161,6 @@ def due_at_the_windows_end(desk: Desk) -> tuple[str, UUID]:
     intake = desk.failed(batch_id=batch)
     desk.advance(WINDOW - TICK)
     return batch, intake
-
-
-def close_window(desk: Desk) -> Frozen:
-    desk.advance(TICK)
-    return desk.freeze()
-
-
-def test_a_freeze_against_opening_a_retry(desk: Desk) -> None:
-    """Either the retry opened and the freeze left it alone, or it was refused; never exhausted while it is open."""
-    for number in range(ROUNDS):
-        _, intake = due_at_the_windows_end(desk)
-        opened, frozen = together(partial(desk.open, intake), partial(close_window, desk))
-        if isinstance(opened, Attempt):
-            assert intake not in frozen.exhausted
-            assert desk.word(intake) == "SFR"
-            desk.freeze()
-            assert desk.word(intake) == "SFR"
-            saved = number % 2 == 0
-            desk.finish(opened, None if saved else FAILURE)
-            assert desk.word(intake) == ("SFRPAN" if saved else "SFRFW")
-        else:
-            # Or the clock was moved under it, so that its time was not now any more.
-            assert opened.code in ("batch_window_closed", "attempts_spent", "attempt_time")
-            desk.freeze()
-            assert desk.word(intake) == "SFW"
 
 
 def test_a_freeze_passes_over_a_retry_that_is_being_opened(desk: Desk) -> None:
@@ -276,17 +220,6 @@ def test_exhausting_by_plain_sql_waits_for_the_retry_and_is_refused(desk: Desk, 
     assert desk.word(intake) == "SFR"
 
 
-def test_a_freeze_against_the_end_of_an_attempt(desk: Desk) -> None:
-    """Failed before or after the window closed, passed over or not: in the end it is exhausted, once."""
-    for _ in range(ROUNDS):
-        _, intake = due_at_the_windows_end(desk)
-        attempt = desk.open(intake)
-        finished, _ = together(partial(desk.finish, attempt), partial(close_window, desk))
-        assert finished.status == "failed"
-        desk.freeze()
-        assert desk.word(intake) == "SFRFW"
-
-
 def test_two_freezes_end_each_recovery_once(desk: Desk) -> None:
     """Two workers freeze at the same time: between them everything, nothing twice, nobody fails."""
     for _ in range(5):
@@ -300,28 +233,6 @@ def test_two_freezes_end_each_recovery_once(desk: Desk) -> None:
         assert sorted(ended) == sorted(intakes)
         assert sorted(batch for frozen in (*both, left) for batch in frozen.batches) == sorted(batches)
         assert set(desk.lawful(*intakes)) == {"SFW"}
-
-
-def test_a_pause_against_opening_a_retry(desk: Desk) -> None:
-    """Either it opened before the pause and may finish, or it was refused; once paused, nothing opens."""
-    for _ in range(ROUNDS):
-        batch = desk.batch()
-        intakes = desk.intakes(2, batch_id=batch)
-        desk.report(*(outcome(attempt) for attempt in desk.open_all(intakes)))
-        desk.advance(DAY)
-        opened, paused = together(partial(desk.open, intakes[0]), partial(desk.pause, batch))
-        assert paused is True
-        if isinstance(opened, Attempt):
-            assert desk.word(intakes[0]) == "SFR"
-            desk.finish(opened, None)
-            assert desk.word(intakes[0]) == "SFRPAN"
-        else:
-            assert opened.code == "batch_paused"
-            assert desk.word(intakes[0]) == "SF"
-        with pytest.raises(LawRefused) as refused:
-            desk.open(intakes[1])
-        assert refused.value.code == "batch_paused"
-        assert desk.word(intakes[1]) == "SF"
 
 
 def test_two_pauses_are_one(desk: Desk) -> None:

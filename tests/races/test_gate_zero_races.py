@@ -35,7 +35,7 @@ from histories import WAITS
 from lively import audited, broken
 
 sys.path.insert(0, str(Path(__file__).parent))
-from racing import Match, held_back, kinds, together
+from racing import Match, claim, held_back, kinds, together
 
 ROUNDS = 200
 ACTORS_MOST = 8
@@ -51,11 +51,6 @@ def desk(new_database: Callable[..., str], server: embedded.Server, settings: Se
 @pytest.fixture
 def chance(request: pytest.FixtureRequest, seed: int, again: int) -> Random:
     return Random(f"{request.node.originalname} {seed} {again}")
-
-
-def claim(desk: Desk, *, retries: bool, limit: int = 10) -> list[Attempt]:
-    with desk.db.transaction(Authority.GATE) as tx:
-        return gate.claim_attempts(tx, limit=limit, worker="claimer", retries=retries)
 
 
 def due(desk: Desk, *, failures: int, count: int = 1, batch_id: str | None = None) -> list[UUID]:
@@ -289,7 +284,7 @@ def test_two_mint_workers(desk: Desk, chance: Random) -> None:
     workers, hand = Match(chance), Match(chance)
     with psycopg.connect(desk.db.conninfo) as slow:
         for number in range(ROUNDS):
-            intakes = waiting, contested, coming, late, again = [*desk.intakes(4), *due(desk, failures=1)]
+            intakes = waiting, contested, coming, late, retried = [*desk.intakes(4), *due(desk, failures=1)]
             attempts = dict(zip(intakes, desk.open_all(intakes), strict=True))
             authorise_and_wait(slow, attempts[late])
             desk.report(outcome(attempts[waiting], None), outcome(attempts[contested], None))
@@ -300,7 +295,7 @@ def test_two_mint_workers(desk: Desk, chance: Random) -> None:
                 held_back(mint_s + one_s, partial(mint_all, desk)),
                 held_back(mint_s + two_s, partial(mint_all, desk)),
                 held_back(by_hand_s, partial(mint_by_hand, desk, contested)),
-                held_back(mint_s, partial(authorise, desk, attempts[coming], attempts[again])),
+                held_back(mint_s, partial(authorise, desk, attempts[coming], attempts[retried])),
                 *([held_back(chance.uniform(0, 0.02), slow.commit)] if number % 2 else []),
             )
             if isinstance(hers, LawRefused):

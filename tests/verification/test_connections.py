@@ -7,6 +7,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -181,6 +182,33 @@ def test_the_next_url_is_tried_until_one_gives_a_page(world: World, domain: str,
 )
 def test_odd_answers(world: World, domain: str, site: Callable[..., Site], answer: bytes, finding: Finding) -> None:
     assert looked(world, domain, f"http://{{domain}}:{site(answer).port}/").finding is finding
+
+
+BLANKS = b" " * 40_000 + b"\t" * 40_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "finding"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX:" + BLANKS + b"\0\r\n\r\n", Finding.SITE_NOT_HTTP),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + BLANKS + b"\nx\r\n", Finding.SITE_HUNG_UP),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n0\r\nX:" + BLANKS + b"\0\r\n\r\n",
+         Finding.PAGE_EMPTY),
+    ],
+)  # fmt: skip
+def test_no_head_takes_long_to_read(
+    world: World, domain: str, site: Callable[..., Site], answer: bytes, finding: Finding
+) -> None:
+    """Blanks before something that may not stand there: the parser would try for half a minute how to cut them."""
+    began = time.process_time()
+    assert looked(world, domain, f"http://{{domain}}:{site(answer).port}/").finding is finding
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("text", ["{few}\n{few}{domain}", "{domain}{many}"])
+def test_a_page_may_have_blanks(world: World, domain: str, site: Callable[..., Site], text: str) -> None:
+    here = site(page(text.format(few=" " * 4_000, many=" " * 40_000, domain=domain)))
+    assert looked(world, domain, f"http://{{domain}}:{here.port}/").finding is Finding.PASSED
 
 
 def test_a_page_that_breaks_off_is_judged_by_what_came(world: World, domain: str, site: Callable[..., Site]) -> None:

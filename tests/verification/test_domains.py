@@ -28,6 +28,8 @@ DOMAIN = st.builds(lambda labels: ".".join([*labels, "example"]), st.lists(LABEL
         ("foo.com#top", "foo.com"),
         ("foo.com:", "foo.com"),
         ("http://foo.com\\@evil.example", "foo.com"),
+        ("foo.com/?to=https://evil.example/", "foo.com"),
+        ("foo.com#//evil.example", "foo.com"),
         ("Müller.example", "xn--mller-kva.example"),
         ("xn--mller-kva.example", "xn--mller-kva.example"),
         ("bücher。example", "xn--bcher-kva.example"),
@@ -48,6 +50,7 @@ def test_the_domain_is_found(typed: str, domain: str) -> None:
         "foo.0x7f", "foo_bar.com", "-foo.com", "foo-.com", "foo bar.com", "foo.com bar", "foo.com:http", "foo.com:8:0",
         "foo,com", "a" * 64 + ".com", "a." * 127 + "com", "foo\x00.com", "foo.com\nHost: x", "foo%00.com",
         "xn--.example", "f" * 3000 + ".com", "ß" * 200 + ".com", "\u202efoo.com", "*.foo.com", "foo.com;drop",
+        "http:/foo.com", "http:foo.com", "http//foo.com", "http://http://foo.com",
     ],
 )  # fmt: skip
 def test_where_there_is_none_there_is_none(typed: str | None) -> None:

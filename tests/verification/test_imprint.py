@@ -49,6 +49,12 @@ def finding(
         ("Smith & Co.", "Smith"),
         ("The Company", "welcome to the company"),
         ("Straße Bau", "STRASSE BAU"),
+        ("Acme Widgets", "Acme\u2122 Widgets"),
+        ("Acme\u2120", "Acme"),
+        ("Acme Widgets", "Ac&shy;me Wid&shy;gets"),
+        ("Łódź Ærø", "Lodz Aero"),
+        ("Oresund Marine", "ØRESUND MARINE"),
+        ("Olive Tree Company, The", "the Olive Tree"),
     ],
 )
 def test_the_name_is_found_as_it_may_be_written(name: str, text: str) -> None:
@@ -216,6 +222,20 @@ def test_no_page_takes_long_to_read(piece: bytes) -> None:
     """Pages as large as one may be, made of what parsers stumble over. Some take a parser seconds, and worse."""
     began = time.process_time()
     finding(piece * (PAGE_BYTES // len(piece)))
+    assert time.process_time() - began < 1.5
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("\u0301".encode() * 65_000 + "\u0316".encode() * 65_000, "text/html"),  # on one letter, and out of order
+        (b"<p>Acme Widgets", f"text/html; charset={' ' * 90_000}("),
+        (b"<meta charset=" + b" " * 90_000 + b"(", "text/html"),
+    ],
+)
+def test_nor_do_thousands_of_accents_or_blanks(body: bytes, content_type: str) -> None:
+    began = time.process_time()
+    finding(body, content_type)
     assert time.process_time() - began < 1.5
 
 

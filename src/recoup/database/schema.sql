@@ -635,7 +635,7 @@ CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e243f22baa6956452d1c8ec0cfca145b
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9e4fe10f3f6cbea51d310c310b39ab1a
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()

@@ -41,9 +41,12 @@ begin
      where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
   end if;
 
-  -- An attempt in flight when its batch was frozen may finish; its failure is the last. (status || '': by the key, not
-  -- by the partial index on the status; see queries.sql.)
-  if exists (select from new_rows where status <> 'passed' and batch_id is not null) then
+  -- An attempt in flight when its batch was frozen may finish; its failure is the last. Asked of each batch once, before
+  -- anything is planned: hardly any window is closed. (status || '': by the key, not by the partial index on the status; see
+  -- queries.sql.)
+  if exists (select from (select distinct n.batch_id from new_rows n where n.status <> 'passed' and n.batch_id is not null) d
+              cross join lateral (select from cl.gate_zero_batch b
+                                   where b.batch_id = d.batch_id and b.batch_freeze_at <= now_ limit 1) closed) then
     execute $settle$ update cl.gate_zero_recovery r
        set status = 'EXHAUSTED', next_eligible_at = cl.never(), updated_at = r.updated_at + interval '1 microsecond'
       from new_rows n join cl.gate_zero_batch b on b.batch_id = n.batch_id and b.batch_freeze_at <= $1

@@ -109,7 +109,7 @@ class Tally:
 def verify(hands: Hands, *, retries: bool, tell: Callable[[Tally], None] | None = None) -> Tally:
     """Look at everything that waits: first attempts, or retries whose time has come. Returns when nothing is left."""
     with hands.transaction() as tx:
-        waits = (retry_lag if retries else verify_lag)(tx) is not None and hands.may_claim(tx)
+        waits = hands.may_claim(tx) and (retry_lag if retries else verify_lag)(tx) is not None
     flow = _Flow(hands, retries=retries, tell=tell)
     if waits:
         asyncio.run(flow.run())

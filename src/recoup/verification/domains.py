@@ -10,6 +10,8 @@ from publicsuffixlist import PublicSuffixList  # type: ignore[import-untyped,unu
 
 TYPED_MOST = 2_100  # longer than any address a browser keeps
 NAME_MOST = 253
+# Only at the beginning: an address may carry another one behind its question mark.
+_SCHEME = re.compile(r"^(?:[^/?#\\]*:)?//")
 _END_OF_HOST = re.compile(r"[/?#\\]")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 # Some programs read 1, 017 or 0x7f at the end as part of an IPv4 address.
@@ -24,8 +26,7 @@ def domain_of(text: str | None) -> str | None:
     if text is None or len(text) > TYPED_MOST:
         return None
     typed = text.strip()
-    _, slashes, rest = typed.partition("://")
-    host = _END_OF_HOST.split(rest if slashes else typed.removeprefix("//"), maxsplit=1)[0].rpartition("@")[2]
+    host = _END_OF_HOST.split(_SCHEME.sub("", typed), maxsplit=1)[0].rpartition("@")[2]
     host, colon, port = host.partition(":")
     if colon and port and not (port.isascii() and port.isdigit()):
         return None

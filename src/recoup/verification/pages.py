@@ -23,8 +23,9 @@ _MARKUP = re.compile(r"<(?!/?(?:title|script|style)\b)[a-z/!?][^<>]*>?", _FLAGS)
 # Without attributes, so that no quote in one can swallow what follows.
 _KEPT_TAG = re.compile(r"<(/?(?:title|script|style))\b[^<>]*>?", _FLAGS)
 _META = re.compile(r"<meta\b[^<>]{0,2000}>", _FLAGS)
-_META_CHARSET = re.compile(rb"<meta\b[^<>]{0,200}?charset\s*=\s*[\"']?\s*([a-z0-9_:-]{1,40})", re.IGNORECASE)
-_HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_:-]{1,40})", _FLAGS)
+# One class for what may stand before the name: blanks, quote, blanks would be tried in every way they can be cut.
+_META_CHARSET = re.compile(rb"<meta\b[^<>]{0,200}?charset\s*=[\s\"']*([a-z0-9_:-]{1,40})", re.IGNORECASE)
+_HEADER_CHARSET = re.compile(r"charset\s*=[\s\"']*([a-z0-9_:-]{1,40})", _FLAGS)
 _TELLING_META = frozenset({"og:site_name", "og:title", "description", "og:description", "application-name", "author"})
 
 # A fixed list: Python knows more codecs than pages may ask for, some of them slow, and remembers each unknown name.

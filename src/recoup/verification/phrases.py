@@ -63,7 +63,6 @@ PARKED_IF_LITTLE = (
     "sponsored listings",
 )
 PLACEHOLDER = (
-    "account has been suspended",
     "apache http server test page",
     "apache2 debian default page",
     "apache2 default page",
@@ -71,15 +70,13 @@ PLACEHOLDER = (
     "default web site page",
     "just another wordpress site",
     "no content has been uploaded",
-    "site has been suspended",
     "test page for the apache http server",
     "there has been no content published",
-    "website has been suspended",
-    "website is suspended",
     "welcome to caddy",
     "welcome to nginx",
 )
 PLACEHOLDER_IF_LITTLE = (
+    "account has been suspended",
     "account suspended",
     "being built",
     "check back soon",
@@ -91,8 +88,11 @@ PLACEHOLDER_IF_LITTLE = (
     "new website is on its way",
     "not configured",
     "opening soon",
+    "site has been suspended",
     "site suspended",
     "under construction",
     "under maintenance",
+    "website has been suspended",
+    "website is suspended",
     "website suspended",
 )

@@ -7,13 +7,13 @@ blocks a thread for each question.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import socket
 from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import NamedTuple
 
-import dns.asyncquery
 import dns.exception
 import dns.flags
 import dns.message
@@ -28,7 +28,8 @@ from recoup.verification.findings import Finding, NotPassed
 ROUNDS = 2  # a datagram may get lost
 ADDRESSES_MOST = 16  # of one name; nobody tries more of them
 SERVERS_MOST = 3
-DATAGRAM_MOST = 65_535
+# Many times what addresses need. To read 64 kB of long names would take a quarter of a minute.
+ANSWER_BYTES_MOST = 4_096
 _AT_PORT = re.compile(
     r"\[(?P<v6>[^\]]+)\](?::(?P<port6>\d+))?|(?P<v4>[0-9.]+)(?::(?P<port4>\d+))?|(?P<bare>[0-9a-fA-F:]+)"
 )
@@ -89,9 +90,7 @@ class Resolver:
         question = dns.message.make_query(host, kind)
         async with asyncio.timeout(self._try_s):
             answer = await _datagram(question, server)
-            if answer.flags & dns.flags.TC:
-                return await dns.asyncquery.tcp(question, server.address, port=server.port)
-            return answer
+            return await _by_stream(question, server) if answer.flags & dns.flags.TC else answer
 
 
 async def _datagram(question: dns.message.Message, server: Nameserver) -> dns.message.Message:
@@ -101,14 +100,31 @@ async def _datagram(question: dns.message.Message, server: Nameserver) -> dns.me
     with socket.socket(family, socket.SOCK_DGRAM) as asking:
         asking.setblocking(False)
         asking.connect((server.address, server.port))  # hears nobody else, and hears when nobody is there
-        await loop.sock_sendall(asking, question.to_wire())
+        wire = question.to_wire()
+        await loop.sock_sendall(asking, wire)
         while True:
-            try:
-                answer = dns.message.from_wire(await loop.sock_recv(asking, DATAGRAM_MOST))
-            except dns.exception.DNSException:
-                continue  # not an answer; the true one may still come
-            if question.is_response(answer):
-                return answer
+            heard = await loop.sock_recv(asking, ANSWER_BYTES_MOST)
+            with contextlib.suppress(dns.exception.DNSException):  # not an answer; the true one may still come
+                if heard[:2] == wire[:2] and question.is_response(answer := dns.message.from_wire(heard)):
+                    return answer
+            await asyncio.sleep(0)  # what lies there already is received without a pause, and others want their turn
+
+
+async def _by_stream(question: dns.message.Message, server: Nameserver) -> dns.message.Message:
+    """The same over TCP, for an answer that was too long for a datagram."""
+    reader, writer = await asyncio.open_connection(server.address, server.port)
+    try:
+        wire = question.to_wire()
+        writer.write(len(wire).to_bytes(2, "big") + wire)
+        length = int.from_bytes(await reader.readexactly(2), "big")
+        if length > ANSWER_BYTES_MOST:
+            raise dns.exception.TooBig
+        answer = dns.message.from_wire(await reader.readexactly(length))
+    finally:
+        writer.transport.abort()
+    if not question.is_response(answer):
+        raise dns.exception.FormError
+    return answer
 
 
 def nameserver(written: str) -> Nameserver:

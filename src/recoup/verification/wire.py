@@ -19,6 +19,10 @@ from recoup.verification.addresses import Address
 from recoup.verification.findings import Finding, NotPassed
 
 ADDRESSES_TRIED_MOST = 3
+# In a row. httpcore's parser takes quadratic time over blanks in a head, in a trailer, or behind the size of a chunk.
+BLANKS_MOST = 4_096
+_BLANKS_TOO_MANY = b" " * (BLANKS_MOST + 1)
+_TABS_AS_SPACES = bytes.maketrans(b"\t", b" ")
 
 
 class Stream(httpcore2.AsyncNetworkStream):
@@ -29,17 +33,30 @@ class Stream(httpcore2.AsyncNetworkStream):
         self._writer = writer
         self.bytes_left = bytes_most
         self.heard = False  # whether the server said anything at all
+        self._blanks = 0  # at the end of what was read
+        self._overlong = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if self.bytes_left <= 0:
             raise httpcore2.ReadError("enough was read")
         try:
-            data = await self._reader.read(max_bytes)
+            data = b"" if self._overlong else await self._reader.read(max_bytes)
         except OSError as error:  # of which TLS's are
             raise httpcore2.ReadError(str(error)) from error
         self.bytes_left -= len(data)
         self.heard = self.heard or bool(data)
-        return data
+        return self._before_blanks(data)
+
+    def _before_blanks(self, data: bytes) -> bytes:
+        """What stands before a row of blanks that is too long. Behind it nothing is read: a page breaks off there."""
+        seen = b" " * self._blanks + data.translate(_TABS_AS_SPACES)
+        at = seen.find(_BLANKS_TOO_MANY)
+        self._overlong = self._overlong or at >= 0
+        before = data if at < 0 else data[: max(at - self._blanks, 0)]
+        if self._overlong and not before:
+            raise httpcore2.RemoteProtocolError(f"more than {BLANKS_MOST:,} blanks in a row")
+        self._blanks = len(seen) - len(seen.rstrip(b" "))
+        return before
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         try:

@@ -154,8 +154,11 @@ class Worker:
     def _flow(self, duty: Duty, flow: Callable[[_Hands], int], *, tell: bool) -> int:
         """Until nothing is left that waits. Its transactions are tallied one by one."""
         begun = time.monotonic()
+        hands = _Hands(self, duty)
         with observe.RUNNING.track_inprogress():
-            done = flow(_Hands(self, duty))
+            done = flow(hands)
+        if hands.paused and not done:  # not idle: it did not look
+            return 0
         observe.BATCHES.labels(duty.name, "done" if done else "idle").inc()
         if done:
             seconds = time.monotonic() - begun
@@ -288,6 +291,7 @@ class _Hands:
     def __init__(self, worker: Worker, duty: Duty) -> None:
         self.name = worker.name
         self.directory_key = worker.database.settings.directory_key
+        self.paused = False  # when it last asked
         self._worker = worker
         self._duty = duty
 
@@ -303,10 +307,10 @@ class _Hands:
     def may_claim(self, tx: Transaction) -> bool:
         if self._worker._stopping.is_set():
             return False
-        held = pauses.paused(tx, f"duty:{self._duty.name}")
-        if held is not None:
+        self.paused = pauses.paused(tx, f"duty:{self._duty.name}") is not None
+        if self.paused:
             observe.BATCHES.labels(self._duty.name, "paused").inc()
-        return held is None
+        return not self.paused
 
     def tally(self, tx: Transaction, done: int) -> None:
         register.tally(tx, self._worker.worker_id, self._duty.name, done=done)
