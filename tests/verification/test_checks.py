@@ -43,6 +43,12 @@ class Slow(Strict):
     async def __call__(self, candidate, looking):
         await asyncio.Event().wait()
 
+class Cancelled(Strict):
+    async def __call__(self, candidate, looking):
+        asked = asyncio.get_running_loop().create_future()
+        asked.cancel()
+        await asked
+
 class Loose(Strict):
     async def __call__(self, candidate, looking):
         return "passed", "a plain text for a finding"
@@ -50,6 +56,10 @@ class Loose(Strict):
 class Babbling(Strict):
     async def __call__(self, candidate, looking):
         return "whatever", ""
+
+class Inventive(Strict):
+    async def __call__(self, candidate, looking):
+        raise NotPassed("no-licence", "a finding that nobody knows")
 
 ready = Named()
 
@@ -64,6 +74,7 @@ def nothing():
 '''
 ENTRIES = {
     "named": "Named", "ready": "ready", "made": "made", "strict": "Strict", "broken": "Broken", "slow": "Slow",
+    "cancelled": "Cancelled", "inventive": "Inventive",
     "loose": "Loose", "babbling": "Babbling", "unmade": "unmade", "nothing": "nothing", "absent": "Absent",
     "dns": "Strict",
 }  # fmt: skip
@@ -100,7 +111,9 @@ Found = Callable[..., tuple[ReasonCode | None, Finding, str]]
 
 @pytest.mark.parametrize("name", ["named", "ready", "made"])
 def test_a_class_an_object_and_a_factory_are_checks(finding: Found, name: str) -> None:
-    assert finding("dns", name) == (None, Finding.PASSED, f"check:{name} seen")
+    reason, found, said = finding("dns", name)
+    assert (reason, found) == (None, Finding.PASSED)
+    assert said.endswith(f"check:{name} seen")
 
 
 def test_the_first_that_does_not_pass_decides(finding: Found) -> None:
@@ -118,7 +131,10 @@ def test_evidence_of_others_is_made_printable(finding: Found) -> None:
     assert "is ? not wanted" in said
 
 
-@pytest.mark.parametrize(("name", "error"), [("broken", "KeyError"), ("babbling", "ValueError")])
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("broken", "KeyError"), ("babbling", "ValueError"), ("inventive", "ValueError"), ("cancelled", "CancelledError")],
+)
 def test_a_defect_is_an_outage_and_is_logged(
     finding: Found, name: str, error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

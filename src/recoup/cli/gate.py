@@ -246,7 +246,8 @@ def eligible(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> No
 
     with acting(Authority.READER, demo=demo) as tx:
         found = gate.eligible(tx, limit=limit)
-    print_rows(found, as_json=json, empty="Nothing is due.")
+    columns = ("intake_id", "company_name", "attempt_count", "next_eligible_at")
+    print_rows(found, as_json=json, columns=columns, empty="Nothing is due.")
 
 
 @app.command

@@ -56,6 +56,8 @@ class Eligible:
     intake_id: UUID
     attempt_count: int
     company_name: str
+    next_eligible_at: datetime
+    due_for_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +161,8 @@ def verify_lag(tx: Transaction) -> float | None:
 
 def retry_lag(tx: Transaction) -> float | None:
     """For how many seconds the longest due retry has been waiting; None: there is none."""
-    row = tx.execute(Q["retry_lag"]).fetchone()
-    return None if row is None else float(row[0])
+    longest = eligible(tx, limit=1)
+    return longest[0].due_for_s if longest else None
 
 
 def refuse_unknown(asked: Sequence[UUID], found: object) -> None:

@@ -194,7 +194,8 @@ select i.intake_id, i.batch_id, i.company_name, i.company_domain, i.state, i.sta
 
 -- name: eligible
 -- Who may be tried again now, longest due first: not in a paused or closed batch, and not being tried.
-select r.recovery_id, r.intake_id, r.attempt_count, i.company_name
+select r.recovery_id, r.intake_id, r.attempt_count, i.company_name, r.next_eligible_at,
+       extract(epoch from recoup.now() - r.next_eligible_at)::float8 as due_for_s
   from cl.gate_zero_recovery r
   cross join lateral (select i.company_name from cl.gate_zero_intake i where i.intake_id = r.intake_id limit 1) i
   left join lateral (select b.paused_at, b.batch_freeze_at from cl.gate_zero_batch b
@@ -227,19 +228,6 @@ select extract(epoch from recoup.now() - i.created_at)::float8
                       where a.intake_id = i.intake_id and a.status || '' = 'open' limit 1) a on true
  where i.status = 'PENDING' and a.open is null
  order by i.created_at, i.intake_id
- limit 1;
-
--- name: retry_lag
-select extract(epoch from recoup.now() - r.next_eligible_at)::float8
-  from cl.gate_zero_recovery r
-  left join lateral (select b.paused_at, b.batch_freeze_at from cl.gate_zero_batch b
-                      where b.batch_id = r.batch_id limit 1) b on true
-  left join lateral (select true as open from cl.gate_zero_attempt a
-                      where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
- where r.status = 'ACTIVE' and r.next_eligible_at <= (select recoup.now())
-   and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > (select recoup.now()))
-   and a.open is null
- order by r.next_eligible_at
  limit 1;
 
 -- name: funnel

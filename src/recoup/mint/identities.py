@@ -76,7 +76,7 @@ def _next(tx: Transaction, limit: int) -> Page:
 
 
 def mint_lag(tx: Transaction) -> float | None:
-    """For how many seconds the oldest authorisation that the mint has not seen has been waiting; None: there is none."""
+    """For how many seconds the oldest authorisation that the mint has not seen has waited; None: there is none."""
     row = tx.execute(Q["mint_lag"], {"log": AUTHORIZATIONS.table, "name": SUBSCRIPTION}).fetchone()
     return None if row is None or row[0] is None else float(row[0])
 

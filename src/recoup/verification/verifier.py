@@ -63,18 +63,25 @@ class Verifier:
         return verdict._replace(said="; ".join(passed)[:SAID_MOST])
 
     async def _checked(self, name: str, check: Check, candidate: Candidate, looking: Looking) -> Verdict:
+        """What a check found. A defect of one must not end the worker, nor stay unseen."""
+        try:
+            return _verdict(name, *await self._found(name, check, candidate, looking))
+        except asyncio.CancelledError as error:
+            # We are obeyed. What the check waited for, and let end like this, is its own affair.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return _broke(name, candidate, error)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            return _broke(name, candidate, error)
+
+    async def _found(self, name: str, check: Check, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
         try:
             if name in CHECKS:  # they keep their own time: waiting for a turn does not count
-                finding, said = await check(candidate, looking)
-            else:
-                finding, said = await self._own_check(check, candidate, looking)
-            finding = Finding(finding)
+                return await check(candidate, looking)
+            return await self._own_check(check, candidate, looking)
         except NotPassed as found:
-            finding, said = found.finding, found.said
-        except Exception as error:  # noqa: BLE001 - a defect of one check must not end the worker, nor stay unseen
-            observe.logger().error("a check broke", check=name, domain=candidate.company_domain, exc_info=error)
-            finding, said = Finding.CHECK_BROKE, f"{type(error).__name__} in the check itself"
-        return Verdict(VERDICTS[finding], finding, name, _evidence(f"check:{name} {said}"))
+            return found.finding, found.said
 
     async def _own_check(self, check: Check, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
         """A check of others, which gets as much time as a site does."""
@@ -105,6 +112,16 @@ def _directory(rules: Verification, key: str | None) -> Directory | None:
     if rules.directory.lower().startswith(("http://", "https://")):
         return HttpDirectory(rules, key=key)
     return FileDirectory(Path(rules.directory).expanduser())
+
+
+def _verdict(check: str, finding: Finding, said: str) -> Verdict:
+    finding = Finding(finding)  # a check of others may say it in plain text
+    return Verdict(VERDICTS[finding], finding, check, _evidence(f"check:{check} {said}"))
+
+
+def _broke(check: str, candidate: Candidate, error: BaseException) -> Verdict:
+    observe.logger().error("a check broke", check=check, domain=candidate.company_domain, exc_info=error)
+    return _verdict(check, Finding.CHECK_BROKE, f"{type(error).__name__} in the check itself")
 
 
 def _evidence(said: str) -> str:
