@@ -7,9 +7,10 @@ and given out by whatever serves them.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -29,9 +30,26 @@ OVERDUE_BATCHES = Gauge("recoup_batches_overdue", "Batches not declared complete
 RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", registry=REGISTRY)
 
 
+class _Lines:
+    """Standard error, if anybody reads it. Nobody who works ends because nobody listens any more, or a disk is full."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # a broken pipe, a terminal that is gone, a closed file
+            if self._stream is not None:
+                self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            if self._stream is not None:
+                self._stream.flush()
+
+
 def configure(*, level: str = "info", json: bool | None = None) -> None:
     """Send log lines to standard error, as JSON unless it is a terminal."""
-    as_json = not sys.stderr.isatty() if json is None else json
+    as_json = not (sys.stderr is not None and sys.stderr.isatty()) if json is None else json
     # What the pool says of its connections, whoever uses one says again, in our form.
     logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
     logging.getLogger("psycopg.pool").propagate = False
@@ -45,7 +63,7 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Lines(sys.stderr))),
         cache_logger_on_first_use=False,
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from recoup.cli.output import Demo, Json, print_fields, print_rows, shown
+from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
 
 if TYPE_CHECKING:
     from recoup.gate.importing import Imported, Progress
@@ -128,7 +128,7 @@ def _progress(*, quiet: bool) -> Iterator[Tell | None]:
     """On standard error: a bar on a terminal, a line every few seconds elsewhere."""
     if quiet:
         yield None
-    elif sys.stderr.isatty():
+    elif sys.stderr is not None and sys.stderr.isatty():
         with _bar() as tell:
             yield tell
     else:
@@ -147,7 +147,7 @@ def _lines() -> Tell:
         nonlocal last
         if time.monotonic() - last >= LINE_EVERY_S:
             last = time.monotonic()
-            print(f"{progress.share:.0%}: {_said(progress)}", file=sys.stderr, flush=True)
+            say(f"{progress.share:.0%}: {_said(progress)}")
 
     return tell
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from recoup.cli.output import Demo, Json, print_fields
+from recoup.cli.output import Demo, Json, print_fields, say
 
 if TYPE_CHECKING:
     from recoup.gate.verifying import Alone, Tally
@@ -62,7 +62,7 @@ def _stop_by_signal(hands: Alone) -> None:
         if hands.stopping:
             raise KeyboardInterrupt
         hands.stopping = True
-        print("\nfinishing what is being looked at; once more ends it at once", file=sys.stderr)
+        say("\nfinishing what is being looked at; once more ends it at once")
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
@@ -77,13 +77,17 @@ class _Line:
         self.told = self.begun
 
     def __call__(self, tally: Tally) -> None:
-        on_terminal, now = sys.stderr.isatty(), time.monotonic()
+        on_terminal, now = _on_terminal(), time.monotonic()
         if now - self.told < (0.2 if on_terminal else 5.0):
             return
         self.told = now
         rate = tally.done / max(now - self.begun, 0.001)
         line = f"{self.name}: {tally.done:,} looked at, {tally.passed:,} passed, {rate:,.0f}/s"
-        print(f"\r\x1b[K{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
+        say(f"\r\x1b[K{line}" if on_terminal else line, end="" if on_terminal else "\n")
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _figures(tally: Tally) -> dict[str, object]:
@@ -98,8 +102,8 @@ def _figures(tally: Tally) -> dict[str, object]:
 
 
 def _say(done: dict[str, Tally], seconds: float, *, stopped: bool) -> None:
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr)
+    if _on_terminal():
+        say("\r\x1b[K", end="")
     for name, tally in done.items():
         if not tally.done:
             print(f"{name}: nothing to look at")

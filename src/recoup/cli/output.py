@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -46,6 +47,13 @@ def print_fields(row: object, *, as_json: bool) -> None:
     width = max(len(name) for name in record)
     for name, value in record.items():
         print(f"{_words(name):<{width}}  {shown(value)}")
+
+
+def say(text: str, *, end: str = "\n") -> None:
+    """Something on standard error beside the work. Whether anybody listens makes no difference to the work."""
+    with contextlib.suppress(OSError, ValueError):  # a broken pipe, a terminal that is gone, a closed file
+        if sys.stderr is not None:
+            print(text, end=end, file=sys.stderr, flush=True)
 
 
 def shown(value: object) -> str:

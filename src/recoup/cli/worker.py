@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, Limit, print_rows, shown
+from recoup.cli.output import Demo, Json, Limit, print_rows, say, shown
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ def _until_stopped(working: Worker) -> None:
         if asked.is_set():
             os._exit(130)  # asked twice: at once. What was in hand is rolled back.
         asked.set()
-        print("stopping: the batches in hand are finished first", file=sys.stderr)
         working.stop()
+        say("stopping: the batches in hand are finished first")
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, ask)

@@ -33,7 +33,7 @@ from recoup.verification import Candidate, Finding, Verdict, Verifier
 
 Q = load("recoup.gate")
 LINGER_S = 0.1  # what was found waits so long for company before it is written
-ENOUGH = 4  # written sooner when a quarter of what may run at once has been found
+ENOUGH = 3  # written sooner when a third of what may run at once has been found
 AWAY_PAUSE_S = 1.0
 _AWAY = (errors.OperationalError, errors.InterfaceError)  # the server, not a row: tried again
 

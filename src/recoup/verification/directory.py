@@ -24,6 +24,7 @@ from recoup.verification.wire import Stream
 
 ANSWER_BYTES_MOST = 1_000_000
 GLOBAL = frozenset({"global", "international", "worldwide"})
+STATES_MOST = 100  # of one company; more tell nothing more
 IDLE_S = 30.0  # so long a connection is kept for the next question
 
 
@@ -48,10 +49,16 @@ class Directory(Protocol):
         """Let go of what is held."""
 
 
+class _Connection(httpcore2.AsyncHTTP11Connection):
+    def has_more(self) -> bool:
+        """Whether the directory said more than it was asked for."""
+        return bool(self._h11_state.trailing_data[0])
+
+
 class _Line(NamedTuple):
     """A connection to the directory."""
 
-    connection: httpcore2.AsyncHTTP11Connection
+    connection: _Connection
     stream: Stream
 
 
@@ -105,7 +112,8 @@ class HttpDirectory:
     async def _kept(self) -> _Line | None:
         while self._idle:
             line = self._idle.pop()
-            if not line.connection.has_expired():
+            # What was said unasked, such as a farewell, must not pass for the answer to the next question.
+            if not line.connection.has_expired() and await line.stream.is_quiet():
                 return line
             await line.connection.aclose()
         return None
@@ -115,7 +123,7 @@ class HttpDirectory:
         host, port = url.host.decode("ascii"), url.origin.port
         reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
         stream = Stream(reader, writer)
-        return _Line(httpcore2.AsyncHTTP11Connection(url.origin, stream, keepalive_expiry=IDLE_S), stream)
+        return _Line(_Connection(url.origin, stream, keepalive_expiry=IDLE_S), stream)
 
     async def _answer(self, line: _Line, request: httpcore2.Request) -> tuple[int, bytes]:
         line.stream.bytes_left = HEAD_BYTES_MOST + 2 * ANSWER_BYTES_MOST
@@ -129,7 +137,7 @@ class HttpDirectory:
                         break
             await response.aclose()
         finally:
-            if line.connection.is_idle():
+            if line.connection.is_idle() and not line.connection.has_more():
                 self._idle.append(line)
             else:
                 await line.connection.aclose()
@@ -177,7 +185,7 @@ def states_in(given: str | list[str]) -> tuple[str, ...]:
     """States from a list, or from one text. "Texas, USA" is one state, "Texas, Ohio" are two."""
     if isinstance(given, str):
         given = [given] if normal_state(given) else given.replace(";", ",").split(",")
-    return tuple(state.strip() for state in given if state.strip())
+    return tuple(dict.fromkeys(state.strip() for state in given if state.strip()))[:STATES_MOST]
 
 
 def _template(written: str) -> str:

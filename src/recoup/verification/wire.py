@@ -58,6 +58,17 @@ class Stream(httpcore2.AsyncNetworkStream):
         self._blanks = len(seen) - len(seen.rstrip(b" "))
         return before
 
+    async def is_quiet(self) -> bool:
+        """Whether nothing lies there to be read, not even the end. If something does, the stream is of no more use."""
+        try:
+            async with asyncio.timeout(0):
+                await self._reader.read(1)
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+        return False
+
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         try:
             self._writer.write(buffer)
