@@ -30,6 +30,10 @@ OVERDUE_BATCHES = Gauge("recoup_batches_overdue", "Batches not declared complete
 RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", registry=REGISTRY)
 
 
+# Without what the variables held: passwords and keys would stand in the log.
+_WHERE_AND_WHY = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+
+
 class _Lines:
     """Standard error, if anybody reads it. Nobody who works ends because nobody listens any more, or a disk is full."""
 
@@ -53,13 +57,14 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
     # What the pool says of its connections, whoever uses one says again, in our form.
     logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
     logging.getLogger("psycopg.pool").propagate = False
-    renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
+    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer = structlog.processors.JSONRenderer() if as_json else plain
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([structlog.processors.dict_tracebacks] if as_json else []),
+            *([structlog.processors.ExceptionRenderer(_WHERE_AND_WHY)] if as_json else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),

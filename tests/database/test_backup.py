@@ -276,13 +276,13 @@ def test_a_backup_of_a_newer_schema_is_refused_and_of_an_older_one_restored(
     name = new_database()
     source = server.uri(name, admin=True)
     with psycopg.connect(source, autocommit=True) as connection:
-        connection.execute("update recoup.routine set checksum = 'older' where name = 'gate/attempts.sql'")
+        connection.execute("update recoup.routine set checksum = 'older' where name = 'mint/rules.sql'")
         older = backup(settings, source, tmp_path / "older")
         connection.execute("insert into recoup.migration values ('9999_later.sql', 'x', now(), 'x', 'x')")
         newer = backup(settings, source, tmp_path / "newer")
     uri = uri_of("test_versions")
     restored = restore(settings, uri, older, replace=False, login=server.app)
-    assert restored.lacks == ("gate/attempts.sql",)
+    assert restored.lacks == ("mint/rules.sql",)
     refused(MigrationRefused, "schema_newer", lambda: restore(settings, uri, newer, replace=True, login=server.app))
     assert databases(server, "test_versions") == ["test_versions"]
 

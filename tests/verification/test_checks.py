@@ -37,6 +37,7 @@ class Strict:
 
 class Broken(Strict):
     async def __call__(self, candidate, looking):
+        key = "a key " + "of theirs"
         raise KeyError("a defect")
 
 class Slow(Strict):
@@ -146,6 +147,7 @@ def test_a_defect_is_an_outage_and_is_logged(
     assert "a check broke" in logged
     assert error in logged
     assert "strangers_checks.py" in logged or error == "ValueError"
+    assert "a key of theirs" not in logged
 
 
 def test_a_check_that_never_ends_is_ended(finding: Found) -> None:

@@ -21,12 +21,14 @@ Limit = Annotated[int, Parameter(help="At most so many.", validator=validators.N
 
 PIPED_WIDTH = 160
 WHOLE_WIDTH = 24
+FOLDED_WIDTH = 16  # the least of a column that is folded
+BETWEEN_WIDTH = 3  # of two columns
 
 
 def print_rows(rows: Sequence[object], *, as_json: bool, columns: Sequence[str] | None = None, empty: str) -> None:
-    """Rows as a table; ``empty`` is the sentence for none. Columns that hold nothing are left out.
+    """Rows as a table, or line by line where a table has no room; ``empty`` is the sentence for none.
 
-    As JSON always a list, with every field.
+    Columns that hold nothing are left out. As JSON always a list, with every field.
     """
     records = [_record(row) for row in rows]
     if as_json:
@@ -44,9 +46,7 @@ def print_fields(row: object, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(record, default=_plain, indent=2))
         return
-    width = max(len(name) for name in record)
-    for name, value in record.items():
-        print(f"{_words(name):<{width}}  {shown(value)}")
+    _print_lines(record)
 
 
 def say(text: str, *, end: str = "\n") -> None:
@@ -73,19 +73,37 @@ def shown(value: object) -> str:
 
 def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    console = Console(width=width, highlight=False, markup=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     told = [name for name in columns if any(record[name] is not None for record in records)]
+    needed = 0
     for name in told:
         # Times, numbers and words stay whole; what is long is folded, never cut off.
-        short = all(len(shown(record[name])) <= WHOLE_WIDTH for record in records)
+        longest = max(cell_len(shown(record[name])) for record in records)
+        short = longest <= WHOLE_WIDTH
+        needed += BETWEEN_WIDTH + (max(longest, len(name)) if short else FOLDED_WIDTH)
         table.add_column(_words(name), overflow="fold", no_wrap=short)
+    if (
+        needed - BETWEEN_WIDTH > console.width
+    ):  # it would be cut off: a figure without its last digits is another figure
+        for record in records:
+            _print_lines({name: record[name] for name in told if record[name] is not None})
+            print()
+        return
     for record in records:
         table.add_row(*(shown(record[name]) for name in told))
-    Console(width=width, highlight=False, markup=False).print(table)
+    console.print(table)
+
+
+def _print_lines(record: Mapping[str, Any]) -> None:
+    width = max(map(len, record), default=0)
+    for name, value in record.items():
+        print(f"{_words(name):<{width}}  {shown(value)}")
 
 
 def _record(row: object) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Alone:
         self.directory_key = database.settings.directory_key
         self.stopping = False
         self._database = database
-        self._actor = actor
+        self._actor = actor or Actor("system", name)
         with database.transaction(Authority.READER) as tx:
             self._policy = policy.in_force(tx).policy
 
