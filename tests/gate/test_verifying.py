@@ -99,7 +99,9 @@ def test_what_is_true_is_what_comes_out(own: Database, world: World) -> None:
     assert open_attempts(own) == 0
     with own.transaction(Authority.READER) as tx:
         bare = tx.execute("select from cl.gate_zero_attempt where payload_ref is null").rowcount
+        actors = tx.execute("select distinct actor, actor_id from cl.gate_zero_air").fetchall()
     assert bare == 0
+    assert actors == [("system", "tester")]
 
 
 def test_retries_see_the_world_as_it_is_by_then(own: Database, world: World) -> None:

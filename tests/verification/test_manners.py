@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -85,6 +88,34 @@ def test_connections_to_the_directory_are_kept(slow_world: World) -> None:
     seen = slow_world.seen()
     assert seen["directory_requests"] == 30
     assert seen["directory_connections_most"] <= 2
+
+
+LIMITED = """
+import json, resource, sys
+from recoup.policy.document import Verification
+from recoup.refusals import InputRefused
+from recoup.verification import Verifier
+
+given = json.load(sys.stdin)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, given["most"]))
+try:
+    Verifier(Verification.model_validate(given["rules"]))
+except InputRefused as refusal:
+    print(refusal.code)
+else:
+    print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+"""
+
+
+@pytest.mark.parametrize(("most", "said"), [(1024, "700"), (512, "files_too_few")])
+def test_it_has_the_files_it_needs_or_looks_at_nobody(most: int, said: str) -> None:
+    """A machine that ran out of them would fail every company it looks at."""
+    rules = rules_for({"directory": "http://127.0.0.1:9/{domain}", "at_once": 250, "directory_at_once": 50})
+    given = json.dumps({"rules": rules.model_dump(mode="json"), "most": most})
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], input=given, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == said
 
 
 def test_names_that_nobody_uses_are_forgotten() -> None:

@@ -87,7 +87,7 @@ VERDICTS: Mapping[Finding, ReasonCode | None] = {
     Finding.STATE_DIFFERS: ReasonCode.STATE_MISMATCH,  # another state, or a place that is none
     Finding.STATE_UNREADABLE: ReasonCode.STATE_MISMATCH,  # the intake has no state, or none that can be understood
     Finding.CHECK_SLOW: ReasonCode.TIMEOUT,  # a check of others did not end in time
-    Finding.CHECK_BROKE: ReasonCode.API_UNAVAILABLE,  # a defect in a check; logged, and the company is not to blame
+    Finding.CHECK_BROKE: ReasonCode.API_UNAVAILABLE,  # a defect in a check (logged), or no files left: our fault
 }
 
 

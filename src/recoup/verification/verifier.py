@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -19,6 +20,7 @@ from recoup.verification.resolver import Resolver
 from recoup.verification.sites import Sites
 
 SAID_MOST = 300
+FILES_BESIDES = 100  # connections to the database, logs, and what else a process has open
 
 
 class Verdict(NamedTuple):
@@ -34,6 +36,7 @@ class Verifier:
     """Looks at companies, hundreds at a time within one event loop. Nothing that the world does makes it raise."""
 
     def __init__(self, rules: Verification, *, directory_key: str | None = None) -> None:
+        _have_files(rules)
         self._checks: dict[str, Check] = {name: check_named(name) for name in rules.checks}
         self._own_check_s = rules.site_timeout_ms / 1000
         self._directory = _directory(rules, directory_key)
@@ -93,6 +96,24 @@ class Verifier:
             if not clock.expired():  # the check's own, and so its defect
                 raise
         return Finding.CHECK_SLOW, f"no answer in {self._own_check_s:g} s"
+
+
+def _have_files(rules: Verification) -> None:
+    """Let this process open as many files as it needs. Without them, whoever is looked at would fail for our sake."""
+    # One at a time for each company, and what the directory is asked through; for first attempts and for retries.
+    needed = 2 * (rules.at_once + rules.directory_at_once) + FILES_BESIDES
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY in (allowed, most) or allowed >= needed:
+        return
+    if most < needed:
+        raise InputRefused(
+            "files_too_few",
+            f"Looking at {rules.at_once:,} at once takes {needed:,} open files; this process may have {most:,}.",
+            "Allow it more (ulimit -n), or take on fewer: policy gate.verification.at_once",
+            needed=needed,
+            allowed=most,
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
 
 
 def directory_missing(rules: Verification) -> bool:

@@ -7,6 +7,7 @@ chooses an address. Timeouts are the caller's: one clock runs over all that is d
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -19,6 +20,8 @@ from recoup.verification.addresses import Address
 from recoup.verification.findings import Finding, NotPassed
 
 ADDRESSES_TRIED_MOST = 3
+# What this machine ran out of, which no site is to blame for.
+_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 # In a row. httpcore's parser takes quadratic time over blanks in a head, in a trailer, or behind the size of a chunk.
 BLANKS_MOST = 4_096
 _BLANKS_TOO_MANY = b" " * (BLANKS_MOST + 1)
@@ -102,7 +105,7 @@ async def connect(
             fell = NotPassed(Finding.SITE_SLOW, f"{at} did not take the connection in time")
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else type(error).__name__
-            fell = NotPassed(Finding.SITE_UNREACHABLE, f"{at}: {why}")
+            fell = NotPassed(Finding.CHECK_BROKE if error.errno in _OURS else Finding.SITE_UNREACHABLE, f"{at}: {why}")
     assert fell is not None
     raise fell
 
