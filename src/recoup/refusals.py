@@ -61,6 +61,7 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC040": ("mint_unauthorised", "an identity is minted for an authorised intake, after a re-entry for the new one"),
     "RC041": ("identity_differs", "an identity has the name and domain of its intake"),
     "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
+    "RC043": ("subscription_of_another", "a subscription is moved by the authority that made it"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.

@@ -86,7 +86,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         name="directory_key", kind=str, default=None,
-        says="Key for Gate Zero's company directory, sent as a bearer token. No part of the policy, which all may read.",
+        says="Key for Gate Zero's company directory, sent as a bearer token. Not in the policy, which all may read.",
     ),
     Setting(
         name="actor", kind=str, default=None,

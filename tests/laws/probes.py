@@ -542,6 +542,31 @@ check(STEP, "lifecycle_step_check1", "A birth leads somewhere.", to_status="null
 key("recoup.migration", "migration_pkey", "A migration is applied once.", "name")
 key("recoup.routine", "routine_pkey", "A routine is noted once.", "name")
 key("recoup.subscription", "subscription_pkey", "A subscriber stands at one place in a log.", "log", "name")
+
+
+@law("recoup.subscription", "recoup.rule_cursors", "update")
+def a_place_in_a_log_is_moved_by_its_owner(tx: Transaction) -> None:
+    """Nobody makes the mint miss an authorisation, or see one twice."""
+    with acting(tx, Authority.MINT):
+        tx.execute("insert into recoup.subscription (name, log, created_at) values ('laws', 'x', recoup.now())")
+    moving = "update recoup.subscription set after_seq = 5 where log = 'x'"
+    for who in (Authority.CONSUMER, OPERATOR):
+        refused(tx, moving, who=who, by="recoup.rule_cursors", sqlstate="RC043", words="move")
+    with acting(tx, Authority.MINT):
+        assert tx.execute(moving).rowcount == 1
+
+
+@law("recoup.subscription", "recoup.rule_cursors", "delete")
+def a_subscription_is_dropped_by_its_owner_or_an_operator(tx: Transaction) -> None:
+    """Another subscriber does not."""
+    with acting(tx, Authority.MINT):
+        tx.execute("insert into recoup.subscription (name, log, created_at) values ('laws', 'x', recoup.now())")
+    dropping = "delete from recoup.subscription where log = 'x'"
+    refused(tx, dropping, who=Authority.CONSUMER, by="recoup.rule_cursors", sqlstate="RC043", words="drop")
+    with acting(tx, OPERATOR):
+        assert tx.execute(dropping).rowcount == 1
+
+
 key("recoup.incarnation", "incarnation_pkey", "A number is one cluster's.", "incarnation")
 check("recoup.incarnation", "incarnation_incarnation_check", "Clusters are counted from one.", incarnation="0")
 key("recoup.late_result", "late_result_pkey", "An id is one result's.", "late_result_id")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,6 +55,7 @@ def world_of(*, demo: bool) -> Iterator[None]:
     from recoup import policy
     from recoup.database import access
     from recoup.gate import demo as play
+    from recoup.refusals import InputRefused
     from recoup.settings import load
     from recoup.world import World
 
@@ -66,8 +67,13 @@ def world_of(*, demo: bool) -> Iterator[None]:
     if ports is None or World.running_at(ports):
         yield
         return
-    with World(play.COMPANIES, play.SEED, ports=ports) as world:
-        world.day = 2  # what recovers has recovered by now
+    with ExitStack() as stack:
+        try:
+            world = stack.enter_context(World(play.COMPANIES, play.SEED, ports=ports))
+            world.day = 2  # what recovers has recovered by now
+        except InputRefused:
+            if not World.running_at(ports):  # else somebody was a moment faster, and theirs will do
+                raise
         yield
 
 

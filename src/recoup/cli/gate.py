@@ -99,6 +99,7 @@ def add(
     """
     from recoup import gate
 
+    _refuse_no_domain(domain)
     new = gate.NewIntake(company_name=company_name, company_domain=domain, state=state, linkedin_url=linkedin_url)
     with acting(Authority.HUB, demo=demo) as tx:
         (intake_id,) = gate.add_intakes(tx, [new], batch_id=batch)
@@ -307,6 +308,7 @@ def restart(
     _refuse_none(intakes)
     if not reason.strip():
         raise InputRefused("reason_missing", "A fresh start needs a reason.", "Say why; an auditor will ask.")
+    _refuse_no_domain(domain)
     if len(intakes) > 1 and any((name, domain, state, linkedin_url)):
         raise InputRefused("restart_many", "One correction for several intakes.", "Correct them one at a time.")
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
@@ -386,6 +388,20 @@ def _print_outcome(done: Finished, *, as_json: bool) -> None:
     print_fields(done, as_json=as_json)
     if done.status == "late" and not as_json:
         print("The attempt had ended before, or the token is not its own: the result was stored, and not applied.")
+
+
+def _refuse_no_domain(domain: str | None) -> None:
+    """Three attempts over four days are a long way to find a slip of the pen."""
+    from recoup.refusals import InputRefused
+    from recoup.verification import domain_of
+
+    if domain is not None and domain_of(domain) is None:
+        raise InputRefused(
+            "domain_unreadable",
+            f"{domain!r} is not a domain name.",
+            "Give it as acme.example; without one leave it out.",
+            domain=domain,
+        )
 
 
 def _refuse_none(intakes: tuple[UUID, ...]) -> None:

@@ -102,7 +102,8 @@ def _print(imported: Imported) -> None:
 
 
 def _print_refused(imported: Imported) -> None:
-    print(f"\n{imported.refused:,} rows were refused and are not in the batch:\n")
+    rows = "1 row was refused and is" if imported.refused == 1 else f"{imported.refused:,} rows were refused and are"
+    print(f"\n{rows} not in the batch:\n")
     counts = [{"reason": reason, "rows": rows} for reason, rows in imported.reasons.items()]
     print_rows(counts, as_json=False, empty="")
     first = [refused._replace(row=_shortened(refused.row)) for refused in imported.refusals[:SHOWN_MOST]]

@@ -29,6 +29,7 @@ ROUTINES = (
     "lifecycles/guard.sql",
     "clock.sql",
     "ledger/log.sql",
+    "ledger/cursors.sql",
     "ledger/control.sql",
     "policy/policy.sql",
     "pauses/rules.sql",

@@ -1111,6 +1111,7 @@ create table recoup.subscription (
   after_seq bigint not null default 0,
   created_at timestamp with time zone not null,
   acknowledged_at timestamp with time zone,
+  authority text default CURRENT_USER,
   constraint subscription_pkey PRIMARY KEY (log, name)
 );
 comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
@@ -1123,6 +1124,9 @@ comment on column recoup.subscription.until is 'While pages are left: the snapsh
 comment on column recoup.subscription.after_seq is 'While pages are left: the last seq delivered of them.';
 comment on column recoup.subscription.created_at is 'When the subscription was made.';
 comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
+comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
+CREATE TRIGGER b_rule_cursors BEFORE DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
+alter table recoup.subscription enable always trigger b_rule_cursors;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_mint;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_operator;
@@ -1504,6 +1508,13 @@ CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
  IMMUTABLE; -- body ce9e99e049af50107c8c681c7ef6a4a7
 comment on function recoup.row_name(subject_ text, key_ jsonb) is 'A row, as a refusal names it.';
 grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_cursors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bdf6bb3eb21fd7154af67332cda31575
+comment on function recoup.rule_cursors() is 'A subscription is moved by the authority that made it; an operator may drop it.';
+grant execute on function recoup.rule_cursors() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger

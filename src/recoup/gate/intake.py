@@ -17,6 +17,7 @@ from recoup.gate.batches import unknown_batch
 from recoup.refusals import InputRefused
 
 Q = load("recoup.gate")
+TEXT_MOST = 500  # characters of a name, a domain, an address, a state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +184,16 @@ def _check(place: int, intake: NewIntake) -> None:
             "intake_unnamed", f"Intake {place} has no company name.", "Give every company a name.", row=place
         )
     for column in ("company_name", "company_domain", "linkedin_url", "state"):
-        if "\x00" in (getattr(intake, column) or ""):
+        text = getattr(intake, column) or ""
+        if len(text) > TEXT_MOST:
+            raise InputRefused(
+                "text_too_long",
+                f"Intake {place}: {column} has {len(text):,} characters.",
+                f"Give at most {TEXT_MOST:,}.",
+                row=place,
+                column=column,
+            )
+        if "\x00" in text:
             raise InputRefused(
                 "text_has_nul",
                 f"Intake {place}: {column} holds a NUL character.",

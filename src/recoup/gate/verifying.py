@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -126,6 +127,8 @@ class _Flow:
         self.patience_s = float(hands.policy.gate.attempt_lease_s - LEASE_SPARE_S)
         self.looking: set[asyncio.Task[None]] = set()
         self.looked: asyncio.Queue[Looked] = asyncio.Queue()
+        # Its own: in the loop's, the directory's look-ups of names could hold up what is to be written.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="verifying")
         self._log = observe.logger(worker=hands.name)
 
     async def run(self) -> None:
@@ -145,6 +148,7 @@ class _Flow:
             for task in self.looking:
                 task.cancel()
             await asyncio.gather(*self.looking, return_exceptions=True)
+            self._thread.shutdown()
 
     async def _look(self, verifier: Verifier, attempt: Attempt, candidate: Candidate) -> None:
         """Within the lease, whatever it waits for: its turn at a host that everybody asks, for example."""
@@ -154,6 +158,10 @@ class _Flow:
         except TimeoutError:
             said = f"check:turn no verdict within {self.patience_s:g} s"
             verdict = Verdict(ReasonCode.TIMEOUT, Finding.CHECK_SLOW, "turn", said)
+        except Exception as error:  # noqa: BLE001 - a task that ends without a verdict would be waited for, for ever
+            self._log.error("verification broke", attempt=str(attempt.attempt_id), exc_info=error)
+            said = f"check:turn {type(error).__name__} in the verifier itself"
+            verdict = Verdict(ReasonCode.API_UNAVAILABLE, Finding.CHECK_BROKE, "turn", said)
         self.looked.put_nowait(Looked(attempt, verdict))
 
     def _room(self) -> int:
@@ -184,7 +192,9 @@ class _Flow:
         patience = time.monotonic() + self.hands.policy.gate.attempt_lease_s
         while True:
             try:
-                return await asyncio.to_thread(self._write_and_claim, found, room)
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._thread, self._write_and_claim, found, room
+                )
             except _AWAY as error:
                 if not found or time.monotonic() > patience:
                     raise

@@ -184,5 +184,7 @@ def _check_columns(path: Path, columns: Any) -> None:
 
 def _refused(happened: str) -> InputRefused:
     return InputRefused(
-        "directory_unreadable", f"The directory cannot be read. {happened}", "Mend the file, or name another one."
+        "directory_unreadable",
+        f"The directory cannot be read. {happened.rstrip('.')}.",
+        "Mend the file, or name another one.",
     )

@@ -101,6 +101,11 @@ end $$;
 drop index cl.gate_zero_intake_retry_of;
 create unique index gate_zero_intake_retry_of on cl.gate_zero_intake (retry_of) where retry_of is not null;
 
+-- The mint's place in the log is the mint's. Who subscribed before is not known.
+alter table recoup.subscription add column authority text;
+alter table recoup.subscription alter column authority set default current_user;
+comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
+
 -- Newest first, without a sort; and what waits for completion.
 create index gate_zero_batch_imported on cl.gate_zero_batch (imported_at desc, batch_id);
 create index gate_zero_batch_open on cl.gate_zero_batch (imported_at) where completed_at is null;

@@ -9,9 +9,9 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from recoup.gate.importing.rows import COLUMNS, Reason, Row
+from recoup.gate.intake import TEXT_MOST
 from recoup.refusals import InputRefused
 
-TEXT_CHARS_MOST = 500
 # Tabs and line breaks are white space, and may stand in a quoted field. Half a character is no character.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -67,8 +67,8 @@ def _company(values: Sequence[object]) -> Company | Fault:
             continue
         if not isinstance(value, str):
             return Fault(column, Reason.WRONG_TYPE, f"This is {_KINDS.get(type(value), 'something')}, and not text.")
-        if len(value) > TEXT_CHARS_MOST:
-            said = f"This has {len(value):,} characters; {TEXT_CHARS_MOST} are allowed."
+        if len(value) > TEXT_MOST:
+            said = f"This has {len(value):,} characters; {TEXT_MOST} are allowed."
             return Fault(column, Reason.TEXT_TOO_LONG, said)
         if not value.isprintable() and (control := _CONTROL.search(value)):
             said = f"At place {control.start() + 1} stands U+{ord(control[0]):04X}, which is not to be printed."

@@ -33,7 +33,7 @@ def opened(path: Path, file: IO[bytes]) -> Source:
     except (pa.ArrowException, OSError) as error:
         raise InputRefused(
             "file_not_parquet",
-            f"{path} is not a Parquet file, or not a whole one: {first_line(error)}.",
+            f"{path} is not a Parquet file, or not a whole one: {first_line(error).rstrip('.')}.",
             "Write it again; or say what it is with --format.",
             path=str(path),
         ) from error
