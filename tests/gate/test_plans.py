@@ -544,10 +544,9 @@ def test_a_subscriber_reads_its_page(crowded: Transaction, log: Log, stands: str
     with carried_out(crowded, kept=kept) as plans:
         with acting(crowded, Authority.CONSUMER):
             ledger.subscribe(crowded, log, "late")
-        crowded.execute(
-            "update recoup.subscription set since = %s::pg_snapshot where name = 'late'", (f"{since}:{since}:",)
-        )
-        with acting(crowded, Authority.CONSUMER):
+            crowded.execute(
+                "update recoup.subscription set since = %s::pg_snapshot where name = 'late'", (f"{since}:{since}:",)
+            )
             for number in range(1 if short else 2):
                 plans.take()
                 page = ledger.read(crowded, log, "late", limit=PAGE)
@@ -574,10 +573,11 @@ def test_a_subscriber_that_polls_for_weeks_reads_nothing_when_there_is_nothing(
                 ledger.acknowledge(tx, page)
                 assert len(page.events) == PAGE
                 assert fetched(tx) - before <= 2 * PAGE
-        crowded.execute(
-            "update recoup.subscription set since = pg_current_snapshot(), until = null, after_seq = 0"
-            " where name = 'poller'"
-        )
+        with database.transaction(Authority.CONSUMER) as tx:
+            tx.execute(
+                "update recoup.subscription set since = pg_current_snapshot(), until = null, after_seq = 0"
+                " where name = 'poller'"
+            )
         for _ in range(WORN):
             with database.transaction(Authority.CONSUMER) as tx:
                 before = fetched(tx)

@@ -18,9 +18,16 @@ def world() -> Iterator[World]:
 
 
 @pytest.fixture(scope="session")
-def client() -> Iterator[httpx2.Client]:
+def any_client() -> Iterator[httpx2.Client]:
     with httpx2.Client(trust_env=False, timeout=10) as client:
         yield client
+
+
+@pytest.fixture
+def client(any_client: httpx2.Client) -> httpx2.Client:
+    """A client that remembers no other test's cookies."""
+    any_client.cookies.clear()
+    return any_client
 
 
 @pytest.fixture
