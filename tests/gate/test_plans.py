@@ -541,20 +541,19 @@ def test_a_subscriber_reads_its_page(crowded: Transaction, log: Log, stands: str
     ).fetchone() or (0,)
     assert (missed >= SHORT_WINDOW_ROWS) == (stands in ("far behind", "at the beginning"))
     short = missed < SHORT_WINDOW_ROWS
-    with carried_out(crowded, kept=kept) as plans:
-        with acting(crowded, Authority.CONSUMER):
-            ledger.subscribe(crowded, log, "late")
-            crowded.execute(
-                "update recoup.subscription set since = %s::pg_snapshot where name = 'late'", (f"{since}:{since}:",)
-            )
-            for number in range(1 if short else 2):
-                plans.take()
-                page = ledger.read(crowded, log, "late", limit=PAGE)
-                *looking, reading = plans.take()
-                ledger.acknowledge(crowded, page)
-                assert len(page.events) == min(PAGE, missed)
-                assert_reads_only([reading], max(1, missed if short else PAGE))
-                assert_reads_only(looking, max(1, missed if number == 0 and behind is not None else 1))
+    with carried_out(crowded, kept=kept) as plans, acting(crowded, Authority.CONSUMER):
+        ledger.subscribe(crowded, log, "late")
+        crowded.execute(
+            "update recoup.subscription set since = %s::pg_snapshot where name = 'late'", (f"{since}:{since}:",)
+        )
+        for number in range(1 if short else 2):
+            plans.take()
+            page = ledger.read(crowded, log, "late", limit=PAGE)
+            *looking, reading = plans.take()
+            ledger.acknowledge(crowded, page)
+            assert len(page.events) == min(PAGE, missed)
+            assert_reads_only([reading], max(1, missed if short else PAGE))
+            assert_reads_only(looking, max(1, missed if number == 0 and behind is not None else 1))
 
 
 @pytest.mark.parametrize("log", [gate.AIR, mint.AUTHORIZATIONS], ids=["AIR", "AUTH"])
