@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from uuid import UUID
 
 from cyclopts import App, Parameter
 
+from recoup.cli import gate_by_hand as by_hand
 from recoup.cli.acting import acting
+from recoup.cli.gate_by_hand import refuse_no_domain, refuse_none
 from recoup.cli.gate_import import import_
 from recoup.cli.gate_run import run
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.gate import Finished
 
 app = App(
     name="gate",
@@ -25,6 +22,13 @@ app = App(
 )
 app.command(import_, name="import")
 app.command(run)
+app.command(by_hand.create_batch)
+app.command(by_hand.add)
+app.command(by_hand.open_, name="open")
+app.command(by_hand.pass_, name="pass")
+app.command(by_hand.fail)
+app.command(by_hand.sweep)
+app.command(by_hand.freeze)
 
 
 @app.command
@@ -41,22 +45,6 @@ def batches(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> Non
 
 
 @app.command
-def create_batch(name: str, *, demo: Demo = False) -> None:
-    """Begin an import batch.
-
-    Parameters
-    ----------
-    name
-        What to call it, for example after the import.
-    """
-    from recoup import gate
-
-    with acting(Authority.OPERATOR, demo=demo) as tx:
-        gate.create_batch(tx, name)
-    print(f"batch {name} begun; when everything is in: recoup gate complete {name}")
-
-
-@app.command
 def complete(batch: str, *, demo: Demo = False) -> None:
     """Declare an import complete: its recovery window of 14 days opens now.
 
@@ -70,133 +58,6 @@ def complete(batch: str, *, demo: Demo = False) -> None:
     with acting(Authority.OPERATOR, demo=demo) as tx:
         closes = gate.complete_batch(tx, batch)
     print(f"batch {batch} is complete; its recovery window closes at {shown(closes)} UTC")
-
-
-@app.command
-def add(
-    company_name: str,
-    *,
-    domain: str | None = None,
-    state: str | None = None,
-    linkedin_url: str | None = None,
-    batch: str | None = None,
-    demo: Demo = False,
-) -> None:
-    """Add one company candidate, and print its intake id.
-
-    Parameters
-    ----------
-    company_name
-        Name of the company.
-    domain
-        Its domain.
-    state
-        Its US state.
-    linkedin_url
-        Its page in the company directory.
-    batch
-        The batch it belongs to.
-    """
-    from recoup import gate
-
-    _refuse_no_domain(domain)
-    new = gate.NewIntake(company_name=company_name, company_domain=domain, state=state, linkedin_url=linkedin_url)
-    with acting(Authority.HUB, demo=demo) as tx:
-        (intake_id,) = gate.add_intakes(tx, [new], batch_id=batch)
-    print(intake_id)
-
-
-@app.command(name="open")
-def open_(*intakes: UUID, worker: str | None = None, demo: Demo = False, json: Json = False) -> None:
-    """Open the next attempt of one or more intakes. All or none; refused before its time.
-
-    Parameters
-    ----------
-    intakes
-        Intake ids.
-    worker
-        Who verifies. Default: this host and process.
-    """
-    from recoup import gate
-
-    _refuse_none(intakes)
-    with acting(Authority.GATE, demo=demo) as tx:
-        opened = gate.open_attempts(tx, intakes, worker=worker or f"{socket.gethostname()}-{os.getpid()}")
-    print_rows(opened, as_json=json, empty="Nothing was opened.")
-
-
-@app.command(name="pass")
-def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo = False, json: Json = False) -> None:
-    """Report that an attempt passed.
-
-    Parameters
-    ----------
-    attempt
-        The attempt, from recoup gate open.
-    token
-        Its token: a worker that was declared dead changes nothing.
-    evidence
-        Optional pointer to evidence.
-    """
-    from recoup import gate
-
-    with acting(Authority.GATE, demo=demo) as tx:
-        (done,) = gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt, token=token, payload_ref=evidence)])
-    _print_outcome(done, as_json=json)
-
-
-@app.command
-def fail(
-    attempt: UUID, token: UUID, reason: str, *, evidence: str | None = None, demo: Demo = False, json: Json = False
-) -> None:
-    """Report that an attempt failed, and why.
-
-    Parameters
-    ----------
-    attempt
-        The attempt, from recoup gate open.
-    token
-        Its token.
-    reason
-        One of the eight reason codes, such as STATE_MISMATCH.
-    evidence
-        Optional pointer to evidence.
-    """
-    from recoup import gate
-    from recoup.gate.lifecycle import ReasonCode
-    from recoup.refusals import InputRefused
-
-    if reason not in list(ReasonCode):
-        raise InputRefused(
-            "reason_unknown",
-            f"{reason!r} is not a reason code.",
-            f"Use one of: {', '.join(ReasonCode)}.",
-            reason=reason,
-        )
-    outcome = gate.Failed(attempt_id=attempt, token=token, reason_code=ReasonCode(reason), payload_ref=evidence)
-    with acting(Authority.GATE, demo=demo) as tx:
-        (done,) = gate.finish_attempts(tx, [outcome])
-    _print_outcome(done, as_json=json)
-
-
-@app.command
-def sweep(*, limit: Limit = 1000, demo: Demo = False) -> None:
-    """Declare crashed every attempt that outlived its lease. It counts as failed."""
-    from recoup import gate
-
-    with acting(Authority.GATE, demo=demo) as tx:
-        swept = gate.sweep_crashed(tx, limit=limit)
-    print(f"{len(swept)} attempts crashed")
-
-
-@app.command
-def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
-    """Close the window of every batch whose time has come, and end its recoveries."""
-    from recoup import gate
-
-    with acting(Authority.GATE, demo=demo) as tx:
-        frozen = gate.freeze(tx, limit=limit)
-    print(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended")
 
 
 @app.command
@@ -305,10 +166,10 @@ def restart(
     from recoup import gate
     from recoup.refusals import InputRefused
 
-    _refuse_none(intakes)
+    refuse_none(intakes)
     if not reason.strip():
         raise InputRefused("reason_missing", "A fresh start needs a reason.", "Say why; an auditor will ask.")
-    _refuse_no_domain(domain)
+    refuse_no_domain(domain)
     if len(intakes) > 1 and any((name, domain, state, linkedin_url)):
         raise InputRefused("restart_many", "One correction for several intakes.", "Correct them one at a time.")
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
@@ -371,7 +232,7 @@ def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
     """
     from recoup import gate
 
-    _refuse_none(intakes)
+    refuse_none(intakes)
     with acting(Authority.READER, demo=demo) as tx:
         gate.find_intakes(tx, intakes)
         events = gate.history(tx, intakes)
@@ -382,30 +243,3 @@ def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
         columns=["intake_id", *columns] if len(intakes) > 1 else columns,
         empty="Nothing has happened yet.",
     )
-
-
-def _print_outcome(done: Finished, *, as_json: bool) -> None:
-    print_fields(done, as_json=as_json)
-    if done.status == "late" and not as_json:
-        print("The attempt had ended before, or the token is not its own: the result was stored, and not applied.")
-
-
-def _refuse_no_domain(domain: str | None) -> None:
-    """Three attempts over four days are a long way to find a slip of the pen."""
-    from recoup.refusals import InputRefused
-    from recoup.verification import domain_of
-
-    if domain is not None and domain_of(domain) is None:
-        raise InputRefused(
-            "domain_unreadable",
-            f"{domain!r} is not a domain name.",
-            "Give it as acme.example; without one leave it out.",
-            domain=domain,
-        )
-
-
-def _refuse_none(intakes: tuple[UUID, ...]) -> None:
-    if not intakes:
-        from recoup.refusals import InputRefused
-
-        raise InputRefused("nothing_asked", "No intake was named.", "Give one or more intake ids.")

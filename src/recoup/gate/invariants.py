@@ -9,6 +9,7 @@ from __future__ import annotations
 from recoup.audit.invariant import InFile, Invariant
 
 _of = InFile("recoup.gate")
+_batch = InFile("recoup.gate", "batch_invariants.sql")
 _printed = InFile("recoup.gate", "printed.sql")
 
 RECOVERY: tuple[Invariant, ...] = (
@@ -27,15 +28,15 @@ RECOVERY: tuple[Invariant, ...] = (
         "A recovery is EXHAUSTED exactly when its log ends with EXHAUSTED, and its intake is too."),
     _of("gate_zero_recovery/5/max-attempts", "attempts",
         "No intake has more than three attempts, and they are numbered from 1 without a gap."),
-    _of("gate_zero_recovery/5/policy-figures", "policies",
+    _batch("gate_zero_recovery/5/policy-figures", "policies",
         "Every policy says three attempts and two waits: the hard limit is no setting."),
     _of("gate_zero_recovery/5/backoff-schedule", "histories",
         "An ACTIVE recovery is eligible a wait after its last failure, by the policy on the attempt that failed.",
         "gate_zero_recovery/2/next-eligible-at", "gate_zero_recovery/8/waits"),
     _of("gate_zero_recovery/5/ended-has-no-next", "histories", "An ended recovery is never eligible: 9999-12-31."),
-    _of("gate_zero_recovery/5/recovery-window", "batches",
+    _batch("gate_zero_recovery/5/recovery-window", "batches",
         "A batch is to be frozen as many days after its completion as the policy on it says."),
-    _of("gate_zero_recovery/5/no-early-freeze", "batches", "No batch was frozen before its window closed."),
+    _batch("gate_zero_recovery/5/no-early-freeze", "batches", "No batch was frozen before its window closed."),
     _of("gate_zero_recovery/5/freeze-exhausts", "histories",
         "An hour after a batch was frozen no recovery of it is ACTIVE, unless it is being verified."),
     _of("gate_zero_recovery/5/exhausted-early-by-window-only", "histories",
@@ -155,19 +156,19 @@ AIR: tuple[Invariant, ...] = (
 LAWS: tuple[Invariant, ...] = (
     _of("laws/L1/gate-authority", "air_rows", "Every event of Gate Zero was caused by the gate."),
     _of("laws/L4/attempt-has-its-intake", "attempts", "Every attempt has an intake, and its batch."),
-    _of("laws/L4/intake-references", "references", "The batch, origin and predecessor that an intake names exist."),
-    _of("laws/L4/fresh-start-of-exhausted", "fresh_starts", "A fresh start follows an intake that is EXHAUSTED."),
-    _of("laws/L4/fresh-start-after-exhaustion", "fresh_starts",
+    _batch("laws/L4/intake-references", "references", "The batch, origin and predecessor that an intake names exist."),
+    _batch("laws/L4/fresh-start-of-exhausted", "fresh_starts", "A fresh start follows an intake that is EXHAUSTED."),
+    _batch("laws/L4/fresh-start-after-exhaustion", "fresh_starts",
         "A fresh start came in after that intake was exhausted."),
-    _of("laws/L2/fresh-start-told", "fresh_starts",
+    _batch("laws/L2/fresh-start-told", "fresh_starts",
         "Every fresh start is told in the control log, once, with who and why; and nothing else is."),
-    _of("laws/L4/one-fresh-start", "fresh_starts", "An exhausted intake has at most one fresh start."),
+    _batch("laws/L4/one-fresh-start", "fresh_starts", "An exhausted intake has at most one fresh start."),
     _of("laws/L5/one-attempt-at-a-time", "attempts", "An attempt opened only after the one before it had failed."),
     _of("laws/L5/crashed-after-its-lease", "attempts", "No attempt was declared crashed while its lease ran."),
     _of("laws/L8/stamped", "attempts", "Every attempt carries the policy that was in force when it opened."),
-    _of("laws/L8/batch-stamped", "batches",
+    _batch("laws/L8/batch-stamped", "batches",
         "Every completed batch carries the policy that was in force when it was completed."),
-    _of("rebuild/cl.gate_zero_batch", "rebuild_batches",
+    _batch("rebuild/cl.gate_zero_batch", "rebuild_batches",
         "What control log and pause log say of a batch is what stands in cl.gate_zero_batch."),
     _of("rebuild/cl.gate_zero_intake", "histories",
         "What AIR says of an intake is what stands in cl.gate_zero_intake."),

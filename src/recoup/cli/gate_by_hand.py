@@ -1,0 +1,178 @@
+"""``recoup gate``, step by step: what the importer and the workers do by themselves."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from recoup.cli.acting import acting
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from recoup.gate import Finished
+
+
+def create_batch(name: str, *, demo: Demo = False) -> None:
+    """Begin an import batch.
+
+    Parameters
+    ----------
+    name
+        What to call it, for example after the import.
+    """
+    from recoup import gate
+
+    with acting(Authority.OPERATOR, demo=demo) as tx:
+        gate.create_batch(tx, name)
+    print(f"batch {name} begun; when everything is in: recoup gate complete {name}")
+
+
+def add(
+    company_name: str,
+    *,
+    domain: str | None = None,
+    state: str | None = None,
+    linkedin_url: str | None = None,
+    batch: str | None = None,
+    demo: Demo = False,
+) -> None:
+    """Add one company candidate, and print its intake id.
+
+    Parameters
+    ----------
+    company_name
+        Name of the company.
+    domain
+        Its domain.
+    state
+        Its US state.
+    linkedin_url
+        Its page in the company directory.
+    batch
+        The batch it belongs to.
+    """
+    from recoup import gate
+
+    refuse_no_domain(domain)
+    new = gate.NewIntake(company_name=company_name, company_domain=domain, state=state, linkedin_url=linkedin_url)
+    with acting(Authority.HUB, demo=demo) as tx:
+        (intake_id,) = gate.add_intakes(tx, [new], batch_id=batch)
+    print(intake_id)
+
+
+def open_(*intakes: UUID, worker: str | None = None, demo: Demo = False, json: Json = False) -> None:
+    """Open the next attempt of one or more intakes. All or none; refused before its time.
+
+    Parameters
+    ----------
+    intakes
+        Intake ids.
+    worker
+        Who verifies. Default: this host and process.
+    """
+    from recoup import gate
+
+    refuse_none(intakes)
+    with acting(Authority.GATE, demo=demo) as tx:
+        opened = gate.open_attempts(tx, intakes, worker=worker or f"{socket.gethostname()}-{os.getpid()}")
+    print_rows(opened, as_json=json, empty="Nothing was opened.")
+
+
+def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo = False, json: Json = False) -> None:
+    """Report that an attempt passed.
+
+    Parameters
+    ----------
+    attempt
+        The attempt, from recoup gate open.
+    token
+        Its token: a worker that was declared dead changes nothing.
+    evidence
+        Optional pointer to evidence.
+    """
+    from recoup import gate
+
+    with acting(Authority.GATE, demo=demo) as tx:
+        (done,) = gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt, token=token, payload_ref=evidence)])
+    _print_outcome(done, as_json=json)
+
+
+def fail(
+    attempt: UUID, token: UUID, reason: str, *, evidence: str | None = None, demo: Demo = False, json: Json = False
+) -> None:
+    """Report that an attempt failed, and why.
+
+    Parameters
+    ----------
+    attempt
+        The attempt, from recoup gate open.
+    token
+        Its token.
+    reason
+        One of the eight reason codes, such as STATE_MISMATCH.
+    evidence
+        Optional pointer to evidence.
+    """
+    from recoup import gate
+    from recoup.gate.lifecycle import ReasonCode
+    from recoup.refusals import InputRefused
+
+    if reason not in list(ReasonCode):
+        raise InputRefused(
+            "reason_unknown",
+            f"{reason!r} is not a reason code.",
+            f"Use one of: {', '.join(ReasonCode)}.",
+            reason=reason,
+        )
+    outcome = gate.Failed(attempt_id=attempt, token=token, reason_code=ReasonCode(reason), payload_ref=evidence)
+    with acting(Authority.GATE, demo=demo) as tx:
+        (done,) = gate.finish_attempts(tx, [outcome])
+    _print_outcome(done, as_json=json)
+
+
+def sweep(*, limit: Limit = 1000, demo: Demo = False) -> None:
+    """Declare crashed every attempt that outlived its lease. It counts as failed."""
+    from recoup import gate
+
+    with acting(Authority.GATE, demo=demo) as tx:
+        swept = gate.sweep_crashed(tx, limit=limit)
+    print(f"{len(swept)} attempts crashed")
+
+
+def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
+    """Close the window of every batch whose time has come, and end its recoveries."""
+    from recoup import gate
+
+    with acting(Authority.GATE, demo=demo) as tx:
+        frozen = gate.freeze(tx, limit=limit)
+    print(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended")
+
+
+def _print_outcome(done: Finished, *, as_json: bool) -> None:
+    print_fields(done, as_json=as_json)
+    if done.status == "late" and not as_json:
+        print("The attempt had ended before, or the token is not its own: the result was stored, and not applied.")
+
+
+def refuse_no_domain(domain: str | None) -> None:
+    """Three attempts over four days are a long way to find a slip of the pen."""
+    from recoup.refusals import InputRefused
+    from recoup.verification import domain_of
+
+    if domain is not None and domain_of(domain) is None:
+        raise InputRefused(
+            "domain_unreadable",
+            f"{domain!r} is not a domain name.",
+            "Give it as acme.example; without one leave it out.",
+            domain=domain,
+        )
+
+
+def refuse_none(intakes: tuple[UUID, ...]) -> None:
+    if not intakes:
+        from recoup.refusals import InputRefused
+
+        raise InputRefused("nothing_asked", "No intake was named.", "Give one or more intake ids.")
