@@ -12,23 +12,32 @@ RECOUP = [sys.executable, "-c", "from recoup.cli.main import main; main()"]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def run_in(environment: dict[str, str]) -> Run:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("RECOUP_", "TEST_RECOUP_", "PG"))}
+def run_in(environment: dict[str, str], *command: str) -> Run:
+    """Runs recoup, or one of its commands, in an environment that has nothing of ours but this."""
+    clean = clean_environment()
 
-    def run(*arguments: str, fails: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, fails: bool = False, ends: int | None = None, given: str | None = None, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [*RECOUP, *arguments],
+            [*RECOUP, *command, *map(str, arguments)],
             env={**clean, **environment, **more},
+            input=given,
             capture_output=True,
             text=True,
             timeout=120,
             check=False,
         )
-        assert "Traceback" not in done.stderr, done.stderr
-        assert (done.returncode != 0) is fails, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        said = f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr, said
+        assert ((done.returncode != 0) is fails) if ends is None else done.returncode == ends, said
         return done
 
     return run
+
+
+def clean_environment() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if not k.startswith(("RECOUP_", "TEST_RECOUP_", "PG"))}
 
 
 def refusal(done: subprocess.CompletedProcess[str]) -> dict[str, object]:

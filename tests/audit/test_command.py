@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from command_line import Run, run_in
 from recoup.audit.registry import INVARIANTS, chosen
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
@@ -21,9 +20,6 @@ from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 from lively import Cast, play
-
-RECOUP = [sys.executable, "-c", "from recoup.cli.main import main; main()"]
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
@@ -39,22 +35,7 @@ def cast(name: str, server: embedded.Server, settings: Settings) -> Cast:
 
 @pytest.fixture(scope="module")
 def run(name: str, cast: Cast, server: embedded.Server) -> Run:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("RECOUP_", "TEST_RECOUP_", "PG"))}
-
-    def run(*arguments: str, ends: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*RECOUP, "audit", *arguments],
-            env={**clean, "RECOUP_DSN": server.uri(name), "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        assert done.returncode == ends, f"{arguments}\n{done.stdout}\n{done.stderr}"
-        return done
-
-    return run
+    return run_in({"RECOUP_DSN": server.uri(name), "COLUMNS": "200"}, "audit")
 
 
 @pytest.fixture

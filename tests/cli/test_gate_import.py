@@ -6,19 +6,16 @@ import json
 import os
 import pty
 import subprocess
-import sys
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from command_line import RECOUP, Run, run_in
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
 
-RECOUP = [sys.executable, "-c", "from recoup.cli.main import main; main()"]
-Run = Callable[..., subprocess.CompletedProcess[str]]
 MIXED = """\
 name,domain,phone
 Acme,acme.example.com,1
@@ -31,29 +28,13 @@ Cedar,,5
 
 @pytest.fixture(scope="module")
 def environment(server: embedded.Server, database_name: str) -> dict[str, str]:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("RECOUP_", "TEST_RECOUP_", "PG"))}
-    return {**clean, "RECOUP_DSN": server.uri(database_name), "RECOUP_ACTOR": "ada", "COLUMNS": "200"}
+    return {"RECOUP_DSN": server.uri(database_name), "RECOUP_ACTOR": "ada", "COLUMNS": "200"}
 
 
 @pytest.fixture(scope="module")
 def cli(environment: dict[str, str]) -> Run:
     """The command line against the shared simulated database."""
-
-    def run(*arguments: str | Path, ends: int = 0, given: str = "") -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*RECOUP, "gate", *map(str, arguments)],
-            env=environment,
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        assert done.returncode == ends, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
-
-    return run
+    return run_in(environment, "gate")
 
 
 @pytest.fixture
@@ -157,7 +138,7 @@ def test_a_terminal_gets_a_bar(environment: dict[str, str], mixed: Path, batch: 
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*RECOUP, "gate", "import", str(mixed), "--batch", batch],
-        env={**environment, "TERM": "xterm"},
+        env={**clean_environment(), **environment, "TERM": "xterm"},
         stdout=subprocess.PIPE,
         stderr=theirs,
         text=True,
