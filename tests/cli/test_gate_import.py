@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import RECOUP, Run, run_in
+from command_line import RECOUP, Run, clean_environment, run_in
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority

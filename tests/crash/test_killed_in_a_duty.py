@@ -22,6 +22,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from command_line import RECOUP
 from recoup import gate, pauses, policy
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
@@ -45,7 +46,7 @@ UNITS = 40
 AT_ONCE = 10  # companies that a worker looks at
 WORLD_COMPANIES = 200  # more than half of them good
 HURRY = "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n"
-COMMAND = [sys.executable, "-c", "from recoup.cli.main import main; main()", "worker"]
+COMMAND = [*RECOUP, "worker"]
 
 
 def until(true: Callable[[], Any]) -> Any:
