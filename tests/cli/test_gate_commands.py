@@ -132,6 +132,17 @@ def test_without_a_directory_run_says_what_is_missing(cli: Run, dsn: str) -> Non
     assert "directory" in verify["last_failure"]
 
 
+def test_what_makes_no_sense_does_not_come_in(cli: Run) -> None:
+    """A slip in a domain, an endless name, a batch that is complete or that nobody made."""
+    cli("gate", "create-batch", "spring")
+    assert "domain_unreadable" in cli("gate", "add", "Acme", "--domain", "not a domain", fails=True).stderr
+    assert "text_too_long" in cli("gate", "add", "A" * 501, fails=True).stderr
+    assert "batch_unknown" in cli("gate", "add", "Acme", "--batch", "summer", fails=True).stderr
+    cli("gate", "add", "Acme", "--domain", "https://www.acme.example/about", "--batch", "spring")
+    cli("gate", "complete", "spring")
+    assert "batch_completed" in cli("gate", "add", "Birch", "--batch", "spring", fails=True).stderr
+
+
 def test_a_batch_that_nobody_completes_is_told(cli: Run) -> None:
     """After the policy's days, by the doctor."""
     cli("gate", "create-batch", "forgotten")

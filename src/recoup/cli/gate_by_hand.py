@@ -59,6 +59,8 @@ def add(
     refuse_no_domain(domain)
     new = gate.NewIntake(company_name=company_name, company_domain=domain, state=state, linkedin_url=linkedin_url)
     with acting(Authority.HUB, demo=demo) as tx:
+        if batch is not None:
+            gate.refuse_completed(gate.find_batch(tx, batch))
         (intake_id,) = gate.add_intakes(tx, [new], batch_id=batch)
     print(intake_id)
 

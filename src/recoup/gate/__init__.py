@@ -28,6 +28,7 @@ from recoup.gate.batches import (
     list_batches,
     overdue,
     pause_batch,
+    refuse_completed,
     resume_batch,
 )
 from recoup.gate.funnel import Funnel, funnel
@@ -81,6 +82,7 @@ __all__ = [
     "open_attempts",
     "overdue",
     "pause_batch",
+    "refuse_completed",
     "restart",
     "resume_batch",
     "retry_lag",

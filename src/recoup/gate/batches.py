@@ -11,6 +11,7 @@ from psycopg.rows import class_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.gate.lifecycle import BatchStatus
 from recoup.refusals import InputRefused, Refusal
 
 Q = load("recoup.gate")
@@ -124,6 +125,18 @@ def list_batches(tx: Transaction, *, limit: int = 100) -> list[Batch]:
     """Batches, newest first."""
     with tx.cursor(row_factory=class_row(Batch)) as cursor:
         return cursor.execute(Q["list_batches"], {"limit": limit}).fetchall()
+
+
+def refuse_completed(batch: Batch) -> None:
+    """Refuse what would join a batch that was declared complete: its window would be too short for it."""
+    if batch.status != BatchStatus.OPEN:
+        raise InputRefused(
+            "batch_completed",
+            f"Batch {batch.batch_id!r} was declared complete at {batch.completed_at}; nothing joins it any more.",
+            "Take another batch name.",
+            batch_id=batch.batch_id,
+            status=batch.status,
+        )
 
 
 def overdue(tx: Transaction, *, days: int, limit: int = 100) -> list[tuple[str, datetime]]:

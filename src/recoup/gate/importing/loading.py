@@ -13,12 +13,11 @@ from psycopg import errors
 
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
-from recoup.gate.batches import Batch, complete_batch, create_batch, find_batch
+from recoup.gate.batches import Batch, complete_batch, create_batch, find_batch, refuse_completed
 from recoup.gate.importing.checks import Checks, Company, Fault
 from recoup.gate.importing.files import Format, opened
 from recoup.gate.importing.report import Refused, RefusedRow, reporting
 from recoup.gate.importing.rows import Source, empty
-from recoup.gate.lifecycle import BatchStatus
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
@@ -87,7 +86,7 @@ def import_file(
             load_.run(tx, batch_id)
             load_.refuse_if_nothing_is_left(path, report)
             if append:
-                _refuse_completed(_held(tx, batch_id))
+                refuse_completed(_held(tx, batch_id))
             freeze_at = complete_batch(tx, batch_id) if complete else None
         refused.publish()
     return Imported(
@@ -211,7 +210,7 @@ def _write(tx: Transaction, batch_id: str, companies: Sequence[Company]) -> None
 
 def _begin(tx: Transaction, batch_id: str, *, append: bool) -> None:
     if append:
-        _refuse_completed(find_batch(tx, batch_id))
+        refuse_completed(find_batch(tx, batch_id))
         return
     try:
         create_batch(tx, batch_id)
@@ -230,17 +229,6 @@ def _held(tx: Transaction, batch_id: str) -> Batch:
     except errors.LockNotAvailable as error:
         raise _busy(batch_id) from error
     return find_batch(tx, batch_id)
-
-
-def _refuse_completed(batch: Batch) -> None:
-    if batch.status != BatchStatus.OPEN:
-        raise InputRefused(
-            "batch_completed",
-            f"Batch {batch.batch_id!r} was declared complete at {batch.completed_at}; nothing joins it any more.",
-            "Import the file under another batch name.",
-            batch_id=batch.batch_id,
-            status=batch.status,
-        )
 
 
 def _busy(batch_id: str) -> InputRefused:
