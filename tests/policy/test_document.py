@@ -51,16 +51,22 @@ def test_the_shipped_policy_is_valid_and_what_the_documents_say() -> None:
 
 
 def test_every_figure_of_the_shipped_document_is_explained() -> None:
-    """Each key has a comment above it, or above the one before it that it belongs to."""
-    lines = policy.default_document().splitlines()
+    """Each key has a comment above it, above the one it belongs to, or above its section or the first of that kind."""
     belong = ("heartbeat_s", "at_once", "nameservers", "site_timeout_ms", "directory")
-    explained = {
-        line.split(" = ")[0]: above.startswith(("#", *belong))
-        for above, line in itertools.pairwise(lines)
-        if " = " in line
-    }
-    assert explained
-    assert all(explained.values()), explained
+    told: set[str] = set()  # sections, and families of sections, that have a comment of their own
+    explained: dict[str, bool] = {}
+    section = ""
+    for above, line in itertools.pairwise(policy.default_document().splitlines()):
+        if line.startswith("["):
+            section = line.strip("[]")
+            if above.startswith("#"):
+                told |= {section, section.split(".")[1] if section.count(".") > 1 else section}
+        elif " = " in line and not line.startswith("#"):
+            family = section.split(".")[1] if section.count(".") > 1 else section
+            own = above.startswith(("#", *belong))
+            explained[f"{section}.{line.split(' = ')[0]}"] = own or section in told or family in told
+    assert len(explained) > 50
+    assert all(explained.values()), [key for key, is_so in explained.items() if not is_so]
 
 
 @pytest.mark.parametrize(("document", "key", "value", "allowed"), WRONG)

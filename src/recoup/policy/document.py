@@ -13,26 +13,16 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from ipaddress import ip_network
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from recoup.policy.errors import Errors
+from recoup.policy.section import Section, wrong_figure
 from recoup.refusals import InputRefused
 
 DOCUMENT_MOST_CHARACTERS = 1_000_000
 LEASE_SPARE_S = 10  # for writing what the checks found
-
-
-def wrong_figure(key: str, value: object, allowed: str) -> PydanticCustomError:
-    """A figure that is wrong beside another one, in the words of a refusal. The key is within its section."""
-    return PydanticCustomError("wrong_figure", "{allowed}", {"key": key, "value": repr(value), "allowed": allowed})
-
-
-class Section(BaseModel):
-    """A part of the policy. Unknown keys are refused: one that is silently ignored is found in the worst moment."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 Hours = Annotated[int, Field(ge=1, le=8760)]
@@ -137,6 +127,7 @@ class Policy(Section):
     gate: Gate
     worker: Worker
     seals: Seals
+    errors: Errors
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -199,22 +190,29 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def known_only(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Stored figures without keys that this program no longer has."""
-    shape = default().figures
+    """Stored figures without keys that this program no longer has. What people named themselves stays, as tables."""
+    return _known(figures, Policy)
 
-    def pruned(stored: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            key: pruned(value, like[key]) if isinstance(value, Mapping) and isinstance(like[key], Mapping) else value
-            for key, value in stored.items()
-            if key in like
-        }
 
-    return pruned(figures, shape)
+def _known(stored: Mapping[str, Any], section: type[Section]) -> dict[str, Any]:
+    fields = section.model_fields
+    return {key: _known_value(value, fields[key].annotation) for key, value in stored.items() if key in fields}
+
+
+def _known_value(value: Any, kind: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(kind, type) and issubclass(kind, Section):
+        return _known(value, kind)
+    if get_origin(kind) is dict:
+        return {key: _known_value(one, get_args(kind)[1]) for key, one in value.items()}
+    return value
 
 
 def _in_words(details: Any) -> dict[str, Any]:
     """One complaint of the validator: key, value, and what is allowed there."""
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in details["loc"]).lstrip(".")
+    named = [part for part in details["loc"] if part != "[key]"]
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in named).lstrip(".")
     context = details.get("ctx", {})
     value = repr(details["input"])
     match details["type"]:
@@ -228,8 +226,8 @@ def _in_words(details: Any) -> dict[str, Any]:
             )
         case "wrong_figure":
             key, allowed, value = f"{key}.{context['key']}".rstrip("."), context["allowed"], context["value"]
-        case "literal_error":
-            allowed = str(context["expected"])
+        case "missing":
+            value, allowed = "nothing", _bounds(details["loc"])
         case "too_short" | "too_long":
             allowed = _bounds(details["loc"])
         case _:
@@ -240,23 +238,54 @@ def _in_words(details: Any) -> dict[str, Any]:
 def _bounds(place: tuple[int | str, ...]) -> str:
     """What may stand at a place of the policy, in words."""
     schema: Any = Policy.model_json_schema()
-    at = schema
-    for part in place:
-        at = at["items"] if isinstance(part, int) else at["properties"][part]
-        if "$ref" in at:
-            at = schema["$defs"][at["$ref"].rsplit("/", 1)[-1]]
+    at, key = schema, place[-1:] == ("[key]",)
+    for part in place[:-2] if key else place:  # a key is a matter of the section that it stands in
+        at = _resolved(schema, _below(at, part))
+    return _of_keys(at) if key else _of_values(schema, at)
+
+
+def _below(at: Any, part: int | str) -> Any:
+    if isinstance(part, int):
+        return at["items"]
+    named = at.get("properties", {})
+    patterns = at.get("patternProperties", {"": {}})
+    return named.get(part) or at.get("additionalProperties") or next(iter(patterns.values()))
+
+
+def _resolved(schema: Any, at: Any) -> Any:
+    for one in at.get("anyOf", ()):  # a value, or none
+        if one.get("type") != "null":
+            return _resolved(schema, one)
+    return schema["$defs"][at["$ref"].rsplit("/", 1)[-1]] if "$ref" in at else at
+
+
+def _of_keys(at: Any) -> str:
+    names = at.get("propertyNames", {})
+    if "enum" in names:
+        return f"one of {', '.join(names['enum'])}"
+    return str(names.get("description", f"a name that matches {next(iter(at.get('patternProperties', {'.+': 0})))}"))
+
+
+def _of_values(schema: Any, at: Any) -> str:
+    if "const" in at:
+        return str(at["const"])
+    if "enum" in at:
+        return f"one of {', '.join(map(str, at['enum']))}"
     match at.get("type"):
         case "string":
-            return str(at["description"])
+            return str(at.get("description", "a text"))
+        case "boolean":
+            return "true or false"
         case "integer":
             return f"a whole number from {at['minimum']:,} to {at['maximum']:,}"
         case "array":
-            least, most = at["minItems"], at["maxItems"]
-            return f"a list of {least if least == most else f'{least} to {most}'}, each {_bounds((*place, 0))}"
+            least, most = at.get("minItems", 0), at.get("maxItems")
+            count = "" if most is None else f" of {least if least == most else f'{least} to {most}'}"
+            return f"a list{count}, each {_of_values(schema, _resolved(schema, at['items']))}"
         case "object":
-            return f"a section with {', '.join(at['properties'])}"
+            return f"a section with {', '.join(at['properties'])}" if "properties" in at else "a section"
         case other:
-            return str(at.get("const", other))
+            return str(other)
 
 
 def flattened(figures: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

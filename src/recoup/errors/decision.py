@@ -1,0 +1,140 @@
+"""The decision: what becomes of a new error. One pure function over the policy.
+
+Wanted, in this order: a person's word, the hub's rule for the code, the policy's rule for the code, the severity if one
+is given, the table's default. What is wanted is then held to what the table allows. Nothing here asks a database or a
+clock.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from recoup.errors.vocabulary import Category, Disposition, ErrorStatus, ParkReason, Severity, Tier, Want
+from recoup.policy.errors import Errors, ErrorTable
+
+STORED = {
+    Want.RETRY: Disposition.RETRY,
+    Want.PARK: Disposition.PARKED,
+    Want.ARCHIVE: Disposition.ARCHIVE,
+    Want.IGNORE: Disposition.IGNORE,
+}
+BORN = {
+    Want.RETRY: ErrorStatus.RETRY_PENDING,
+    Want.PARK: ErrorStatus.PARKED,
+    Want.ARCHIVE: ErrorStatus.ACTIVE,
+    Want.IGNORE: ErrorStatus.ACTIVE,
+}
+
+
+class Decision(NamedTuple):
+    """What becomes of an error, and who said so."""
+
+    disposition: Disposition
+    status: ErrorStatus
+    ttl_tier: Tier
+    ttl: timedelta | None  # None: for ever
+    max_retries: int
+    retry_after: timedelta | None  # None: it is not retried by itself
+    park_reason: ParkReason | None
+    blocks: bool  # keeps its entity from moving on
+    decided_by: str  # person, hub rule, code rule, severity, table
+    clamped_from: Want | None  # what was wanted and is not allowed here
+
+
+class _Wanted(NamedTuple):
+    want: Want
+    by: str
+    park_reason: ParkReason | None = None
+
+
+def decide(
+    policy: Errors,
+    error_table: str,
+    *,
+    severity: Severity | None,
+    category: Category,
+    code: str | None,
+    person: Want | None = None,
+) -> Decision:
+    """What becomes of a new error of this table."""
+    table = policy.table(error_table)
+    wanted = _wanted(policy, table, severity=severity, category=category, code=code, person=person)
+    want = held(table, wanted.want)
+    max_retries = retries(policy, table, category, code)
+    tier = _tier(policy, table, severity)
+    return Decision(
+        disposition=STORED[want],
+        status=BORN[want],
+        ttl_tier=tier,
+        ttl=policy.ttl(tier),
+        max_retries=max_retries,
+        retry_after=delay(policy, category, 1) if want is Want.RETRY else None,
+        park_reason=(wanted.park_reason or ParkReason.ESCALATION_REQUIRED) if want is Want.PARK else None,
+        blocks=table.blocks and want in (Want.RETRY, Want.PARK),
+        decided_by=wanted.by,
+        clamped_from=wanted.want if want is not wanted.want else None,
+    )
+
+
+def _wanted(
+    policy: Errors,
+    table: ErrorTable,
+    *,
+    severity: Severity | None,
+    category: Category,
+    code: str | None,
+    person: Want | None,
+) -> _Wanted:
+    if person is not None:
+        return _Wanted(person, "person")
+    if code is not None and code in table.park_codes:
+        return _Wanted(Want.PARK, "hub rule", ParkReason(table.park_codes[code]))
+    if code is not None and code in policy.park_codes:
+        return _Wanted(Want.PARK, "code rule", ParkReason(policy.park_codes[code]))
+    if severity is not None:
+        wanted = _Wanted(Want(policy.severity[severity.value].disposition), "severity")
+    else:
+        wanted = _Wanted(Want(table.default), "table")
+    if wanted.want is Want.RETRY and category is Category.STRUCTURAL:
+        # No retry can help; a person may start the one that is left.
+        return wanted._replace(want=Want.PARK, park_reason=ParkReason.NON_RETRYABLE_ERROR)
+    return wanted
+
+
+def held(table: ErrorTable, want: Want) -> Want:
+    """What is wanted, or what comes nearest to it of what the table allows."""
+    if want in table.allowed:
+        return want
+    if want in (Want.IGNORE, Want.ARCHIVE):
+        other = Want.ARCHIVE if want is Want.IGNORE else Want.IGNORE
+        if other in table.allowed:
+            return other
+    return Want(table.default)
+
+
+def retries(policy: Errors, table: ErrorTable, category: Category, code: str | None) -> int:
+    """How often an error is retried: by its category, more or less where its hub says so."""
+    most = policy.retry[category.value].max_retries
+    if category is Category.OPERATIONAL and table.operational_max_retries is not None:
+        most = table.operational_max_retries
+    return min(most, table.max_retries_by_code.get(code, most)) if code is not None else most
+
+
+def delay(policy: Errors, category: Category, retry: int) -> timedelta | None:
+    """How long after the last failure the retry of this number comes; None: not by itself."""
+    rule = policy.retry[category.value]
+    match rule.backoff:
+        case "exponential":
+            return timedelta(seconds=min(rule.base_s**retry, rule.cap_s))
+        case "linear":
+            return timedelta(seconds=min(rule.base_s * retry, rule.cap_s))
+        case _:
+            return None
+
+
+def _tier(policy: Errors, table: ErrorTable, severity: Severity | None) -> Tier:
+    if table.ttl == Tier.INFINITE:
+        return Tier.INFINITE
+    overriding = None if severity is None else policy.severity[severity.value].ttl
+    return Tier(table.hub_ttl or overriding or table.ttl)

@@ -1,0 +1,74 @@
+"""The words of the errors domain. Each list is closed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad the reporter says it is. May be left out."""
+
+    CRITICAL = "CRITICAL"
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+
+
+class Category(StrEnum):
+    """What kind of failure it is, which decides whether and how it is retried."""
+
+    TRANSIENT = "TRANSIENT"  # passes by itself: rate limits, timeouts
+    OPERATIONAL = "OPERATIONAL"  # may pass when something else is done: validation, missing data
+    STRUCTURAL = "STRUCTURAL"  # passes by no retry: bad data, schema
+
+
+class Want(StrEnum):
+    """What is to become of an error, in the policy's words."""
+
+    RETRY = "RETRY"
+    PARK = "PARK"
+    ARCHIVE = "ARCHIVE"
+    IGNORE = "IGNORE"
+
+
+class Disposition(StrEnum):
+    """The same as a row has it: PARK is stored as PARKED, so that the printed promotion query is right."""
+
+    RETRY = "RETRY"
+    PARKED = "PARKED"
+    ARCHIVE = "ARCHIVE"
+    IGNORE = "IGNORE"
+
+
+class ErrorStatus(StrEnum):
+    ACTIVE = "ACTIVE"  # recorded; nothing is to be done but to keep it until its time is over
+    RETRY_PENDING = "RETRY_PENDING"  # waits for its next retry
+    PARKED = "PARKED"  # waits for a person
+    ESCALATED = "ESCALATED"  # a person passed it on
+    RESOLVED = "RESOLVED"  # over; the archiver comes for it
+
+
+class Tier(StrEnum):
+    """How long an error is kept before it is archived."""
+
+    SHORT = "SHORT"
+    MEDIUM = "MEDIUM"
+    LONG = "LONG"
+    INFINITE = "INFINITE"
+
+
+class ParkReason(StrEnum):
+    """Why an error waits for a person."""
+
+    MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"  # its retries are used up, or their window closed
+    NON_RETRYABLE_ERROR = "NON_RETRYABLE_ERROR"  # no retry can help
+    ESCALATION_REQUIRED = "ESCALATION_REQUIRED"  # a person has to decide
+    EXTERNAL_DEPENDENCY = "EXTERNAL_DEPENDENCY"  # somebody outside has to act
+    DATA_QUALITY = "DATA_QUALITY"  # what came in is malformed or missing
+
+
+class ArchiveReason(StrEnum):
+    TTL_EXPIRED = "TTL_EXPIRED"
+    MANUAL = "MANUAL"
+    RESOLVED = "RESOLVED"
+    SUPERSEDED = "SUPERSEDED"

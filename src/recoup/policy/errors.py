@@ -1,0 +1,111 @@
+"""The policy's section on errors: tables, tiers, severities, retries, codes.
+
+The figures are the requirement's; tables of your own stand beside them under the same keys.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from recoup.policy.section import Section, wrong_figure
+from recoup.refusals import InputRefused
+
+# The words of recoup.errors.vocabulary, as a document writes them.
+WantWord = Literal["RETRY", "PARK", "ARCHIVE", "IGNORE"]
+TierWord = Literal["SHORT", "MEDIUM", "LONG", "INFINITE"]
+SeverityWord = Literal["CRITICAL", "HIGH", "MEDIUM", "LOW"]
+CategoryWord = Literal["TRANSIENT", "OPERATIONAL", "STRUCTURAL"]
+ParkWord = Literal[
+    "MAX_RETRIES_EXCEEDED", "NON_RETRYABLE_ERROR", "ESCALATION_REQUIRED", "EXTERNAL_DEPENDENCY", "DATA_QUALITY"
+]
+Code = Annotated[str, Field(min_length=1, max_length=200, description="an error code")]
+TableName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z_][a-z0-9_]{0,40}\.[a-z_][a-z0-9_]{0,40}$",
+        description="schema and name of a table, in lower case",
+    ),
+]
+Retries = Annotated[int, Field(ge=0, le=100)]
+# Known by name, so that whoever writes to one is told what to do instead.
+DEAD: dict[str, str] = {
+    "outreach.bit_errors": "Create table or remove from ERD",
+    "outreach.blog_errors": "Create table or remove from ERD",
+    "outreach.people_errors": "Create table or remove from ERD",
+    "outreach.outreach_errors": "Create table or remove from ERD",
+    "cl.cl_errors_archive": "Archive table, no active policy",
+    "company.pipeline_errors": "Create table or remove from ERD",
+}
+
+
+class SeverityRule(Section):
+    """What a severity asks for."""
+
+    disposition: WantWord
+    ttl: TierWord | None = None
+
+
+class RetryRule(Section):
+    """How a category is retried. Exponential: base to the power of the retry's number; linear: base times it."""
+
+    max_retries: Retries
+    backoff: Literal["exponential", "linear", "none"]
+    base_s: Annotated[int, Field(ge=1, le=86_400)]
+    cap_s: Annotated[int, Field(ge=1, le=604_800)]
+    jitter_percent: Annotated[int, Field(ge=0, le=100)]
+    window_hours: Annotated[int, Field(ge=1, le=8_760)]
+
+
+class ErrorTable(Section):
+    """One error table, and what its hub says about it."""
+
+    ttl: TierWord
+    default: WantWord
+    allowed: Annotated[list[WantWord], Field(min_length=1, max_length=4)]
+    blocks: bool
+    owner: Annotated[str, Field(min_length=1, max_length=100, description="who answers for it")]
+    archive_years: Annotated[int, Field(ge=1, le=100)]
+    hold_blocking_past_ttl: bool = False
+    hub_ttl: TierWord | None = None
+    operational_max_retries: Retries | None = None
+    max_retries_by_code: Annotated[dict[Code, Retries], Field(default_factory=dict)]
+    park_codes: Annotated[dict[Code, ParkWord], Field(default_factory=dict)]
+
+    @model_validator(mode="after")
+    def _default_is_allowed(self) -> ErrorTable:
+        if self.default not in self.allowed:
+            raise wrong_figure("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
+        return self
+
+
+class Errors(Section):
+    """Errors."""
+
+    tier_days: dict[Literal["SHORT", "MEDIUM", "LONG"], Annotated[int, Field(ge=1, le=3_650)]]
+    severity: dict[SeverityWord, SeverityRule]
+    retry: dict[CategoryWord, RetryRule]
+    park_codes: dict[Code, ParkWord]
+    redact_keys: list[Annotated[str, Field(min_length=1, max_length=100, description="a part of a key's name")]]
+    tables: dict[TableName, ErrorTable]
+
+    def ttl(self, tier: str) -> timedelta | None:
+        """How long a tier keeps an error; None: for ever."""
+        days = next((days for name, days in self.tier_days.items() if name == tier), None)
+        return None if days is None else timedelta(days=days)
+
+    def table(self, name: str) -> ErrorTable:
+        """A table's rules, or a refusal."""
+        found = self.tables.get(name)
+        if found is not None:
+            return found
+        if name in DEAD:
+            raise InputRefused("table_dead", f"{name} is DEAD: nothing is written there.", f"{DEAD[name]}.", table=name)
+        raise InputRefused(
+            "table_unknown",
+            f"{name} is not an error table.",
+            f"Error tables are {', '.join(self.tables)}; another one is added in the policy.",
+            table=name,
+        )

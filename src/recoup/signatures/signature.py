@@ -1,0 +1,62 @@
+"""The signature of a message: what remains when the values in it are masked, as a key.
+
+A first version: ids, numbers, times, addresses, paths and quoted values are masked by one pass of patterns that take
+time linear in the message's length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+
+VERSION = 1
+LENGTH_MOST = 4_000  # characters that count; what tells failures apart stands at the beginning
+
+# One alternation, so that every character is looked at once. In this order: what contains others comes first.
+_MASKS: tuple[tuple[str, str], ...] = (
+    ("quoted", r"'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`"),
+    ("url", r"\b[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+"),
+    ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
+    (
+        "time",
+        r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b"
+        r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b",
+    ),
+    ("email", r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+\b"),
+    ("address", r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"),
+    ("path", r"(?<![\w/])/(?:[\w.@%+=-]+/)*[\w.@%+=-]+"),
+    ("host", r"\b(?:[a-z0-9-]{1,63}\.){2,6}[a-z]{2,24}(?::\d+)?\b"),
+    ("hex", r"\b0x[0-9a-fA-F]+\b|\b(?=[a-f]*\d)[0-9a-f]{12,64}\b"),
+    ("number", r"(?<![A-Za-z_])[+-]?\d+(?:[.,]\d+)*(?![A-Za-z_])|(?<=[A-Za-z_-])\d{3,}\b"),
+)
+_MASK = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _MASKS))
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Which failure a message tells of."""
+
+    key: str
+    masked: str  # the message as it counts
+    found: tuple[tuple[str, str], ...]  # what was masked: kind and text
+
+    def explain(self) -> str:
+        """What remained, and what was masked."""
+        masked = ", ".join(f"{kind} {text!r}" for kind, text in self.found[:20])
+        return f"{self.key}: {self.masked}" + (f" (masked: {masked})" if masked else "")
+
+
+def signature(message: str, code: str | None = None) -> Signature:
+    """The signature of a message, and of the code that came with it."""
+    found: list[tuple[str, str]] = []
+
+    def mask(match: re.Match[str]) -> str:
+        kind = match.lastgroup or ""
+        found.append((kind, match[0][:100]))
+        return f"<{kind}>"
+
+    masked = " ".join(_MASK.sub(mask, message[:LENGTH_MOST]).split())
+    text = f"{VERSION}\n{code or ''}\n{masked}"
+    key = f"s{VERSION}-{blake2b(text.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
+    return Signature(key=key, masked=masked, found=tuple(found))
