@@ -1,0 +1,39 @@
+"""Secrets are not recorded: what stands under a telling key is replaced before a payload is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+REDACTED = "[redacted]"
+DEPTH_MOST = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
+
+
+def redacted(payload: Any, keys: Sequence[str]) -> Any:
+    """A payload without the values of keys that have one of these in their name, whatever their spelling."""
+    telling = tuple(_plain(key) for key in keys)
+    return _redacted(payload, telling, DEPTH_MOST)
+
+
+def _redacted(value: Any, telling: tuple[str, ...], depth: int) -> Any:
+    if depth == 0:
+        return "[too deep]"
+    if isinstance(value, Mapping):
+        return {
+            str(key): REDACTED if _tells(str(key), telling) else _redacted(one, telling, depth - 1)
+            for key, one in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_redacted(one, telling, depth - 1) for one in value]
+    return value
+
+
+def _tells(key: str, telling: tuple[str, ...]) -> bool:
+    plain = _plain(key)
+    return any(part in plain for part in telling)
+
+
+def _plain(key: str) -> str:
+    """X-Api-Key, apiKey and API_KEY are one word."""
+    return re.sub(r"[^a-z0-9]", "", key.lower())

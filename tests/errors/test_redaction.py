@@ -1,0 +1,56 @@
+"""Secrets in payloads are not recorded, however their keys are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recoup import policy
+from recoup.errors.redaction import REDACTED, redacted
+
+KEYS = policy.default().errors.redact_keys
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "password",
+        "Password",
+        "db_password",
+        "X-Api-Key",
+        "apiKey",
+        "API_KEY",
+        "Authorization",
+        "session-token",
+        "Set-Cookie",
+    ],
+)
+def test_telling_keys_are_redacted(key: str) -> None:
+    """At any depth, whatever their value is."""
+    payload = {"a": [{key: "s3cret"}, {"b": {key: {"nested": "s3cret"}}}], "kept": 1}
+    said = redacted(payload, KEYS)
+    assert "s3cret" not in str(said)
+    assert said["kept"] == 1
+    assert said["a"][0][key] == REDACTED
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda v: st.lists(v) | st.dictionaries(st.sampled_from(["a", "b", "c"]), v),
+    )
+)
+def test_what_is_no_secret_stays(payload: Any) -> None:
+    """Unchanged."""
+    assert redacted(payload, KEYS) == payload
+
+
+def test_the_deepest_is_left_out() -> None:
+    """A payload that never ends does not end us."""
+    deep: Any = "bottom"
+    for _ in range(5000):
+        deep = {"a": deep}
+    assert "bottom" not in repr(redacted(deep, KEYS))
