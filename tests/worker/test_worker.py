@@ -72,6 +72,10 @@ def tally(db: Database, name: str) -> tuple[int, int]:
     return row
 
 
+def counted(name: str, **labels: str) -> float:
+    return observe.REGISTRY.get_sample_value(name, labels) or 0
+
+
 @pytest.fixture
 def lonely(fresh: Callable[..., Database]) -> Database:
     """A database that no other worker works on, with a quick heartbeat."""
@@ -201,12 +205,11 @@ def test_a_notification_wakes_a_duty(lonely: Database) -> None:
         return 0
 
     with working(lonely, duty("sleepy", count)):
-        until(lambda: len(ran) >= 2)  # at its start, and when the listener began
-        time.sleep(1.0)  # it sleeps for longer and longer
-        before = len(ran)
+        until(lambda: len(ran) >= 4)  # at its start, when the listener began, and then it sleeps for longer and longer
+        woken, before = counted("recoup_worker_wakes_total"), len(ran)
         with lonely.transaction(Authority.OPERATOR) as tx:
             tx.execute("update recoup.clock set at = at + interval '1 second'")
-        until(lambda: len(ran) > before)
+        until(lambda: counted("recoup_worker_wakes_total") > woken and len(ran) > before)
 
 
 def test_a_paused_duty_does_nothing_until_it_is_resumed(lonely: Database) -> None:
@@ -220,8 +223,9 @@ def test_a_paused_duty_does_nothing_until_it_is_resumed(lonely: Database) -> Non
     for scope, name in ((Scope.DUTY, "seal"), (Scope.GLOBAL, None)):
         with lonely.transaction(Authority.OPERATOR) as tx:
             assert pauses.pause(tx, scope, name, reason="look into it")
+        looked = counted("recoup_duty_batches_total", duty="seal", outcome="paused")
         with working(lonely, duty("seal", count)):
-            time.sleep(0.6)
+            until(lambda: counted("recoup_duty_batches_total", duty="seal", outcome="paused") >= looked + 2)  # noqa: B023
             assert ran == []
             with lonely.transaction(Authority.OPERATOR) as tx:
                 assert pauses.resume(tx, scope, name, reason="looked")

@@ -30,7 +30,7 @@ def after_failure(
     created_at: datetime,
     now: datetime,
 ) -> AfterFailure:
-    """After a failed retry, of which there were ``retry_count`` before. A retry comes within its window, or not at all."""
+    """After one more failed retry than ``retry_count``. The next comes within its window, or not at all."""
     failed = retry_count + 1
     wait = delay(policy, category, failed + 1)
     window = timedelta(hours=policy.retry[category.value].window_hours)
