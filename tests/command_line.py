@@ -8,7 +8,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-RECOUP = [sys.executable, "-c", "from recoup.cli.main import main; main()"]
+MAIN = "from recoup.cli.main import main; main()"
+RECOUP = [sys.executable, "-c", MAIN]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -13,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from command_line import RECOUP, Run, refusal, run_in
+from command_line import MAIN, RECOUP, Run, clean_environment, refusal, run_in
 from recoup.database import embedded
 from recoup.gate.demo import policy_document
 from recoup.world import Kind, World
@@ -141,6 +142,25 @@ def test_what_makes_no_sense_does_not_come_in(cli: Run) -> None:
     cli("gate", "add", "Acme", "--domain", "https://www.acme.example/about", "--batch", "spring")
     cli("gate", "complete", "spring")
     assert "batch_completed" in cli("gate", "add", "Birch", "--batch", "spring", fails=True).stderr
+
+
+def test_without_its_packages_verification_is_refused_in_words(cli: Run, dsn: str) -> None:
+    """Only when something waits, and before anything is claimed; the demo before anything is dropped."""
+    without = [sys.executable, "-c", "import sys; sys.modules['httpcore2'] = sys.modules['dns'] = None\n" + MAIN]
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**clean_environment(), "RECOUP_DSN": dsn}
+        return subprocess.run([*without, *arguments], env=environment, capture_output=True, text=True, check=False)
+
+    assert run("gate", "run").returncode == 0
+    cli("gate", "add", "Acme", "--domain", "acme.example")
+    for command in (("gate", "run", "--json"), ("gate", "add", "Birch", "--domain", "b.example", "--demo")):
+        done = run(*command)
+        assert done.returncode == 1, done
+        assert "Traceback" not in done.stderr
+    assert refusal(run("gate", "run", "--json"))["refused"] == "gate_extra_missing"
+    assert "gate_extra_missing" in run("demo", "--fresh").stderr
+    assert rows(dsn, "select count(*) from cl.gate_zero_attempt") == [(0,)]
 
 
 def test_a_batch_that_nobody_completes_is_told(cli: Run) -> None:

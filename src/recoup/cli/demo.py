@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -41,6 +42,7 @@ def gate(*, fresh: Fresh = False) -> None:
 
     settings = load()
     if fresh or not _built(settings):
+        _refuse_without_the_world()
         _build(settings)
     with access.opened(settings, demo=True) as database:
         _show(database)
@@ -52,6 +54,10 @@ def gate(*, fresh: Fresh = False) -> None:
 @contextmanager
 def world_of(*, demo: bool) -> Iterator[None]:
     """The demo's companies live in the local world: it runs beside whoever works on them. Otherwise nothing."""
+    if not demo:
+        yield
+        return
+    _refuse_without_the_world()
     from recoup import policy
     from recoup.database import access
     from recoup.gate import demo as play
@@ -59,9 +65,6 @@ def world_of(*, demo: bool) -> Iterator[None]:
     from recoup.settings import load
     from recoup.world import World
 
-    if not demo:
-        yield
-        return
     with access.opened(load(), demo=True) as database, database.transaction(Authority.READER) as tx:
         ports = _ports_of(policy.in_force(tx).policy.gate.verification.model_dump())
     if ports is None or World.running_at(ports):
@@ -94,6 +97,21 @@ def _built(settings: Settings) -> bool:
             return clock.read(tx).status == "released"
     except (MigrationRefused, ServerRefused):
         return False
+
+
+def _refuse_without_the_world() -> None:
+    """Before anything is dropped."""
+    from recoup.refusals import InputRefused
+
+    try:
+        for part in ("recoup.world", "recoup.gate.flow"):
+            importlib.import_module(part)
+    except ModuleNotFoundError as error:
+        raise InputRefused(
+            "gate_extra_missing",
+            f"The demo looks at companies, and the package for that is not installed ({error.name}).",
+            "Install it: pip install 'recoup[gate,parquet]'",
+        ) from error
 
 
 def _build(settings: Settings) -> None:

@@ -161,10 +161,10 @@ def _print_outcome(done: Finished, *, as_json: bool) -> None:
 
 def refuse_no_domain(domain: str | None) -> None:
     """Three attempts over four days are a long way to find a slip of the pen."""
+    from recoup.gate.importing.checks import domain_reader
     from recoup.refusals import InputRefused
-    from recoup.verification import domain_of
 
-    if domain is not None and domain_of(domain) is None:
+    if domain is not None and domain_reader()(domain) is None:
         raise InputRefused(
             "domain_unreadable",
             f"{domain!r} is not a domain name.",

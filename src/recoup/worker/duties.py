@@ -11,17 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recoup import gate, mint, observe
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.gate import verifying
+from recoup.gate.verifying import Hands
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-
-if TYPE_CHECKING:
-    from recoup.gate.verifying import Hands
 
 Q = load("recoup.worker")
 BATCH_MOST = 1000
@@ -67,12 +66,6 @@ def _warn_once(batch: str, imported_at: datetime) -> None:
     )
 
 
-def _verify(hands: Hands, *, retries: bool) -> int:
-    from recoup.gate import verifying  # the network's libraries, for those who verify
-
-    return verifying.verify(hands, retries=retries).done
-
-
 def _lose_silent(tx: Transaction, policy: Policy) -> int:
     given = {"lost_after_s": policy.worker.lost_after_s, "limit": BATCH_MOST}
     return tx.execute(Q["lose_silent"], given).rowcount
@@ -99,7 +92,7 @@ DUTIES: tuple[Duty, ...] = (
         authority=Authority.GATE,
         cadence_s=2,
         says="looks at every company that waits for its first attempt",
-        flow=lambda hands: _verify(hands, retries=False),
+        flow=lambda hands: verifying.verify(hands, retries=False).done,
         lag=gate.verify_lag,
     ),
     Duty(
@@ -107,7 +100,7 @@ DUTIES: tuple[Duty, ...] = (
         authority=Authority.GATE,
         cadence_s=5,
         says="looks again at every failed company whose wait is over",
-        flow=lambda hands: _verify(hands, retries=True),
+        flow=lambda hands: verifying.verify(hands, retries=True).done,
         lag=gate.retry_lag,
     ),
     Duty(

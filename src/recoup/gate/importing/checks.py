@@ -36,7 +36,7 @@ class Checks:
 
     def __init__(self, *, noun: str) -> None:
         self._noun = noun
-        self._domain_of = _domain_of()
+        self._domain_of = domain_reader()
         self._seen: dict[bytes, int] = {}
 
     def company(self, row: Row) -> Company | Fault:
@@ -95,7 +95,8 @@ def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _domain_of() -> Callable[[str], str | None]:
+def domain_reader() -> Callable[[str], str | None]:
+    """What tells the domain in a text, or a refusal that names what has to be installed."""
     try:
         from recoup.verification.domains import domain_of
     except ImportError as error:
