@@ -13,7 +13,7 @@ BAR = 40  # characters of the longest bar
 
 def print_funnel(funnel: Funnel) -> None:
     """Counts as bars: where companies stand, then why attempts failed."""
-    print(f"\n{funnel.came_in:,} companies came in")
+    print(f"\n{funnel.came_in:,} {'company' if funnel.came_in == 1 else 'companies'} came in")
     _print_bars(
         {
             "passed at first": funnel.passed_at_first,
