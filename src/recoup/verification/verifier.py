@@ -126,7 +126,7 @@ def _directory(rules: Verification, key: str | None) -> Directory | None:
         raise InputRefused(
             "directory_missing",
             "The policy names no company directory, and lists checks that need one.",
-            "Name a URL or a file as gate.verification.directory in a document; then: recoup policy apply FILE --reason …",
+            "Name a URL or a file: gate.verification.directory in a document, then recoup policy apply FILE --reason …",
         )
     if not rules.directory:
         return None
