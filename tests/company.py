@@ -1,4 +1,4 @@
-"""Companies in every situation, brought there by the product's own verbs."""
+"""Companies and errors in every situation, brought there by the product's own verbs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from uuid import UUID
 
 from recoup import clock, gate
 from recoup.database.connection import Transaction
+from recoup.errors import Category, Want, recording, retrying
 from recoup.gate import Attempt, Failed, NewIntake, Passed
 from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
@@ -138,3 +139,98 @@ def batch_in(tx: Transaction, status: str) -> str:
         with acting(tx, Authority.GATE):
             gate.freeze(tx)
     return batch
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+ERRORS = "outreach.dol_errors"  # allows RETRY, PARK and ARCHIVE, and blocks
+UNPARKED_ERRORS = "company.url_discovery_failures"  # allows no PARK
+MASTER_LOG = "public.shq_master_error_log"  # kept for ever, and insert-only
+
+
+def new_error(tx: Transaction, *, table: str = ERRORS, want: Want | None = Want.RETRY, of: UUID | None = None) -> int:
+    """An error that passes by itself, recorded by its hub: of this entity, or of one that has no other."""
+    failure = recording.NewError(
+        table=table, message="timed out", outreach_id=of or uuid.uuid4(), category=Category.TRANSIENT, want=want
+    )
+    with acting(tx, Authority.HUB):
+        (recorded,) = recording.record(tx, [failure])
+    return recorded.error_id
+
+
+def claimed_error(tx: Transaction, *, table: str = ERRORS) -> int:
+    """An error whose retry is under way. Time moves on until it is due, and others that were due are claimed too."""
+    error = new_error(tx, table=table)
+    advance(tx, timedelta(seconds=2))
+    with acting(tx, Authority.ERROR_WORKER):
+        assert error in {one.error_id for one in retrying.claim(tx, limit=100_000, worker=WORKER, tables=[table])}
+    return error
+
+
+def error_in(tx: Transaction, status: str) -> int:
+    match status:
+        case "ACTIVE":
+            return new_error(tx, want=Want.ARCHIVE)
+        case "RETRY_PENDING":
+            return new_error(tx)
+    error = new_error(tx, want=Want.PARK)
+    if status == "ESCALATED":
+        decide_error(
+            tx, error, "status = 'ESCALATED', escalation_level = 1, escalated_at = now_, escalated_to = 'lead'"
+        )
+    elif status == "RESOLVED":
+        decide_error(tx, error, "status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED'")
+    return error
+
+
+def decide_error(tx: Transaction, error: int, change: str) -> None:
+    """What an operator writes."""
+    with acting(tx, Authority.OPERATOR):
+        statement = f"update recoup.error set {change} from (select recoup.now() as now_) t where error_id = %s"
+        assert tx.execute(statement.encode(), (error,)).rowcount == 1
+
+
+def room_in_archive(tx: Transaction, error: int) -> None:
+    """The months in which the error may be archived, and today's."""
+    with acting(tx, Authority.ARCHIVER):
+        tx.execute(
+            "insert into recoup.error_archive_month (error_table, month, made_at)"
+            " select distinct e.error_table, date_trunc('month', m at time zone 'UTC')::date, recoup.now()"
+            " from recoup.error e, unnest(array[e.archived_at, recoup.now()]) m where e.error_id = %s and m is not null"
+            " on conflict do nothing",
+            (error,),
+        )
+
+
+def new_operation(tx: Transaction) -> UUID:
+    """A bulk operation without items."""
+    with acting(tx, Authority.OPERATOR):
+        row = tx.execute(
+            "insert into recoup.error_operation (verb, arguments, filter, items, requested_at, requested_by)"
+            " values ('review', '{}', '{}', 0, recoup.now(), recoup.acting_id()) returning operation_id"
+        ).fetchone()
+    assert row is not None
+    made: UUID = row[0]
+    return made
+
+
+def new_operation_item(tx: Transaction) -> int:
+    """An item of an operation, by its place, which no other item has."""
+    place = uuid.uuid4().int % 2**31
+    with acting(tx, Authority.OPERATOR):
+        tx.execute(
+            "insert into recoup.error_operation_item (operation_id, place, error_table, error_id)"
+            " values (%s, %s, 'outreach.dol_errors', 1)",
+            (new_operation(tx), place),
+        )
+    return place
+
+
+def new_archive_month(tx: Transaction, *, month: str = "1990-01-01", table: str = ERRORS) -> str:
+    """A month of an archive; by default one so long ago that its retention is over, and nobody else has it."""
+    with acting(tx, Authority.ARCHIVER):
+        tx.execute(
+            "insert into recoup.error_archive_month (error_table, month, made_at) values (%s, %s, recoup.now())",
+            (table, month),
+        )
+    return month

@@ -1,7 +1,7 @@
 """Write the pages that are made from the program itself, or with --check say which of them are out of date.
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
-docs/reference/cli.md
+docs/reference/dispositions.md, docs/reference/cli.md
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 from recoup.cli.main import app
+from recoup.errors import Category, Severity, decide, delay
+from recoup.errors.decision import retries
 from recoup.lifecycles import render
 from recoup.lifecycles.registry import LIFECYCLES
+from recoup.policy import document
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
 from recoup.verification import VERDICTS
@@ -106,6 +110,68 @@ def findings_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def dispositions_page() -> str:
+    policy = document.default().errors
+    words = [None, *Severity]
+    lines = [
+        "# What becomes of an error",
+        "",
+        "By the shipped policy; `recoup policy show` has yours. The columns are severities. Each cell: disposition,",
+        f"how long it is kept, and **blocks** where it keeps its entity from moving on. {WRITTEN}",
+        f"| table | {' | '.join(word or 'none given' for word in words)} |",
+        f"|---|{'---|' * len(words)}",
+    ]
+    for name in policy.tables:
+        cells = []
+        for word in words:
+            said = decide(policy, name, severity=word, category=Category.OPERATIONAL, code=None)
+            kept = "for ever" if said.ttl is None else f"{said.ttl.days} d"
+            cells.append(f"{said.disposition}, {kept}" + (", **blocks**" if said.blocks else ""))
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "What would be retried and is STRUCTURAL is parked instead (NON_RETRYABLE_ERROR). What would be parked in a",
+        "table that does not allow it becomes what the table allows.",
+        "",
+        "## Retries",
+        "",
+        "| category | the retries come after | within | in all |",
+        "|---|---|---|---|",
+    ]
+    for category in Category:
+        rule = policy.retry[category.value]
+        waits = [delay(policy, category, number) for number in range(1, rule.max_retries + 1)]
+        told = ", ".join("a person starts it" if wait is None else _seconds(wait) for wait in waits)
+        lines.append(f"| {category} | {told} | {rule.window_hours} h of the error | {rule.max_retries} |")
+    lines += [
+        "",
+        "| table | code | retries |",
+        "|---|---|---|",
+        *(
+            f"| `{name}` | {code or 'OPERATIONAL ones'} | {retries(policy, table, Category.OPERATIONAL, code)} |"
+            for name, table in policy.tables.items()
+            for code in [*([None] if table.operational_max_retries else []), *table.max_retries_by_code]
+        ),
+        "",
+        "## Codes that wait for a person",
+        "",
+        "| code | in | park reason |",
+        "|---|---|---|",
+        *(f"| {code} | every table | {reason} |" for code, reason in policy.park_codes.items()),
+        *(
+            f"| {code} | `{name}` | {reason} |"
+            for name, table in policy.tables.items()
+            for code, reason in table.park_codes.items()
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _seconds(wait: timedelta) -> str:
+    seconds = wait.total_seconds()
+    return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} min"
+
+
 def cli_page() -> str:
     text = app.generate_docs(output_format="markdown", recursive=True)
     return f"# Command line\n\n{WRITTEN}\n{text.strip()}\n"
@@ -116,6 +182,7 @@ PAGES = {
     "docs/reference/settings.md": settings_page,
     "docs/reference/refusals.md": refusals_page,
     "docs/reference/findings.md": findings_page,
+    "docs/reference/dispositions.md": dispositions_page,
     "docs/reference/cli.md": cli_page,
 }
 

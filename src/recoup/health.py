@@ -190,7 +190,8 @@ def _children(connection: Transaction) -> Iterator[Finding]:
 
 def _objects(connection: Transaction) -> Iterator[Finding]:
     """Tables, constraints, triggers, functions and grants are what this program made."""
-    expected, found = SCHEMA_FILE.read_text(encoding="utf-8").splitlines(), describe(connection).splitlines()
+    expected = SCHEMA_FILE.read_text(encoding="utf-8").splitlines()
+    found = describe(connection, as_shipped=True).splitlines()
     changes = [
         line for line in difflib.unified_diff(expected, found, lineterm="", n=0) if line[:3] not in ("---", "+++")
     ]
@@ -271,6 +272,21 @@ def _batches(connection: Transaction) -> Iterator[Finding]:
         yield Finding(check="batches", verdict="well", found="none waits for its completion for long")
 
 
+def _error_tables(connection: Transaction) -> Iterator[Finding]:
+    """A table that the policy lists takes no errors before a migration has made it."""
+    missing = _read(
+        connection,
+        "select k from jsonb_object_keys(recoup.error_policy() -> 'tables') k where to_regclass(k) is null order by k",
+    )
+    names = ", ".join(str(name) for (name,) in missing)
+    yield Finding(
+        check="error tables",
+        verdict="look" if missing else "well",
+        found=f"not made yet: {names}" if missing else "all of the policy's are made",
+        next_step="Run: recoup migrate" if missing else "",
+    )
+
+
 def _read(
     connection: Transaction, query: str, table: str | None = None, given: list[dict[str, object]] | None = None
 ) -> list[tuple[object, ...]]:
@@ -293,4 +309,5 @@ CHECKS: tuple[Callable[[Transaction], Iterator[Finding]], ...] = (
     _clock,
     _waiting,
     _batches,
+    _error_tables,
 )

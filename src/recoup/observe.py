@@ -27,6 +27,9 @@ REFUSED_UNITS = Counter("recoup_duty_refused_units", "Units that were refused al
 WAKES = Counter("recoup_worker_wakes", "Wake-ups by notification", registry=REGISTRY)
 HEARTBEATS = Counter("recoup_worker_heartbeats", "Heartbeats, by outcome", ["outcome"], registry=REGISTRY)
 OVERDUE_BATCHES = Gauge("recoup_batches_overdue", "Batches not declared complete in time", registry=REGISTRY)
+EXPIRED_BLOCKING = Counter(
+    "recoup_errors_expired_blocking", "Errors that expired while they blocked their entity", registry=REGISTRY
+)
 RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", registry=REGISTRY)
 
 

@@ -62,6 +62,16 @@ LAWS: Mapping[str, tuple[str, str]] = {
     "RC041": ("identity_differs", "an identity has the name and domain of its intake"),
     "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
     "RC043": ("subscription_of_another", "a subscription is moved by the authority that made it"),
+    "RC044": ("disposition_not_allowed", "a table allows the dispositions that the policy lists for it"),
+    "RC045": ("error_birth", "an error is born now, without a lease, under a policy that there is"),
+    "RC046": ("error_over", "what is resolved, superseded or archived by hand does not move any more"),
+    "RC047": ("retry_under_way", "one retry at a time, under one lease"),
+    "RC048": ("retry_too_early", "no retry before next_retry_at, none by itself after its window"),
+    "RC049": ("error_move", "counts, budgets, leases and reasons of a move are what the move makes them"),
+    "RC050": ("error_not_leaving", "what leaves a live table is over or expired"),
+    "RC051": ("archive_kept", "a month of an archive is kept as long as the policy says"),
+    "RC052": ("table_taken", "error tables do not take the place of tables that somebody else made"),
+    "RC053": ("table_not_made", "an error table of the policy is made by a migration"),
 }
 
 # Constraints whose breach is an everyday answer: constraint -> code, happened, next step.

@@ -21,8 +21,10 @@ from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import Scope
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
+from lively_errors import ErrorCast, play_errors
 
 WORKERS = load("recoup.worker")
 OTHER_POLICY = "[gate]\nwait_hours = [12, 36]\nrecovery_window_days = 10\n"
@@ -51,6 +53,7 @@ class Cast:
     paused_batch: str
     frozen_batch: str
     worker: UUID
+    errors: ErrorCast
 
 
 def play(database: Database) -> Cast:
@@ -99,6 +102,7 @@ def play(database: Database) -> Cast:
     open_ = desk.intake()
     desk.open(open_)
     desk.pause(paused, reason="looks wrong again")
+    errors = play_errors(database)
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10)
     pending = desk.intake(batch_id=batch)
@@ -107,6 +111,7 @@ def play(database: Database) -> Cast:
         exhausted=exhausted, exhausted_by_freeze=exhausted_by_freeze, recovered=recovered,
         recovered_late=recovered_late, crashed=crashed, restarted=restarted, by_hand=by_hand, last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
+        errors=errors,
     )  # fmt: skip
 
 

@@ -21,18 +21,24 @@ from recoup.lifecycles.registry import LIFECYCLES
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from breaches import ROWS, SCHEMA
+import breaches
+import error_breaches
 from lively import Cast, broken, play
 
-# Triggers and constraints cannot be told from those of another schema by accident: only ours are named.
+ROWS = (*breaches.ROWS, *error_breaches.ROWS)
+SCHEMA = (*breaches.SCHEMA, *error_breaches.SCHEMA)
+
+# Whatever is ours, in whichever schema it lies.
 UNGUARD = """
 do $$
 declare
   t record;
   c record;
 begin
+  -- Parents first: what a partition has from its parent goes with that.
   for t in select k.oid::regclass as name, k.oid from pg_class k
-            where k.relnamespace in ('cl'::regnamespace, 'recoup'::regnamespace) and k.relkind = 'r' loop
+            where k.relowner = 'recoup_owner'::regrole and k.relkind in ('r', 'p')
+            order by k.relispartition, k.relkind loop
     execute format('alter table %s disable trigger all', t.name);
     for c in select conname from pg_constraint where conrelid = t.oid and contype in ('c', 'f', 'p', 'u') loop
       execute format('alter table %s drop constraint if exists %I cascade', t.name, c.conname);
@@ -41,6 +47,10 @@ begin
               where attrelid = t.oid and attnum > 0 and attnotnull and attidentity = '' and attgenerated = '' loop
       execute format('alter table %s alter column %I drop not null', t.name, c.attname);
     end loop;
+  end loop;
+  for t in select i.indexrelid::regclass as name from pg_index i join pg_inherits p on p.inhrelid = i.indrelid
+            where i.indisunique and p.inhparent = 'recoup.error'::regclass loop
+    execute format('drop index %s', t.name);
   end loop;
 end $$;
 drop index cl.gate_zero_attempt_one_open;
@@ -65,7 +75,8 @@ class Ground:
 
     def _names(self) -> dict[str, Composable]:
         if self.cast is not None:
-            return {name: Literal(value) for name, value in dataclasses.asdict(self.cast).items()}
+            told = dataclasses.asdict(self.cast)
+            return {name: Literal(value) for name, value in {**told, **told["errors"]}.items() if name != "errors"}
         (recorder,) = self.tx.execute(
             "select tgname from pg_trigger where tgrelid = 'cl.gate_zero_attempt'::regclass"
             " and tgfoid = 'cl.record_attempt_births'::regproc"

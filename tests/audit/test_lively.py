@@ -6,6 +6,7 @@ import contextlib
 import re
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from recoup.audit.registry import INVARIANTS, chosen
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
+from recoup.errors import Want, parking, retrying
 from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
@@ -27,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 import documents
 from lively import Cast, Desk, audited, broken, outcome, play
+from lively_errors import DOL, TARGET, Hubs, failed, succeeded
 
 MINUTE = timedelta(minutes=1)
 
@@ -75,7 +78,29 @@ def test_real_time_breaks_nothing(fresh: Callable[..., Database]) -> None:
     with desk.db.transaction(Authority.MINT) as tx:
         assert len(mint.mint(tx).identities) == 1
     desk.open(desk.intake())
+    _errors_of_real_time(desk.db)
     assert broken(audited(desk.db)) == {}
+
+
+def _errors_of_real_time(database: Database) -> None:
+    """Recorded, retried as soon as a person says so, resolved, failed, lapsed, superseded, archived."""
+    hubs = Hubs(database)
+    first, second, third = (hubs.error(DOL, f"{word} failed", want=Want.PARK) for word in ("one", "two", "three"))
+    for error in (first, second, third):
+        hubs.act(parking.unpark, DOL, error)
+    with database.transaction(Authority.HUB) as tx:
+        claims = {
+            claim.error_id: claim
+            for claim in retrying.claim(tx, limit=10, worker="bob", lease=timedelta(microseconds=1))
+        }
+        assert set(claims) == {first, second, third}
+    hubs.end(succeeded(claims[first]), failed(claims[second]))
+    hubs.tend()
+    hubs.error(DOL, "two failed", of=claims[second].outreach_id)
+    hubs.error(DOL)
+    hubs.act(parking.park, DOL, third, reason="look into it")
+    hubs.act(parking.unpark, DOL, third)
+    assert hubs.sweep().gone == 2
 
 
 def test_a_lively_database_breaks_nothing(database: Database, cast: Cast) -> None:
@@ -83,8 +108,9 @@ def test_a_lively_database_breaks_nothing(database: Database, cast: Cast) -> Non
 
 
 def test_work_that_goes_on_meanwhile_is_no_breach(database: Database, cast: Cast) -> None:
-    """Attempts open and end, companies are minted, time moves, batches are paused; every audit sees one moment."""
+    """Attempts open and end, companies are minted, errors come and go, time moves; every audit sees one moment."""
     desk, stop, rounds, raised = Desk(database), threading.Event(), [], []
+    hubs, entity = Hubs(database), uuid.uuid4()
 
     def work() -> None:
         try:
@@ -97,6 +123,10 @@ def test_work_that_goes_on_meanwhile_is_no_breach(database: Database, cast: Cast
                 with database.transaction(Authority.MINT) as tx:
                     mint.mint(tx, limit=2)
                 desk.resume(batch)
+                error = hubs.error(DOL)
+                hubs.end(failed(hubs.claim(error, DOL)))
+                hubs.error(TARGET, of=entity)
+                hubs.sweep()
                 rounds.append(batch)
         except BaseException as error:  # noqa: BLE001 - told to the test below
             raised.append(error)
@@ -164,7 +194,9 @@ def test_ids_name_their_document_and_are_unique() -> None:
     ids = [id_ for invariant in INVARIANTS for id_ in invariant.ids]
     assert len(ids) == len(set(ids))
     for id_ in ids:
-        assert id_.split("/")[0] in ("gate_zero_recovery", "gate_zero_air", "mint", "laws", "rebuild", "schema")
+        assert id_.split("/")[0] in (
+            "gate_zero_recovery", "gate_zero_air", "mint", "errors", "laws", "rebuild", "schema",
+        )  # fmt: skip
     for invariant in INVARIANTS:
         assert invariant.says.endswith(".")
         assert (invariant.query is None) is not (invariant.check is None)
@@ -192,6 +224,28 @@ LINES = {
         "Emit MINT in Gate Zero AIR", "intake history query", "recent failures query",
         "authorization subscription query",
     ),
+    "errors/1": ("SHORT", "MEDIUM", "LONG", "INFINITE"),
+    "errors/2": ("dispositions", "state machine"),
+    "errors/3": ("policy mapping", "allowed dispositions", "tables", "dead tables"),
+    "errors/4": (
+        "disposition", "parked_at", "parked_by", "park_reason", "assigned_to", "escalation_level", "owner",
+        "MAX_RETRIES_EXCEEDED", "NON_RETRYABLE_ERROR", "ESCALATION_REQUIRED", "EXTERNAL_DEPENDENCY", "DATA_QUALITY",
+        "UNPARK", "RESOLVE", "ESCALATE", "ARCHIVE", "exits",
+    ),
+    "errors/5": (
+        "max retries", "backoff", "window", "retry_count", "max_retries", "last_retry_at", "next_retry_at",
+        "retry_exhausted", "retry to park",
+    ),
+    "errors/6": ("promotion check query", "blocking tables", "isolation"),
+    "errors/7": (
+        "TTL_EXPIRED", "MANUAL_ARCHIVE", "RESOLVED", "SUPERSEDED", "destination", "retention", "archived_at",
+        "archived_by", "archive_reason", "final_disposition",
+    ),
+    "errors/8": ("CRITICAL", "HIGH", "MEDIUM", "LOW", "ttl override"),
+    "errors/9": (
+        "dol max retries", "company target ttl", "company target auto park", "people ttl",
+        "people park on missing name",
+    ),
 }  # fmt: skip
 
 
@@ -203,7 +257,7 @@ def test_every_line_of_the_documents_has_its_invariant() -> None:
         for name, _, _ in documents.columns(table):
             wanted |= {f"{table.removeprefix('cl.')}/{section}/{_slug(name)}" for section in (2, 3)}
     assert wanted - held == set()
-    for document, last in (("gate_zero_recovery", 11), ("gate_zero_air", 10)):
+    for document, last in (("gate_zero_recovery", 11), ("gate_zero_air", 10), ("errors", 9)):
         assert all(chosen([f"{document}/{section}"]) for section in range(2, last + 1))
     assert all(chosen([f"laws/L{law}"]) for law in range(1, 11))
 
@@ -236,4 +290,5 @@ def test_a_query_breaks_the_invariants_that_name_it_and_no_others() -> None:
         if invariant.query is not None:
             by_query.setdefault(invariant.query, set()).add(invariant.id)
     for query, ids in by_query.items():
-        assert set(re.findall(r"'((?:gate_zero_\w+|mint|laws|rebuild)/[\w./-]+)'", query.sql.as_string(None))) == ids
+        text = query.sql.as_string(None)
+        assert set(re.findall(r"'((?:gate_zero_\w+|mint|errors|laws|rebuild)/[\w./-]+)'", text)) == ids

@@ -10,7 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from recoup.bench import peers, retries
+from recoup.bench import error_ground, peers, retries
+from recoup.bench.error_record import Record
+from recoup.bench.error_retries import Retries
 from recoup.bench.ground import PREFIX, TABLES, Ground, scratch
 from recoup.bench.moves import Moves
 from recoup.bench.outcomes import Outcomes
@@ -29,6 +31,11 @@ TINY: dict[str, Size] = {
     "settled-read": Size(standing=4000, rounds=2, warm_ups=0),
     "seal": Size(batches=1, rounds=2, warm_ups=0),
     "claim-1m-100": Size(batches=2, standing=500, rounds=2, warm_ups=1),
+    "record-1000": Size(batches=1, rounds=2, warm_ups=0),
+    "retry-100": Size(batches=2, rounds=2, warm_ups=0),
+    "claim-errors-1m": Size(batches=2, standing=500, rounds=2, warm_ups=0),
+    "archive-1000": Size(batches=1, rounds=2, warm_ups=0),
+    "gate-1m": Size(batches=1, standing=3000, rounds=2, warm_ups=0),
 }
 
 
@@ -101,6 +108,57 @@ def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings,
     assert stored["variants"][0]["figures"]["database_share"] == round(ours.figures["database_share"], 3)
 
 
+def test_retries_of_errors_end_as_told(settings: Settings) -> None:
+    """Of 200 half succeed; of those that fail a fifth had no other retry left, and is parked."""
+    with scratch(settings) as ground:
+        trial = Retries(ground, Size(batches=2))
+        trial.prepare()
+        trial.ours()
+        ended = ground.admin.execute("select status, count(*)::integer from recoup.error group by 1").fetchall()
+    assert dict(ended) == {"RESOLVED": 100, "RETRY_PENDING": 80, "PARKED": 20}
+
+
+def test_recorded_errors_are_of_four_tables(settings: Settings) -> None:
+    """A batch has errors that are retried, parked and kept, and some with a payload whose secret is not in it."""
+    with scratch(settings) as ground:
+        trial = Record(ground, Size(batches=1))
+        trial.prepare()
+        trial.ours()
+        found = ground.admin.execute(
+            "select error_table, disposition, clamped_from, payload ->> 'api_key', count(*)::integer,"
+            " count(distinct error_signature)::integer from recoup.error group by 1, 2, 3, 4 order by 1"
+        ).fetchall()
+    assert found == [
+        ("company.url_discovery_failures", "ARCHIVE", "IGNORE", None, 250, 1),
+        ("outreach.company_target_errors", "RETRY", None, None, 250, 1),
+        ("outreach.dol_errors", "RETRY", None, "[redacted]", 250, 1),
+        ("people.people_errors", "PARKED", None, None, 250, 1),
+    ]
+
+
+def test_what_failing_costs_is_a_figure_with_a_bound(settings: Settings) -> None:
+    """Sets of which half fail beside sets of which none does, all of ours and all in one run."""
+    (workload,) = chosen(["retry-100-failing"])
+    size = Size(batches=4, rounds=1, warm_ups=0)
+    (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True).outcomes
+    (ours,) = outcome.variants
+    assert [done.units for done in ours.rounds] == [400]
+    assert outcome.bound == Bound(figure="half_failing_to_none", most=1.2)
+    assert ours.figures["half_failing_to_none"] > 0
+    assert outcome.reached is (ours.figures["half_failing_to_none"] <= 1.2)
+
+
+def test_the_gate_is_held_to_a_percentile(settings: Settings) -> None:
+    """What is bounded is the p99 of ours as a multiple of raw's, of as many calls each."""
+    (outcome,) = measure([tiny("gate-1m")], settings, say=silent, quick=True).outcomes
+    ours, raw = outcome.variants
+    assert [done.units for done in (*ours.rounds, *raw.rounds)] == [1000] * 4
+    assert outcome.bound == Bound(figure="p99_to_raw", most=1.5)
+    for done, beside in zip(ours.rounds, raw.rounds, strict=True):
+        assert 0 < done.figures["p50_ms"] <= done.figures["p99_ms"]
+        assert done.figures["p99_to_raw"] == pytest.approx(done.figures["p99_ms"] / beside.figures["p99_ms"])
+
+
 def test_progress_names_the_round_and_the_variant(settings: Settings) -> None:
     said: list[str] = []
     measure([tiny("moves-1")], settings, say=said.append, quick=True, rounds=1)
@@ -124,23 +182,61 @@ def test_rows_that_raw_lacks_are_found(settings: Settings) -> None:
             check_alike("moves-10", moves.tallies())
 
 
+def test_an_error_that_raw_lacks_is_found(settings: Settings) -> None:
+    """A workload over errors whose sides differ by one event is not reported either."""
+    with scratch(settings) as ground:
+        trial = Retries(ground, Size(batches=1))
+        trial.prepare()
+        trial.ours()
+        trial.raw()
+        check_alike("retry-100", trial.tallies())
+        ground.raw.execute(
+            "delete from raw.error_event where seq = (select max(seq) from raw.error_event where event_type = 'FAILED')"
+        )
+        with pytest.raises(UnlikeWork, match="FAILED"):
+            check_alike("retry-100", trial.tallies())
+
+
 def test_filling_leaves_the_guards_as_they_were(settings: Settings) -> None:
     """Ours is measured with every trigger that a user's database has."""
     with scratch(settings) as ground:
         before = triggers(ground)
         ground.append_events(10, transactions=2)
+        for lean in (False, True):
+            with error_ground.filling(ground, lean=lean):
+                assert triggers(ground) != before
         assert triggers(ground) == before
-        assert {table for table, _, _ in before} >= {f"cl.{table}" for table in TABLES}
+        tables = {table for table, _, _ in before}
+        assert tables >= {*(f"cl.{table}" for table in TABLES), *error_ground.FILLED, *error_ground.policy().tables}
         with pytest.raises(psycopg.Error) as refused:
             ground.admin.execute("delete from cl.gate_zero_air")
         assert refused.value.sqlstate == "RC009"
+        with pytest.raises(psycopg.Error) as refused:
+            ground.admin.execute("truncate recoup.error_event")
+        assert refused.value.sqlstate == "RC009"
+
+
+def test_a_lean_filling_leaves_every_index_whole(settings: Settings) -> None:
+    """Indexes are out of the way while millions of rows come in, and find all of them afterwards."""
+    with scratch(settings) as ground:
+        (workload,) = chosen(["gate-1m"])
+        workload.begin(ground, Size(standing=900))
+        (resting,) = ground.admin.execute(
+            "select count(*) from pg_index where not (indisready and indisvalid)"
+        ).fetchone() or (None,)
+        ground.admin.execute("set enable_seqscan = off")
+        (found,) = ground.admin.execute(
+            "select count(*) from recoup.error where next_retry_at > now() and status = 'RETRY_PENDING'"
+            " and token is null and archived_at is null"
+        ).fetchone() or (None,)
+        assert (resting, found) == (0, 600)
 
 
 def triggers(ground: Ground) -> list[tuple[str, str, str]]:
     return ground.admin.execute(
-        "select t.tgrelid::regclass::text, t.tgname, t.tgenabled::text"
-        " from pg_trigger t join pg_class c on c.oid = t.tgrelid"
-        " where c.relnamespace = 'cl'::regnamespace and not t.tgisinternal order by 1, 2"
+        "select n.nspname || '.' || c.relname, t.tgname, t.tgenabled::text"
+        " from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace"
+        " where not t.tgisinternal order by 1, 2"
     ).fetchall()
 
 
@@ -157,6 +253,35 @@ def test_raw_has_the_same_indexes(settings: Settings) -> None:
                 (ours,) = ground.admin.execute(question, (f"cl.{table}",)).fetchone() or (None,)
                 (raw,) = ground.admin.execute(question, (f"raw.{table}",)).fetchone() or (None,)
                 assert ours == raw or (ours, raw) == (None, ["fillfactor=100"]), table
+
+
+def test_raw_has_the_same_error_tables(settings: Settings) -> None:
+    """Every partition has the same indexes with the same predicates, the same checks and the same fill factor."""
+    with scratch(settings) as ground:
+        error_ground.twin_tables(ground)
+        for table in error_ground.policy().tables:
+            for name in (table, f"{table}_archive"):
+                assert made(ground, name) == made(ground, f"raw.{name.split('.')[1]}"), name
+        assert made(ground, "recoup.error_event") == made(ground, "raw.error_event")
+        (triggers,) = ground.admin.execute(
+            "select count(*) from pg_trigger where tgrelid::regclass::text like 'raw.%%' and not tgisinternal"
+        ).fetchone() or (None,)
+        assert triggers == 0
+
+
+def made(ground: Ground, table: str) -> list[str]:
+    """How a table was made: what stands on it, without the names."""
+    rows = ground.admin.execute(
+        "select regexp_replace(pg_get_indexdef(indexrelid), ' INDEX .* USING ', ' ') from pg_index"
+        " where indrelid = %(table)s::regclass"
+        " union all select pg_get_constraintdef(oid) from pg_constraint where conrelid = %(table)s::regclass"
+        " union all select reloptions::text from pg_class where oid = %(table)s::regclass and reloptions is not null"
+        " union all select attname || format_type(atttypid, atttypmod) || attnotnull from pg_attribute"
+        " where attrelid = %(table)s::regclass and attnum > 0"
+        " order by 1",
+        {"table": table},
+    ).fetchall()
+    return [row[0] for row in rows]
 
 
 def test_an_interrupted_run_drops_its_database(settings: Settings, server: embedded.Server) -> None:

@@ -26,8 +26,8 @@ from psycopg import errors
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, quote
 
-from company import acting, failed_intake, intake_in, new_batch
-from recoup import gate
+from company import acting, failed_intake, intake_in, new_batch, new_error
+from recoup import gate, policy
 from recoup.database import embedded
 from recoup.database.backup import backup, restore
 from recoup.database.connection import Actor, Database, Transaction, connect
@@ -39,6 +39,8 @@ from recoup.settings import Settings
 
 PASSWORD = "it's a password"
 SERVER_BIN = Path(os.environ["RECOUP_SERVER_BIN"]) if os.environ.get("RECOUP_SERVER_BIN") else None
+NOTHING = Migrated(applied=(), routines=(), lifecycles=False, policy=None, tables=())
+SCHEMAS = ["cl", "company", "outreach", "people", "recoup"]
 ROLES = [f"recoup_{authority}" for authority in Authority] + ["recoup_owner"]
 
 
@@ -148,7 +150,7 @@ def test_a_plain_login_migrates_and_works(home: Elsewhere) -> None:
     with home.connect(name) as connection:
         done = migrate(connection, login="app")
         assert done.applied
-        assert migrate(connection, login="app") == Migrated(applied=(), routines=(), lifecycles=False, policy=None)
+        assert migrate(connection, login="app") == NOTHING
         check_schema(connection)
         assert describe(connection) == SCHEMA_FILE.read_text(encoding="utf-8")
     with Database(home.uri(name), home.settings) as database:
@@ -165,6 +167,60 @@ def test_a_plain_login_migrates_and_works(home: Elsewhere) -> None:
         with pytest.raises(LawRefused) as caught, database.transaction(Authority.HUB) as tx:
             tx.execute("update cl.gate_zero_intake set status = 'AUTHORIZED'")
         assert caught.value.code == "authority_lacks_right"
+
+
+OWN_TABLE = """
+[errors.tables."{}"]
+ttl = "SHORT"
+default = "RETRY"
+allowed = ["RETRY", "PARK"]
+blocks = true
+owner = "sales"
+archive_years = 1
+"""
+
+
+def test_error_tables_lie_in_schemas_of_others(home: Elsewhere) -> None:
+    """In public from the start, and in whichever a policy names: the login that owns it lets Recoup in."""
+    name = home.database()
+    with home.connect(name) as connection:
+        connection.execute("create schema crm; create table crm.customers (x integer)")
+        migrate(connection, login="app")
+        with connection.transaction(), acting(connection, Authority.OPERATOR):
+            policy.apply(connection, OWN_TABLE.format("crm.failures"), reason="a hub of our own")
+        assert migrate(connection, login="app") == dataclasses.replace(NOTHING, tables=("crm.failures",))
+        assert migrate(connection, login="app") == NOTHING
+    with Database(home.uri(name), home.settings) as database:
+        with database.transaction(Authority.HUB) as tx:
+            recorded = [new_error(tx, table=table, want=None) for table in ("public.shq_error_log", "crm.failures")]
+        with database.transaction(Authority.READER) as tx:
+            read = "select error_id from public.shq_error_log union all select error_id from crm.failures"
+            assert tx.execute(read).fetchall() == [(error,) for error in recorded]
+        for statement in ("select from crm.customers", "create table public.mine ()", "drop table crm.failures"):
+            with pytest.raises(LawRefused), database.transaction(Authority.HUB) as tx:
+                tx.execute(statement.encode())
+
+
+@pytest.mark.parametrize("schema", ["public", "crm"])
+def test_a_schema_that_the_login_may_not_lend_is_named(home: Elsewhere, schema: str) -> None:
+    """With the words for its owner, and nothing is made. Then it goes on."""
+    name = home.database()
+    home.ask(f"create schema if not exists {schema}; alter schema {schema} owner to recoup_admin", name)
+    home.ask(f"grant usage on schema {schema} to public", name)
+    with home.connect(name) as connection:
+        if schema != "public":
+            migrate(connection, login="app")
+            with connection.transaction(), acting(connection, Authority.OPERATOR):
+                policy.apply(connection, OWN_TABLE.format("crm.failures"), reason="a hub of our own")
+        before = home.schemas(name)
+        told = refused(MigrationRefused, "schema_not_lent", lambda: migrate(connection, login="app"))
+        assert told.facts == {"schema": schema, "login": "app"}
+        assert home.schemas(name) == before
+        for said in told.next_step.partition(": ")[2].split(";")[:2]:
+            home.ask(said, name)
+        assert ("crm.failures" if schema == "crm" else "public.shq_error_log") in migrate(
+            connection, login="app"
+        ).tables
 
 
 @pytest.mark.parametrize(
@@ -322,7 +378,7 @@ def test_a_migration_that_fails_leaves_nothing(home: Elsewhere, migrations: Path
         with pytest.raises(errors.UndefinedObject):
             migrate(connection, login="app", folder=migrations)
         assert describe(connection) == schema
-    assert home.schemas(name) == ([] if before == "empty" else ["cl", "recoup"])
+    assert home.schemas(name) == ([] if before == "empty" else SCHEMAS)
 
 
 # Connections ---------------------------------------------------------------------------------------------------------
@@ -503,7 +559,7 @@ def test_a_plain_login_that_may_create_databases_backs_up_and_restores(
         assert describe(connection) == schema
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("set role recoup_owner")
-        assert migrate(connection, login=everyday) == Migrated(applied=(), routines=(), lifecycles=False, policy=None)
+        assert migrate(connection, login=everyday) == NOTHING
     with Database(home.uri(name, everyday), home.settings) as database:
         with database.transaction(Authority.GATE) as tx:
             failed_intake(tx)

@@ -9,6 +9,7 @@ import pytest
 
 from recoup import policy
 from recoup.errors import Category, Decision, Disposition, ErrorStatus, ParkReason, Severity, Tier, Want, decide, delay
+from recoup.policy import document
 from recoup.refusals import InputRefused
 
 ERRORS = policy.default().errors
@@ -177,3 +178,19 @@ def test_an_unknown_table_is_refused_and_one_of_your_own_is_not() -> None:
     decision = decide(own, "billing.errors", severity=Severity.LOW, category=Category.TRANSIENT, code=None)
     assert (decision.disposition, decision.ttl_tier) == (Disposition.PARKED, Tier.LONG)
     assert decision.clamped_from is Want.IGNORE
+
+
+@pytest.mark.parametrize(
+    ("document_", "key"),
+    [
+        ('[errors.severity.HIGH]\nttl = "INFINITE"', "errors.severity.HIGH.ttl"),
+        ('[errors.tables."outreach.dol_errors"]\nhub_ttl = "INFINITE"', "errors.tables.outreach.dol_errors.hub_ttl"),
+        ('[errors.tables."outreach.dol_errors"]\nallowed = ["RETRY"]', "errors.tables.outreach.dol_errors.allowed"),
+        ('[errors.tables."outreach.dol_errors"]\ndefault = "IGNORE"', "errors.tables.outreach.dol_errors.default"),
+    ],
+    ids=["a severity for ever", "a hub rule for ever", "retries without an end", "a default that is not allowed"],
+)
+def test_a_policy_that_could_not_be_kept_is_refused(document_: str, key: str) -> None:
+    with pytest.raises(InputRefused) as refused:
+        document.read(document_)
+    assert refused.value.facts["wrong"][0]["key"] == key  # type: ignore[index]

@@ -1,63 +1,244 @@
-"""A failed retry: once more within its budget and its window; else a person, or the archive where nobody parks."""
+"""Retries: the schedule, leases, mixed outcomes, and what comes after the last one."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import itertools
+import uuid
+from datetime import timedelta
 
 import pytest
 
-from recoup import policy
-from recoup.errors import Category, Disposition, ErrorStatus, ParkReason
-from recoup.errors.retrying import AfterFailure, after_failure
-
-ERRORS = policy.default().errors
-MADE = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def failed(
-    table: str, category: Category, *, before: int, budget: int, after: timedelta = timedelta(0)
-) -> AfterFailure:
-    return after_failure(
-        ERRORS, ERRORS.table(table), category=category, retry_count=before, max_retries=budget, created_at=MADE,
-        now=MADE + after,
-    )  # fmt: skip
+from hub import (
+    DAY,
+    DOL,
+    HOUR,
+    LOG,
+    MINUTE,
+    OPERATIONAL,
+    SECOND,
+    STRUCTURAL,
+    TARGET,
+    TRANSIENT,
+    URLS,
+    Hub,
+    NewHub,
+    failed,
+    succeeded,
+)
+from recoup import pauses
+from recoup.errors import delay
+from recoup.errors.recording import NewError
+from recoup.errors.retrying import Failed
+from recoup.errors.vocabulary import Category, Severity, Want
+from recoup.lifecycles.declaration import Authority
+from recoup.pauses.register import Scope
+from recoup.policy import document
+from recoup.refusals import InputRefused, LawRefused
 
 
 @pytest.mark.parametrize(
-    ("category", "budget", "waits"),
+    ("message", "table", "waits"),
     [
-        (Category.TRANSIENT, 5, [4, 8, 16, 32]),
-        (Category.OPERATIONAL, 3, [600, 900]),
-        (Category.OPERATIONAL, 5, [600, 900, 1200, 1500]),
+        (TRANSIENT, DOL, [2 * SECOND, 4 * SECOND, 8 * SECOND, 16 * SECOND, 32 * SECOND]),
+        (OPERATIONAL, TARGET, [5 * MINUTE, 10 * MINUTE, 15 * MINUTE]),
+        (OPERATIONAL, DOL, [5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 20 * MINUTE, 25 * MINUTE]),
     ],
+    ids=["transient", "operational", "operational of DOL"],
 )
-def test_every_retry_waits_as_printed_and_the_last_one_parks(category: Category, budget: int, waits: list[int]) -> None:
-    """The wait before retry n + 1 follows its failure; after the last, MAX_RETRIES_EXCEEDED."""
-    for before, wait in enumerate(waits):
-        stands = failed("outreach.dol_errors", category, before=before, budget=budget)
-        assert stands == AfterFailure(
-            Disposition.RETRY, ErrorStatus.RETRY_PENDING, before + 1, MADE + timedelta(seconds=wait), None
+def test_retries_come_on_schedule_and_after_the_last_one_it_is_parked(
+    hub: Hub, message: str, table: str, waits: list[timedelta]
+) -> None:
+    """2, 4, 8, 16, 32 seconds; 5, 10, 15 minutes; DOL has five of the latter. Then PARKED, by the system."""
+    error = hub.record(message, table=table)
+    for count, wait in enumerate(waits):
+        row = hub.row(error)
+        assert (row["status"], row["retry_count"]) == ("RETRY_PENDING", count)
+        assert row["next_retry_at"] - hub.now() == wait
+        row = hub.fail_when_due(error)
+    assert (row["status"], row["disposition"], row["retry_count"]) == ("PARKED", "PARKED", len(waits))
+    assert (row["park_reason"], row["parked_by"], row["parked_at"]) == ("MAX_RETRIES_EXCEEDED", "system", hub.now())
+    assert row["retry_exhausted"]
+    assert row["next_retry_at"] is None
+
+
+def test_the_database_waits_as_the_pure_function_says(hub: Hub) -> None:
+    """delay() prints the schedule; recoup.retry_wait keeps it. Every category, far beyond its budget."""
+    policy = document.default().errors
+    for category, number in itertools.product(Category, range(1, 101)):
+        rule = policy.retry[category.value]
+        given = (rule.backoff, rule.base_s, rule.cap_s, rule.jitter_percent, number)
+        ((waits,),) = hub.rows("select recoup.retry_wait(%s, %s, %s, %s, %s)", *given)
+        assert waits == delay(policy, category, number), (category, number)
+
+
+def test_jitter_only_lengthens_a_wait_and_within_its_bound(hub: Hub) -> None:
+    found = {
+        row[0] for row in hub.rows("select recoup.retry_wait('linear', 100, 1000, 50, 1) from generate_series(1, 200)")
+    }
+    assert all(100 * SECOND <= wait <= 150 * SECOND for wait in found)
+    assert len(found) > 100
+
+
+def test_where_nothing_may_be_parked_the_last_failure_leaves_it_to_the_archive(hub: Hub) -> None:
+    error = hub.record(TRANSIENT, table=URLS, severity=Severity.HIGH)
+    row = hub.row(error)
+    while row["status"] == "RETRY_PENDING":
+        row = hub.fail_when_due(error)
+    assert (row["status"], row["disposition"], row["retry_count"]) == ("ACTIVE", "ARCHIVE", 5)
+    assert row["park_reason"] == "MAX_RETRIES_EXCEEDED"
+    assert row["parked_at"] is None
+
+
+def test_a_structural_error_is_parked_at_once_and_has_one_retry_for_a_person(hub: Hub) -> None:
+    row = hub.row(error := hub.record(STRUCTURAL))
+    assert (row["status"], row["park_reason"], row["max_retries"]) == ("PARKED", "NON_RETRYABLE_ERROR", 1)
+    hub.operate(
+        "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = recoup.now(), retry_until = null,"
+        " parked_at = null, parked_by = null, park_reason = null, updated_at = recoup.now()",
+        error,
+    )
+    row = hub.fail_when_due(error)
+    assert (row["status"], row["park_reason"], row["retry_count"]) == ("PARKED", "MAX_RETRIES_EXCEEDED", 1)
+
+
+def test_the_third_failed_lookup_of_a_domain_parks(hub: Hub) -> None:
+    """Company target: a narrower cap than the category's five."""
+    error = hub.record(TRANSIENT, table=TARGET, code="DOMAIN_LOOKUP_FAILED")
+    for _ in range(3):
+        assert hub.row(error)["status"] == "RETRY_PENDING"
+        hub.fail_when_due(error)
+    assert hub.row(error)["park_reason"] == "MAX_RETRIES_EXCEEDED"
+
+
+def test_a_retry_that_would_come_after_its_window_is_not_waited_for(hub: Hub) -> None:
+    """The window closes a week after the error; the next wait would end behind it."""
+    error = hub.record(OPERATIONAL, table=TARGET)
+    hub.advance(7 * DAY - 8 * MINUTE)
+    row = hub.fail_when_due(error)
+    assert (row["status"], row["park_reason"], row["retry_count"]) == ("PARKED", "MAX_RETRIES_EXCEEDED", 1)
+
+
+def test_what_nobody_retried_within_its_window_is_parked_and_not_claimed(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(DAY + SECOND)
+    assert error not in [claimed.error_id for claimed in hub.claim()]
+    assert hub.close_windows() >= 1
+    row = hub.row(error)
+    assert (row["status"], row["park_reason"], row["retry_count"]) == ("PARKED", "MAX_RETRIES_EXCEEDED", 0)
+    assert hub.events(error) == ["RECORDED", "WINDOW_CLOSED"]
+
+
+def test_mixed_outcomes_are_written_in_one_call(hub: Hub) -> None:
+    errors = [hub.record(TRANSIENT) for _ in range(20)]
+    hub.advance(2 * SECOND)
+    claimed = {one.error_id: one for one in hub.claim()}
+    assert set(errors) <= set(claimed)
+    ended = dict(hub.finish([succeeded(claimed[e]) if e % 2 else failed(claimed[e]) for e in errors]))
+    for error in errors:
+        row = hub.row(error)
+        assert row["status"] == ended[error] == ("RESOLVED" if error % 2 else "RETRY_PENDING")
+        assert row["retry_count"] == 1
+        assert (row["archived_at"] is not None) is (error % 2 == 1)
+        assert (row["token"], row["lease_until"], row["leased_by"]) == (None, None, None)
+
+
+def test_a_claim_leases_and_nobody_else_gets_it(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    claimed = hub.claim_one(error)
+    assert claimed.lease_until == hub.now() + timedelta(seconds=300)
+    assert error not in [one.error_id for one in hub.claim()]
+    assert hub.row(error)["last_retry_at"] == hub.now()
+    assert claimed.key == f"{DOL}/{error}/1"
+
+
+def test_a_lapsed_lease_counts_as_a_failed_retry_and_a_late_result_is_stored_and_not_applied(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    claimed = hub.claim_one(error)
+    hub.advance(300 * SECOND)
+    assert hub.row(error)["token"] == claimed.token
+    hub.lapse()
+    assert hub.row(error)["token"] == claimed.token, "it has not lapsed yet: the lease ends now"
+    hub.advance(SECOND)
+    hub.lapse()
+    row = hub.row(error)
+    assert (row["retry_count"], row["last_outcome"], row["status"]) == (1, "LAPSED", "RETRY_PENDING")
+    assert hub.succeed(claimed) == "late"
+    assert hub.row(error)["status"] == "RETRY_PENDING"
+    stored = hub.rows("select token, result from recoup.late_result where unit_id = %s", f"{DOL}/{error}")
+    assert stored == [(claimed.token, {"outcome": "SUCCEEDED", "failure": None})]
+
+
+def test_a_late_result_of_an_archived_error_is_stored_too(new_hub: NewHub) -> None:
+    hub = new_hub()
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    claimed = hub.claim_one(error)
+    hub.succeed(claimed)
+    assert hub.sweep_all() == 1
+    assert hub.fail(claimed) == "late"
+
+
+def test_reports_that_make_no_sense_are_refused_and_change_nothing(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    claimed = hub.claim_one(error)
+    with pytest.raises(InputRefused, match="reported twice"):
+        hub.finish([succeeded(claimed), failed(claimed)])
+    unknown = Failed(error_table=DOL, error_id=2**62, token=uuid.uuid4())
+    with pytest.raises(InputRefused, match="no error"):
+        hub.finish([succeeded(claimed), unknown])
+    assert hub.row(error)["token"] == claimed.token
+    elsewhere = Failed(error_table=TARGET, error_id=error, token=claimed.token)
+    with pytest.raises(InputRefused, match="no error"):
+        hub.finish([elsewhere])
+
+
+def test_a_claim_of_an_unknown_table_or_an_endless_lease_is_refused(hub: Hub) -> None:
+    with pytest.raises(InputRefused, match="not an error table"):
+        hub.claim(tables=["outreach.nothing"])
+    with pytest.raises(InputRefused, match="DEAD"):
+        hub.claim(tables=["outreach.bit_errors"])
+    with pytest.raises(InputRefused, match="lease"):
+        hub.claim(lease=timedelta(0))
+    assert hub.claim(tables=[LOG]) == [], "a table that allows no retry has none"
+
+
+def test_a_claim_takes_its_tables_alone_longest_due_first(new_hub: NewHub) -> None:
+    hub = new_hub()
+    late, early, other = hub.record(OPERATIONAL), hub.record(TRANSIENT), hub.record(TRANSIENT, table=TARGET)
+    hub.advance(HOUR)
+    assert [one.error_id for one in hub.claim(tables=[DOL])] == [early, late]
+    assert [one.error_id for one in hub.claim()] == [other]
+
+
+def test_a_paused_table_gives_no_claims_and_others_do(new_hub: NewHub) -> None:
+    hub = new_hub()
+    held, free = hub.record(TRANSIENT), hub.record(TRANSIENT, table=TARGET)
+    hub.advance(2 * SECOND)
+    with hub.db.transaction(Authority.OPERATOR) as tx:
+        pauses.pause(tx, Scope.TABLE, DOL, reason="vendor is down")
+    assert [one.error_id for one in hub.claim()] == [free]
+    with hub.db.transaction(Authority.OPERATOR) as tx:
+        pauses.resume(tx, Scope.TABLE, DOL, reason="vendor is back")
+    assert [one.error_id for one in hub.claim()] == [held]
+
+
+def test_what_is_not_due_cannot_be_claimed_by_hand_either(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    with pytest.raises(LawRefused, match="due at"), hub.db.transaction(Authority.HUB) as tx:
+        tx.execute(
+            "update recoup.error set token = gen_random_uuid(), leased_by = 'x', updated_at = recoup.now(),"
+            " lease_until = recoup.now() + interval '1 h' where error_id = %s",
+            (error,),
         )
-    last = failed("outreach.dol_errors", category, before=budget - 1, budget=budget)
-    assert last == AfterFailure(Disposition.PARKED, ErrorStatus.PARKED, budget, None, ParkReason.MAX_RETRIES_EXCEEDED)
 
 
-def test_a_window_that_closes_parks() -> None:
-    """A retry that would come after the window does not come; at its very end it still does."""
-    day = timedelta(hours=24)
-    just = failed("outreach.dol_errors", Category.TRANSIENT, before=0, budget=5, after=day - timedelta(seconds=4))
-    assert just.next_retry_at == MADE + day
-    late = failed("outreach.dol_errors", Category.TRANSIENT, before=0, budget=5, after=day - timedelta(seconds=3))
-    assert (late.status, late.park_reason) == (ErrorStatus.PARKED, ParkReason.MAX_RETRIES_EXCEEDED)
-
-
-def test_where_nothing_is_parked_it_is_archived_in_its_time() -> None:
-    """And the reason is kept."""
-    stands = failed("company.url_discovery_failures", Category.TRANSIENT, before=4, budget=5)
-    assert stands == AfterFailure(Disposition.ARCHIVE, ErrorStatus.ACTIVE, 5, None, ParkReason.MAX_RETRIES_EXCEEDED)
-
-
-def test_the_one_retry_of_a_structural_error_is_the_last() -> None:
-    """A person started it; nothing starts another."""
-    stands = failed("people.people_errors", Category.STRUCTURAL, before=0, budget=1)
-    assert (stands.status, stands.retry_count) == (ErrorStatus.PARKED, 1)
+@pytest.mark.parametrize("want", [Want.RETRY, Want.PARK, Want.ARCHIVE])
+def test_a_persons_word_comes_first(hub: Hub, want: Want) -> None:
+    (recorded,) = hub.record_all(
+        [NewError(table=DOL, message=STRUCTURAL, outreach_id=uuid.uuid4(), severity=Severity.LOW, want=want)]
+    )
+    row = hub.row(recorded.error_id)
+    assert (row["disposition"], row["decided_by"]) == ("PARKED" if want is Want.PARK else want.value, "person")

@@ -58,12 +58,13 @@ class Guard:
         )
 
 
-# What belongs to a partition because its parent has it goes with the parent's, and is left out.
+# What belongs to a partition because its parent has it goes with the parent's, and is left out. So are triggers that a
+# partition has because its parent has them, though each has its own: a test of its own holds them to their parent's.
 GUARDS = """
   with ours as (
-    select c.oid, format('%%I.%%I', n.nspname, c.relname) as name
+    select c.oid, format('%%I.%%I', n.nspname, c.relname) as name, nullif(pg_partition_root(c.oid), c.oid) as root
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspowner = to_regrole(%(owner)s) and c.relkind in ('r', 'p'))
+     where to_regrole(%(owner)s) in (n.nspowner, c.relowner) and c.relkind in ('r', 'p'))
   select o.name, 'trigger', t.tgname, format('%%I.%%I', s.nspname, p.proname),
          array(select e.event
                  from (values (4, 'insert'), (8, 'delete'), (16, 'update'), (32, 'truncate')) e (bit, event)
@@ -73,6 +74,7 @@ GUARDS = """
     join pg_proc p on p.oid = t.tgfoid
     join pg_namespace s on s.oid = p.pronamespace
    where not t.tgisinternal and t.tgparentid = 0
+     and not exists (select from pg_trigger r where r.tgrelid = o.root and r.tgname = t.tgname)
   union all
   select o.name, case k.contype when 'c' then 'check' when 'f' then 'reference' else 'key' end, k.conname, k.conname,
          array['']
@@ -91,7 +93,7 @@ GUARDS = """
 
 
 def guards(tx: Transaction) -> list[Guard]:
-    """Every guard in every schema of the owner."""
+    """Every guard of every table of the owner."""
     rows = tx.execute(GUARDS, {"owner": OWNER}).fetchall()
     return [
         Guard(table, kind, name, tuple(Law(table, held, event) for event in events))

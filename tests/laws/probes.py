@@ -44,7 +44,7 @@ for lifecycle in LIFECYCLES:
     untouchable(lifecycle.table, "recoup.guard_exits", "RC003", "delete", "A row leaves by a listed exit, or never.")
     untouchable(lifecycle.table, "recoup.guard_truncate", "RC008", "truncate", "Rows do not leave all at once.")
 
-LOGS = ("cl.gate_zero_air", "cl.sovereign_mint_air", "recoup.pause_log", "recoup.control_log")
+LOGS = ("cl.gate_zero_air", "cl.sovereign_mint_air", "recoup.pause_log", "recoup.control_log", "recoup.error_event")
 for log in LOGS:
     untouchable(log, "recoup.only_recorders", "RC010", "insert", "No event is written by hand.")
 for log in (*LOGS, "recoup.policy", "recoup.late_result", "recoup.incarnation", "recoup.seal"):

@@ -75,7 +75,10 @@ def refused(
     sqlstate: str | None = None,
     words: str = "",
 ) -> None:
-    """The statement is refused by that constraint; or by that trigger function, with that SQLSTATE and those words."""
+    """The statement is refused by that constraint; or by that function, with that SQLSTATE and those words.
+
+    A function with arguments is named with their types.
+    """
     try:
         with tx.transaction(), acting(tx, who):
             tx.execute(statement, parameters)  # type: ignore[arg-type]
@@ -86,7 +89,7 @@ def refused(
         else:
             raiser = (said.context or "").partition(" line ")[0]
             heard = (
-                raiser == f"PL/pgSQL function {by}()"
+                raiser == f"PL/pgSQL function {by}" + ("" if by and by.endswith(")") else "()")
                 and error.sqlstate == sqlstate
                 and words in (said.message_primary or "")
             )
@@ -121,9 +124,14 @@ TRUNCATED_TOGETHER = """
   with recursive together (oid) as (
     select %s::regclass::oid
      union
-    select k.conrelid from pg_constraint k join together t on t.oid = k.confrelid where k.contype = 'f')
-  select t.oid::regclass::text, g.tgname, g.tgenabled::text, format('%%I.%%I', s.nspname, p.proname)
+    select next.oid from together t cross join lateral (
+      select k.conrelid from pg_constraint k where k.confrelid = t.oid and k.contype = 'f'
+       union all
+      select i.inhrelid from pg_inherits i where i.inhparent = t.oid) next (oid))
+  select format('%%I.%%I', n.nspname, c.relname), g.tgname, g.tgenabled::text, format('%%I.%%I', s.nspname, p.proname)
     from together t
+    join pg_class c on c.oid = t.oid
+    join pg_namespace n on n.oid = c.relnamespace
     join pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
     join pg_proc p on p.oid = g.tgfoid
     join pg_namespace s on s.oid = p.pronamespace
@@ -169,14 +177,15 @@ def key(
     *same: str,
     first: Row | None = None,
     then: Row | None = None,
+    told: str | None = None,
 ) -> None:
-    """A probe: two rows that share these columns, and no other key."""
+    """A probe: two rows that share these columns, and no other key. A partition tells of it as ``told``."""
 
     def run(tx: Transaction) -> None:
         with quiet(tx, table):
             made = put(tx, table, first)
             shared = {column: Literal(made[column]) for column in same}
-            refused(tx, insertion(tx, table, {**(then or {}), **shared}), constraint=name)
+            refused(tx, insertion(tx, table, {**(then or {}), **shared}), constraint=told or name)
 
     PROBES.append(Probe(law=Law(table, name), says=says, run=run))
 
@@ -199,8 +208,11 @@ def reference(table: str, column: str, parent: str, says: str, /, *, nobody: str
 # Triggers that many tables have -------------------------------------------------------------------------------------
 
 
-def untouchable(table: str, function: str, sqlstate: str, event: str, says: str) -> None:
-    """A probe: this event is refused on this table, to a superuser and with every other trigger off."""
+def untouchable(table: str, function: str, sqlstate: str, event: str, says: str, *, words: str = "") -> None:
+    """A probe: this event is refused on this table, to a superuser and with every other trigger off.
+
+    The refusal has these words in it, or the table's name.
+    """
 
     def run(tx: Transaction) -> None:
         with quiet(tx, table, but=function):
@@ -215,6 +227,6 @@ def untouchable(table: str, function: str, sqlstate: str, event: str, says: str)
                 statement = SQL("delete from {} where ctid = {}").format(relation(table), lies)
             case _:
                 statement = SQL("truncate {} cascade").format(relation(table))
-        refused(tx, statement, by=function, sqlstate=sqlstate, words=table)
+        refused(tx, statement, by=function, sqlstate=sqlstate, words=words or table)
 
     PROBES.append(Probe(law=Law(table, function, event), says=says, run=run))

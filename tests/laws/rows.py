@@ -7,9 +7,10 @@ from typing import Any
 
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
-from company import acting, new_intake
+from company import ERRORS, acting, new_archive_month, new_intake, new_operation
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
+from recoup.policy import document
 
 # SQL, a value, or what makes the row that a column refers to and returns its key.
 Value = str | Literal | Callable[[Transaction], Any]
@@ -30,6 +31,19 @@ def a_worker(tx: Transaction) -> Any:
     return worker
 
 
+def archived_long_ago(tx: Transaction) -> str:
+    """A time for which there is room in the archive."""
+    if tx.execute("select from recoup.error_archive_month where month = '1990-01-01'").rowcount == 0:
+        new_archive_month(tx)
+    return "1990-01-15 12:00+00"
+
+
+AN_ERROR: Row = {
+    "error_table": f"'{ERRORS}'", "error_id": "nextval('recoup.error_seq')", "outreach_id": ID, "error_message": "'m'",
+    "error_signature": "'s'", "category": "'TRANSIENT'", "disposition": "'ARCHIVE'", "status": "'ACTIVE'",
+    "ttl_tier": "'SHORT'", "expires_at": LATER, "max_retries": "5", "decided_by": "'table'", "policy_version": "1",
+    "created_at": NOW, "updated_at": NOW,
+}  # fmt: skip
 SAMPLES: dict[str, Row] = {
     "cl.gate_zero_batch": {"batch_id": f"{ID}::text", "imported_at": NOW},
     "cl.gate_zero_intake": {"intake_id": ID, "company_name": "'Acme'"},
@@ -60,6 +74,25 @@ SAMPLES: dict[str, Row] = {
     },
     "recoup.duty_tally": {
         "worker_id": a_worker, "duty": "'laws'", "runs": "0", "done": "0", "failures": "0", "last_run_at": NOW,
+    },
+    "recoup.error": AN_ERROR,
+    **{table: {**AN_ERROR, "error_table": f"'{table}'"} for table in document.default().errors.tables},
+    "recoup.error_archive": {
+        **AN_ERROR, "status": "'ARCHIVED'", "archived_at": archived_long_ago, "archive_reason": "'MANUAL'",
+        "archived_by": "'mallory'", "final_disposition": "'ARCHIVE'", "was_blocking": "false",
+        "retry_count": "0", "escalation_level": "0",
+    },
+    "recoup.error_archive_month": {"error_table": f"'{ERRORS}'", "month": "date '1990-02-01'", "made_at": NOW},
+    "recoup.error_event": {
+        "incarnation": "1", "logged_at": NOW, "error_table": f"'{ERRORS}'", "error_id": "1", "event_type": "'REVIEWED'",
+        "disposition": "'RETRY'", "retry_count": "0", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
+    },
+    "recoup.error_operation": {
+        "operation_id": ID, "verb": "'park'", "arguments": "'{}'", "filter": "'{}'", "items": "0", "requested_at": NOW,
+        "requested_by": "'x'",
+    },
+    "recoup.error_operation_item": {
+        "operation_id": new_operation, "place": "1", "error_table": f"'{ERRORS}'", "error_id": "1",
     },
     "recoup.incarnation": {"incarnation": "1000000", "system_identifier": "1", "began_at": "now()"},
     "recoup.late_result": {

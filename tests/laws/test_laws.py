@@ -15,12 +15,14 @@ import pytest
 
 from laws.catalogue import Guard, Law, guards, holders, take_away
 from laws.conftest import WITHOUT_VARIABLE
+from laws.error_probes import PROBES as PROBES_OF_ERRORS
 from laws.probes import PROBES
 from laws.probing import Probe, Silent
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
 from recoup.settings import Settings
 
+assert PROBES_OF_ERRORS is PROBES  # one list; each file that is imported adds to it
 every_probe = pytest.mark.parametrize("probe", PROBES, ids=str)
 intact = pytest.mark.skipif(WITHOUT_VARIABLE in os.environ, reason="a guard was taken away")
 

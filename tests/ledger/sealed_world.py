@@ -5,9 +5,21 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import timedelta
 
-from company import acting, advance, attempt_and, finish, minted, new_batch, new_intake, open_attempt
+from company import (
+    acting,
+    advance,
+    attempt_and,
+    claimed_error,
+    error_in,
+    finish,
+    minted,
+    new_batch,
+    new_intake,
+    open_attempt,
+)
 from recoup import gate
 from recoup.database.connection import Database, Transaction
+from recoup.errors import retrying
 from recoup.gate import NewIntake
 from recoup.gate.lifecycle import ReasonCode
 from recoup.ledger import seals
@@ -44,6 +56,19 @@ def late_result(tx: Transaction) -> None:
     assert finish(tx, attempt, ReasonCode.TIMEOUT).status == "late"
 
 
+def retried_error(tx: Transaction) -> None:
+    """A retry that is reported twice: the second report is late."""
+    error = claimed_error(tx)
+    row = tx.execute("select error_table, error_id, token from recoup.error where error_id = %s", (error,)).fetchone()
+    assert row is not None
+    failed = retrying.Failed(
+        error_table=row[0], error_id=row[1], token=row[2], failure='it said "no, {never}" \\ again'
+    )
+    with acting(tx, Authority.ERROR_WORKER):
+        assert [one.status for one in retrying.finish(tx, [failed])] == ["RETRY_PENDING"]
+        assert [one.status for one in retrying.finish(tx, [failed])] == ["late"]
+
+
 def many(tx: Transaction, count: int) -> None:
     """So many rows of one log in one transaction."""
     with acting(tx, Authority.HUB):
@@ -67,12 +92,16 @@ def live(database: Database, admin: Transaction) -> None:
             pause(slow, batch)
             late_result(slow)
             minted(slow)
+            error_in(slow, "ESCALATED")
             for _ in range(4):
                 with database.transaction(Authority.HUB) as tx:
                     pause(tx, new_batch(tx), times=2)
                     late_result(tx)
                     attempt_and(tx, new_intake(tx), ReasonCode.STATE_MISSING)
                     minted(tx)
+                    error_in(tx, "RESOLVED")
+            with database.transaction(Authority.HUB) as tx:
+                retried_error(tx)
             seal_all(database)
             apply_policy(database, 5000 + stage)
             with database.transaction(Authority.HUB) as tx:

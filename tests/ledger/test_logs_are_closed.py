@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from company import acting, intake_in, minted, new_batch
+from company import acting, intake_in, minted, new_batch, new_error
 from recoup import gate
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
@@ -30,11 +30,16 @@ CONTROL_ROW = (
     "(incarnation, logged_at, subject, key, event_type, to_status, facts, reason, actor, actor_id, authority)"
     " values (1, now(), 'recoup.worker', 'w', 'BIRTH', 'running', '{}', 'r', 'human', 'mallory', 'recoup_runner')"
 )
+ERROR_ROW = (
+    "(incarnation, logged_at, error_table, error_id, event_type, disposition, retry_count, actor, actor_id, authority)"
+    " values (1, now(), 'outreach.dol_errors', 1, 'RESOLVED', 'PARKED', 0, 'human', 'mallory', 'recoup_operator')"
+)
 LOGS = {
     "cl.gate_zero_air": AIR_ROW,
     "cl.sovereign_mint_air": MINT_ROW,
     "recoup.pause_log": PAUSE_ROW,
     "recoup.control_log": CONTROL_ROW,
+    "recoup.error_event": ERROR_ROW,
 }
 ACTORS: tuple[Authority | str | None, ...] = (*Authority, OWNER, None)
 
@@ -52,6 +57,7 @@ def written(scratch: Transaction) -> Transaction:
     batch = new_batch(scratch)
     with acting(scratch, Authority.OPERATOR):
         gate.pause_batch(scratch, batch, reason="look")
+    new_error(scratch)
     return scratch
 
 
@@ -97,6 +103,13 @@ BAITS = {
         insert into bait (sovereign_company_id, intake_id, company_name, minted_at, status)
         select gen_random_uuid(), intake_id, company_name, now(), 'MINTED' from cl.gate_zero_intake limit 1;
     """,
+    "recoup.error_event": """
+        create temporary table bait (like recoup.error);
+        create trigger t after insert on bait referencing new table as new_rows
+          for each statement execute function recoup.record_error_births();
+        insert into bait select (e).* from (
+          select jsonb_populate_record(e, jsonb_build_object('error_id', 1)) as e from recoup.error e limit 1) forged;
+    """,
 }
 
 
@@ -112,7 +125,7 @@ def test_a_recorder_on_a_table_of_ones_own_records_nothing(written: Transaction,
 
 def test_a_recorder_cannot_be_called(written: Transaction) -> None:
     """A trigger function outside a trigger is refused by PostgreSQL itself."""
-    for recorder in ("cl.record_attempt_births", "cl.record_identity_births"):
+    for recorder in ("cl.record_attempt_births", "cl.record_identity_births", "recoup.archive_errors_gone"):
         assert sqlstate(written, f"select {recorder}()") == "0A000"
 
 
@@ -123,7 +136,7 @@ def test_what_is_written_stays(written: Transaction, log: str, actor: Any) -> No
     if log == "recoup.late_result":
         written.execute(
             "insert into recoup.late_result (subject, unit_id, token, result, received_at, actor_id)"
-            " values ('x', gen_random_uuid(), gen_random_uuid(), '{}', now(), 'x')"
+            " values ('x', 'outreach.dol_errors/7', gen_random_uuid(), '{}', now(), 'x')"
         )
     (column,) = written.execute(
         "select attname from pg_attribute where attrelid = %s::regclass and attnum = 2", (log,)

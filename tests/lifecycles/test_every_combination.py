@@ -13,10 +13,28 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from company import acting, advance, attempt_in, batch_in, intake_in, minted, recovery_in
+from company import (
+    ERRORS,
+    UNPARKED_ERRORS,
+    acting,
+    advance,
+    attempt_in,
+    batch_in,
+    claimed_error,
+    error_in,
+    intake_in,
+    minted,
+    new_archive_month,
+    new_error,
+    new_operation,
+    new_operation_item,
+    recovery_in,
+    room_in_archive,
+)
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
+from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, OPERATION, OPERATION_ITEM
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority, Lifecycle
 from recoup.lifecycles.registry import LIFECYCLES
@@ -84,6 +102,52 @@ WORKER_ROW = (
     "(name, host, pid, recoup_version, duties, started_at, heartbeat_at)"
     " values ('w', 'h', 1, '0', '{}', recoup.now(), recoup.now())"
 )
+
+
+def month_in(tx: Transaction, status: str) -> str:
+    month = new_archive_month(tx)
+    if status == "DROPPED":
+        with acting(tx, Authority.ARCHIVER):
+            tx.execute(f"update recoup.error_archive_month set {MONTH_DROPPED} where month = %s".encode(), (month,))
+    return month
+
+
+def operation_in(tx: Transaction, status: str) -> uuid.UUID:
+    operation = new_operation(tx)
+    if status == "DONE":
+        with acting(tx, Authority.OPERATOR):
+            tx.execute(
+                "update recoup.error_operation set status = 'DONE', done_at = recoup.now() where operation_id = %s",
+                (operation,),
+            )
+    return operation
+
+
+def item_in(tx: Transaction, status: str) -> int:
+    place = new_operation_item(tx)
+    if status != "PENDING":
+        with acting(tx, Authority.OPERATOR):
+            tx.execute(f"update recoup.error_operation_item set {ITEM[status]} where place = %s".encode(), (place,))
+    return place
+
+
+MONTH_DROPPED = "status = 'DROPPED', dropped_at = recoup.now(), rows = 0, digest = sha256('')"
+ITEM = {
+    "PENDING": "status = 'PENDING', ended_at = null, refusal = null",
+    "DONE": "status = 'DONE', ended_at = recoup.now(), refusal = null",
+    "REFUSED": "status = 'REFUSED', ended_at = recoup.now(), refusal = 'gone'",
+}
+ERROR_ROW = (
+    "(error_table, outreach_id, error_message, error_signature, category, disposition, status, ttl_tier, expires_at,"
+    " max_retries, next_retry_at, parked_at, parked_by, park_reason, escalation_level, escalated_at, escalated_to,"
+    " archived_at, archive_reason, decided_by, policy_version, created_at, updated_at)"
+    " select 'outreach.dol_errors', gen_random_uuid(), 'm', 's', 'TRANSIENT', d.disposition, d.status, 'SHORT', now_,"
+    " 5, case when d.status = 'RETRY_PENDING' then now_ end, now_, 'x', 'y', 1, now_, 'z',"
+    " case when d.status = 'RESOLVED' then now_ end, case when d.status = 'RESOLVED' then 'RESOLVED' end,"
+    " 'table', recoup.policy_version(), now_, now_"
+    " from (select recoup.now() as now_) t, (values ('{disposition}', '{status}')) d (disposition, status)"
+)
+DISPOSITION = {"ACTIVE": "ARCHIVE", "RETRY_PENDING": "RETRY"}  # of the others: PARKED
 END = "finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond')"
 SUBJECTS = {
     "intake": Subject(
@@ -146,6 +210,49 @@ SUBJECTS = {
         {},
         {"OPEN": "(batch_id, imported_at) values (gen_random_uuid()::text, recoup.now())"},
     ),
+    "error": Subject(
+        ERROR,
+        ERROR.statuses,
+        error_in,
+        {},
+        {
+            status: ERROR_ROW.format(status=status, disposition=DISPOSITION.get(status, "PARKED"))
+            for status in ERROR.statuses
+        },
+    ),
+    "month": Subject(
+        ARCHIVE_MONTH,
+        ARCHIVE_MONTH.statuses,
+        month_in,
+        {"KEPT": "status = 'KEPT', dropped_at = null, rows = null, digest = null", "DROPPED": MONTH_DROPPED},
+        {
+            "KEPT": "(error_table, month, made_at) values ('outreach.dol_errors', '1990-01-01', recoup.now())",
+            "DROPPED": "(error_table, month, made_at, status, dropped_at, rows, digest)"
+            " values ('outreach.dol_errors', '1990-01-01', recoup.now(), 'DROPPED', recoup.now(), 0, '')",
+        },
+    ),
+    "operation": Subject(
+        OPERATION,
+        OPERATION.statuses,
+        operation_in,
+        {"OPEN": "status = 'OPEN', done_at = null", "DONE": "status = 'DONE', done_at = recoup.now()"},
+        {
+            status: "(verb, arguments, filter, items, requested_at, requested_by" + columns + ")"
+            f" values ('park', '{{}}', '{{}}', 1, recoup.now(), 'x'{values})"
+            for status, columns, values in (("OPEN", "", ""), ("DONE", ", status, done_at", ", 'DONE', recoup.now()"))
+        },
+    ),
+    "item": Subject(
+        OPERATION_ITEM,
+        OPERATION_ITEM.statuses,
+        item_in,
+        ITEM,
+        {
+            "PENDING": "(operation_id, place, error_table, error_id) values (%(operation)s, 1, 'x.y', 1)",
+            "DONE": "(operation_id, place, error_table, error_id, status, ended_at)"
+            " values (%(operation)s, 1, 'x.y', 1, 'DONE', recoup.now())",
+        },
+    ),
     "pause": Subject(
         PAUSE_LIFE,
         PAUSE_LIFE.statuses,
@@ -198,6 +305,42 @@ BATCH_CHANGE = {
     ("FROZEN", "FROZEN"): PAUSE,
 }
 
+OVER = "archived_at = t.now_, archive_reason = "
+PARK = "disposition = 'PARKED', parked_at = t.now_, next_retry_at = null"
+NOT_OVER = "archived_at = null, archive_reason = null"
+ENDED = "retry_count = retry_count + (token is not null)::integer, token = null, leased_by = null, lease_until = null"
+# What the hub and the worker write; the hub supersedes what it does not retry.
+BY_RETRY = {
+    "RETRY_PENDING": "token = gen_random_uuid(), leased_by = 'w', lease_until = t.now_ + interval '1 minute',"
+    " last_retry_at = t.now_",
+    "PARKED": f"status = 'PARKED', {PARK}, parked_by = 'system', park_reason = 'MAX_RETRIES_EXCEEDED'",
+    "ACTIVE": "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null, park_reason = 'MAX_RETRIES_EXCEEDED'",
+    "RESOLVED": f"status = 'RESOLVED', last_outcome = 'SUCCEEDED', next_retry_at = null, {ENDED}, {OVER} 'RESOLVED'",
+}
+SUPERSEDED = f"superseded_by = error_id + 1000000, {OVER} 'SUPERSEDED'"
+# What an operator writes, and whoever else tries it.
+BY_PERSON = {
+    "ACTIVE": "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null",
+    "RETRY_PENDING": "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = t.now_, retry_until = null,"
+    " max_retries = greatest(max_retries, retry_count + 1)",
+    "PARKED": f"status = 'PARKED', {PARK}, parked_by = 'ann', park_reason = 'look'",
+    "ESCALATED": f"status = 'ESCALATED', {PARK}, parked_by = 'ann', park_reason = 'look', escalation_level = 1,"
+    " escalated_at = t.now_, escalated_to = 'lead'",
+    "RESOLVED": f"status = 'RESOLVED', next_retry_at = null, {ENDED}, {OVER} 'RESOLVED'",
+}
+
+
+def error_change(actor: Authority | str | None, source: str, target: str) -> str:
+    """A move of an error means something else by each authority."""
+    if actor in (Authority.HUB, Authority.ERROR_WORKER):
+        if source == "RETRY_PENDING" and target in BY_RETRY:
+            return BY_RETRY[target]
+        if source == target:
+            return SUPERSEDED if source != "RESOLVED" else "updated_at = t.now_"
+    if source == target:
+        return "last_reviewed_at = t.now_"
+    return BY_PERSON[target] + (f", {NOT_OVER}" if source == "RESOLVED" else "")
+
 
 def falls_silent(tx: Transaction, _key: Any) -> None:
     advance(tx, timedelta(minutes=5))
@@ -211,12 +354,28 @@ def window_closes(tx: Transaction, _key: Any) -> None:
     advance(tx, timedelta(days=14))
 
 
+def retry_is_due(tx: Transaction, _key: Any) -> None:
+    advance(tx, timedelta(seconds=2))
+
+
+def retry_window_closes(tx: Transaction, _key: Any) -> None:
+    advance(tx, timedelta(days=1))
+
+
 # What must be true before a listed move may claim it.
 PREPARE: dict[tuple[str, str, str], Callable[[Transaction, Any], None]] = {
     ("attempt", "open", "crashed"): lease_lapses,
     ("recovery", "ACTIVE", "EXHAUSTED"): window_closes,
     ("batch", "COMPLETED", "FROZEN"): window_closes,
     ("worker", "running", "lost"): falls_silent,
+    ("error", "RETRY_PENDING", "RETRY_PENDING"): retry_is_due,
+    ("error", "RETRY_PENDING", "PARKED"): retry_window_closes,
+    ("error", "RETRY_PENDING", "ACTIVE"): retry_window_closes,
+}
+# The row itself, where not any of its status will do.
+ROW: dict[tuple[str, str, str], Callable[[Transaction], Any]] = {
+    ("error", "RETRY_PENDING", "ACTIVE"): lambda tx: new_error(tx, table=UNPARKED_ERRORS),  # elsewhere it is parked
+    ("error", "RETRY_PENDING", "RESOLVED"): claimed_error,
 }
 
 
@@ -241,20 +400,32 @@ def every_move() -> Iterator[tuple[str, str, str]]:
             yield name, source, target
 
 
+def partition_of(tx: Transaction, error: int) -> str:
+    (table,) = tx.execute("select error_table from recoup.error where error_id = %s", (error,)).fetchone() or ("",)
+    return str(table)
+
+
 @pytest.mark.parametrize(("name", "source", "target"), list(every_move()))
 def test_moves_answer_as_declared(scratch: Transaction, name: str, source: str, target: str) -> None:
     """Listed moves pass; any other is refused with our SQLSTATE, or for lack of any right to the table."""
     subject = SUBJECTS[name]
     life = subject.life
-    key = subject.row_in(scratch, source)
-    change = BATCH_CHANGE[source, target] if name == "batch" else subject.change[target]
+    key = ROW[name, source, target](scratch) if (name, source, target) in ROW else subject.row_in(scratch, source)
     if prepare := PREPARE.get((name, source, target)):
         prepare(scratch, key)
-    statement = f"update {life.table} set {change} from (select recoup.now() as now_) t where {life.key[-1]} = %(key)s"
     listed = {move.by: move for move in life.moves if (move.source, move.target) == (source, target)}
     for actor in ACTORS:
+        if name == "error":
+            change = error_change(actor, source, target)
+        else:
+            change = BATCH_CHANGE[source, target] if name == "batch" else subject.change[target]
+        statement = f"update {{}} set {change} from (select recoup.now() as now_) t where {life.key[-1]} = %(key)s"
         with acting(scratch, actor):
-            said = answer(scratch, statement, {"key": key})
+            said = answer(scratch, statement.format(life.table), {"key": key})
+            if name == "error":
+                # A statement that names a partition fires its triggers alone; and no authority may name one.
+                part = answer(scratch, statement.format(partition_of(scratch, key)), {"key": key})
+                assert part == (NO_RIGHT if isinstance(actor, Authority) else "RC002"), f"{actor}: {source} -> {target}"
         if isinstance(actor, Authority) and actor in listed:
             # What is only ever a consequence is refused by hand; the rows above were brought there by their cause.
             assert said == ("RC012" if listed[actor].through else "done"), f"{actor}: {source} -> {target}"
@@ -271,6 +442,7 @@ def test_births_answer_as_declared(scratch: Transaction, name: str) -> None:
     life = subject.life
     # An intake may be born of an exhausted one, an identity is of an authorised one.
     intake = intake_in(scratch, {"intake": "EXHAUSTED", "identity": "AUTHORIZED"}.get(name, "PENDING"))
+    given = {"intake": intake, "operation": new_operation(scratch)}
     if name == "clock":
         scratch.execute("alter table recoup.clock disable trigger all; delete from recoup.clock;")
         scratch.execute("alter table recoup.clock enable always trigger a_guard_births")
@@ -281,7 +453,10 @@ def test_births_answer_as_declared(scratch: Transaction, name: str) -> None:
             if (name, status) == ("intake", "PENDING") and actor in (Authority.HUB, Authority.GATE):
                 insert = "(company_name) values ('x')"  # a fresh start is the operator's: see the next test
             with acting(scratch, actor):
-                said = answer(scratch, f"insert into {life.table} {insert}", {"intake": intake})
+                said = answer(scratch, f"insert into {life.table} {insert}", given)
+                if name == "error":
+                    part = answer(scratch, f"insert into {ERRORS} {insert}", given)
+                    assert part == (NO_RIGHT if isinstance(actor, Authority) else "RC001"), f"{actor}: born {status}"
             if isinstance(actor, Authority) and actor in listed:
                 assert said == ("RC012" if listed[actor].through else "done"), f"{actor}: born {status}"
             elif isinstance(actor, Authority):
@@ -317,19 +492,42 @@ def test_an_intake_is_born_authorized_only_with_its_origin(scratch: Transaction)
 
 @pytest.mark.parametrize(("name", "status"), [(n, s) for n, subject in SUBJECTS.items() for s in subject.statuses])
 def test_exits_answer_as_declared(scratch: Transaction, name: str, status: str) -> None:
-    """No exit is listed for any of these: nobody deletes, and nobody truncates."""
+    """Errors leave by the archiver, when their time is over; nobody deletes anything else, and nobody truncates."""
     subject = SUBJECTS[name]
-    assert subject.life.exits == ()
+    listed = {leaving.by for leaving in subject.life.exits if leaving.status == status}
+    assert listed == ({Authority.ARCHIVER} if name == "error" else set())
     key = subject.row_in(scratch, status)
-    statement = f"delete from {subject.life.table} where {subject.life.key[-1]} = %(key)s"
-    for actor in ACTORS:
+    tables = [subject.life.table]
+    if name == "error":
+        advance(scratch, timedelta(days=100))
+        room_in_archive(scratch, key)
+        tables.append(ERRORS)
+    for actor, table in product(ACTORS, tables):
+        statement = f"delete from {table} where {subject.life.key[-1]} = %(key)s"
         with acting(scratch, actor):
             deleted = answer(scratch, statement, {"key": key})
-            truncated = answer(scratch, f"truncate {subject.life.table} cascade")
+            truncated = answer(scratch, f"truncate {table} cascade")
         privileged = not isinstance(actor, Authority)
-        # A row that others refer to is held by its foreign key, which is asked before the guard.
-        assert deleted in (("RC003", "23503") if privileged else (NO_RIGHT,)), actor
+        if actor in listed and table == subject.life.table:
+            assert deleted == "done", actor
+        else:
+            # A row that others refer to is held by its foreign key, which is asked before the guard.
+            assert deleted in (("RC003", "23503") if privileged else (NO_RIGHT,)), actor
         assert truncated == ("RC008" if privileged else NO_RIGHT), actor
+
+
+# SELECT … FOR UPDATE needs the right to update some column.
+LOCKS = {("recoup.error", "UPDATE"): {Authority.ARCHIVER}}
+
+
+def test_a_right_to_lock_is_no_right_to_change(scratch: Transaction) -> None:
+    """The archiver locks what it moves. It changes nothing, whatever the status."""
+    for status in ERROR.statuses:
+        error = error_in(scratch, status)
+        with acting(scratch, Authority.ARCHIVER):
+            assert answer(scratch, "select from recoup.error where error_id = %(key)s for update", {"key": error})
+            change = "update recoup.error set updated_at = updated_at where error_id = %(key)s"
+            assert answer(scratch, change, {"key": error}) == "RC002"
 
 
 def test_grants_are_no_wider_than_the_declaration(admin: Transaction) -> None:
@@ -342,7 +540,8 @@ def test_grants_are_no_wider_than_the_declaration(admin: Transaction) -> None:
             "TRUNCATE": set(),
             "TRIGGER": set(),
         }
-        for right, authorities in may.items():
+        for right, declared in may.items():
+            authorities = declared | LOCKS.get((life.table, right), set())
             test = "has_any_column_privilege" if right in ("INSERT", "UPDATE") else "has_table_privilege"
             for authority in Authority:
                 row = admin.execute(f"select {test}(%s, %s, %s)", (authority.role, life.table, right)).fetchone()

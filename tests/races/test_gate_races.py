@@ -327,7 +327,7 @@ def test_migrations_at_once_make_one_schema(
             return migrate(connection, login=server.app)
 
     results: list[Migrated] = together(*[bring_up] * (2 + round_))
-    nothing = Migrated(applied=(), routines=(), lifecycles=False, policy=None)
+    nothing = Migrated(applied=(), routines=(), lifecycles=False, policy=None, tables=())
     (did,) = [result for result in results if result != nothing]
     assert did.applied == tuple(file.name for file in known_migrations())
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:

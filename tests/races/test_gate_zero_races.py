@@ -94,7 +94,9 @@ def test_two_workers_on_one_intake(desk: Desk, chance: Random) -> None:
         )
         assert (passing.status, failed.status) in [("passed", "late"), ("late", "failed")]
         assert desk.word(intake) == (FAILED if passing.status == "late" else PASSED)[failures]
-        assert desk.rows("select count(*) from recoup.late_result where unit_id = %s", attempt.attempt_id) == [(1,)]
+        assert desk.rows("select count(*) from recoup.late_result where unit_id = %s::text", attempt.attempt_id) == [
+            (1,)
+        ]
         reported_first.came_first(passing.status == "passed")
         if failed.status == "failed" and failures < 2:
             recover(desk, intake)

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from recoup.audit import laws
 from recoup.audit.invariant import Invariant
+from recoup.errors import invariants as errors
 from recoup.gate import invariants as gate
 from recoup.ledger import invariants as ledger
 from recoup.mint import invariants as mint
 from recoup.refusals import InputRefused
 
-INVARIANTS: tuple[Invariant, ...] = (*gate.INVARIANTS, *mint.INVARIANTS, *laws.INVARIANTS, *ledger.INVARIANTS)
+INVARIANTS: tuple[Invariant, ...] = (
+    *gate.INVARIANTS, *mint.INVARIANTS, *errors.INVARIANTS, *laws.INVARIANTS, *ledger.INVARIANTS,
+)  # fmt: skip
 
 
 def chosen(prefixes: Sequence[str]) -> tuple[Invariant, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from psycopg.conninfo import make_conninfo
-from psycopg.sql import SQL, Identifier
+from psycopg.sql import SQL, Composed, Identifier
 
 from recoup.database import access
 from recoup.database.connection import Database, Transaction, connect
@@ -20,6 +20,7 @@ from recoup.settings import Settings
 
 PREFIX = "recoup_bench_"
 TABLES = ("gate_zero_batch", "gate_zero_intake", "gate_zero_attempt", "gate_zero_recovery", "gate_zero_air")
+GATE_ZERO = tuple(f"cl.{table}" for table in TABLES)
 ACTOR = "bench"  # and not the login's name: results and rows name nobody
 Q = load("recoup.bench", "ground.sql")
 
@@ -48,10 +49,8 @@ class Ground:
 
     def copy_to_raw(self, table: str, *, batch_id: str | None = None) -> None:
         """Give raw the rows that ours has: all, or those of one import batch."""
-        found = self.admin.execute(Q["columns"], {"table": f"cl.{table}"}).fetchall()
-        columns = SQL(", ").join(Identifier(column) for (column,) in found)
         self.admin.execute(
-            Q["copy"].format(raw=_raw(table), ours=_ours(table), columns=columns),
+            Q["copy"].format(raw=_raw(table), ours=_ours(table), columns=self.columns(f"cl.{table}")),
             {"batch_id": batch_id},
         )
 
@@ -73,19 +72,27 @@ class Ground:
         self.vacuum(_ours("gate_zero_air"))
 
     @contextlib.contextmanager
-    def unguarded(self) -> Iterator[Transaction]:
-        """A transaction in which ours has no triggers, for filling tables; afterwards they are as they were."""
+    def unguarded(self, tables: Sequence[str] = GATE_ZERO) -> Iterator[Transaction]:
+        """A transaction in which these have no triggers, for filling them; afterwards they are as they were."""
+        given = {"tables": list(tables)}
         with self.admin.transaction():
-            before = self.admin.execute(Q["triggers"]).fetchall()
+            before = self.admin.execute(Q["triggers"], given).fetchall()
             self.admin.execute("set local session_replication_role = replica")  # foreign keys: our rows are right
-            for table in TABLES:
-                self.admin.execute(SQL("alter table {} disable trigger user").format(_ours(table)))
+            for table in tables:
+                self.admin.execute(SQL("alter table {} disable trigger user").format(Identifier(*table.split("."))))
             yield self.admin
-            for table, trigger in before:
+            for schema, table, trigger in before:
                 self.admin.execute(
-                    SQL("alter table {} enable always trigger {}").format(_ours(table), Identifier(trigger))
+                    SQL("alter table {} enable always trigger {}").format(
+                        Identifier(schema, table), Identifier(trigger)
+                    )
                 )
-            assert self.admin.execute(Q["triggers"]).fetchall() == before, "the guards are not as they were"
+            assert self.admin.execute(Q["triggers"], given).fetchall() == before, "the guards are not as they were"
+
+    def columns(self, table: str) -> Composed:
+        """The columns of a table that can be written."""
+        found = self.admin.execute(Q["columns"], {"table": table}).fetchall()
+        return SQL(", ").join(Identifier(column) for (column,) in found)
 
 
 def _ours(table: str) -> Identifier:

@@ -12,10 +12,10 @@ select attname from pg_attribute
 
 -- name: triggers
 -- Ours are all ENABLE ALWAYS; anything else would not come back as it was.
-select c.relname, t.tgname
-  from pg_trigger t join pg_class c on c.oid = t.tgrelid
- where c.relnamespace = 'cl'::regnamespace and not t.tgisinternal and t.tgenabled = 'A'
- order by 1, 2;
+select n.nspname, c.relname, t.tgname
+  from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+ where t.tgrelid = any(%(tables)s::text[]::regclass[]) and not t.tgisinternal and t.tgenabled = 'A'
+ order by 1, 2, 3;
 
 -- name: copy
 -- In the order in which they were made, so that both sides lie alike on disk.

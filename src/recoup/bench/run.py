@@ -8,7 +8,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from recoup.bench import claims, moves, outcomes, peers, reads, retries, seals, verify
+from recoup.bench import (
+    claims,
+    error_archive,
+    error_claims,
+    error_gate,
+    error_record,
+    error_retries,
+    moves,
+    outcomes,
+    peers,
+    reads,
+    retries,
+    seals,
+    verify,
+)
 from recoup.bench.ground import scratch
 from recoup.bench.machine import Machine, describe
 from recoup.bench.measure import Measured, Timed, interleaved, summed_up
@@ -18,7 +32,8 @@ from recoup.settings import Settings
 
 WORKLOADS: tuple[Workload, ...] = (
     *moves.WORKLOADS, *outcomes.WORKLOADS, *verify.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS,
-    *retries.WORKLOADS,
+    *retries.WORKLOADS, *error_record.WORKLOADS, *error_retries.WORKLOADS, *error_claims.WORKLOADS,
+    *error_archive.WORKLOADS, *error_gate.WORKLOADS,
 )  # fmt: skip
 ROUNDS_MOST = 1000
 

@@ -29,6 +29,10 @@ app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the databa
 app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to mend.")
 app.command("recoup.cli.clock:app", name="clock", help="Real, simulated or released time: show, advance, release.")
 app.command("recoup.cli.gate:app", name="gate", help="Gate Zero: import, verify, second chances, history, mint.")
+app.command("recoup.cli.exec:exec_", name="exec", help="Run any command; if it fails, that is recorded as an error.")
+app.command(
+    "recoup.cli.errors:app", name="errors", help="Errors: record, list, claim, park, unpark, resolve, what blocks whom."
+)
 app.command("recoup.cli.policy:app", name="policy", help="The figures decisions go by: show, check, diff, apply.")
 app.command("recoup.cli.worker:worker", name="worker", help="Do the duties, until stopped.")
 app.command(

@@ -46,5 +46,7 @@ def migrate(
         print("written  lifecycles")
     if done.policy:
         print(f"written  policy, version {done.policy}")
-    if not (done.applied or done.routines or done.lifecycles or done.policy):
+    for name in done.tables:
+        print(f"made     {name}, with its archive")
+    if not (done.applied or done.routines or done.lifecycles or done.policy or done.tables):
         print("nothing to do: the schema is the one this program knows")

@@ -31,7 +31,7 @@ from psycopg.sql import SQL, Identifier
 from recoup.database import client
 from recoup.database.connection import Transaction, connect, options_of, where
 from recoup.database.migrate import check_schema
-from recoup.database.roles import OWNER, ensure_roles
+from recoup.database.roles import OWNER, ensure_roles, open_schemas
 from recoup.database.server_user import move_durably
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
@@ -214,6 +214,8 @@ def _fill(settings: Settings, uri: str, source: Path, connection: Transaction) -
     """Read the backup into an empty database and check that its schema is known. Returns what it lacks."""
     with _owner_lent(connection) as as_owner:
         connection.execute(SQL("grant create on database {} to {}").format(Identifier(_named(uri)), Identifier(OWNER)))
+        with contextlib.closing(connect(uri, settings)) as inside:
+            open_schemas(inside, ("public",))  # the one that a new database has: error tables lie in it
         newest = client.major(client.program(settings, "pg_restore"))
         if connection.info.server_version // 10000 < NEW_SETTING_FROM <= newest:
             _fill_by_script(settings, uri, source, as_owner=as_owner)

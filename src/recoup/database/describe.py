@@ -3,7 +3,8 @@
 Everything the owner has is in it: tables, columns, constraints, indexes, triggers and whether they are always on,
 functions, sequences, rights, comments. The same schema gives the same text whatever the version of the server, the
 order in which it was made, and whether it was migrated or restored. ``schema.sql`` beside this module is the text of
-a freshly migrated database; ``make schema`` writes it, and a test compares it.
+a freshly migrated database; ``make schema`` writes it, and a test compares it. Two kinds of tables are made later: the
+months of archives, and error tables that somebody's policy lists. ``as_shipped`` leaves them out.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from recoup.settings import Settings
 from recoup.settings import load as load_settings
 
 Q = load("recoup.database", "describe.sql")
+LATER = load("recoup.database", "made_later.sql")["made_later"]
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 
 HEADER = """\
@@ -33,8 +35,8 @@ HEADER = """\
 """
 
 
-def describe(connection: Transaction, *, owner: str = OWNER) -> str:
-    """The text of all schemas that ``owner`` owns. Changes nothing, and needs no right but to connect."""
+def describe(connection: Transaction, *, owner: str = OWNER, as_shipped: bool = False) -> str:
+    """The text of all that ``owner`` owns. Changes nothing, and needs no right but to connect."""
     # Rolled back, so that the settings are the caller's again afterwards, also inside the caller's transaction.
     with connection.transaction(force_rollback=True):
         connection.execute(
@@ -44,10 +46,21 @@ def describe(connection: Transaction, *, owner: str = OWNER) -> str:
             (owner,),
         )
         parts = [row for query in Q.values() for row in connection.execute(query)]
+        later = _made_later(connection) if as_shipped else set()
     objects: dict[tuple[str, int, str], list[str]] = {}
     for schema, kind, thing, _, text in sorted(parts):
+        if (schema, kind, thing) in later:
+            continue
         objects.setdefault((schema, kind, thing), []).append(text)
     return "\n".join([HEADER, *("\n".join(texts) + "\n" for texts in objects.values())])
+
+
+def _made_later(connection: Transaction) -> set[tuple[str, int, str]]:
+    """The objects that a policy of one's own or the passing of months has made."""
+    from recoup.policy import document  # late: the models of a policy take a while to load
+
+    shipped = list(document.default().errors.tables)
+    return set(connection.execute(LATER, {"shipped": shipped}).fetchall())
 
 
 def write_schema(settings: Settings, path: Path = SCHEMA_FILE) -> str:

@@ -7,6 +7,7 @@
 -- supported versions give the same text. Expressions are printed in their short form: the long one has brackets that a
 -- dump and a restore change. Run them with search_path = pg_catalog, so that every name is qualified, and with
 -- recoup.described = the owner (a setting and no parameter, because format() has its own use for the percent sign).
+-- Described is what lies in the owner's schemas, and what the owner has in those of others.
 
 -- name: schemas
 select n.nspname, 0 as kind, '' as object, 0 as part,
@@ -28,10 +29,11 @@ select n.nspname, 1, c.relname, 1,
   from pg_sequence s
   join pg_class c on c.oid = s.seqrelid
   join pg_namespace n on n.oid = c.relnamespace
- where n.nspowner = to_regrole(current_setting('recoup.described'));
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner);
 
 -- name: tables
 -- A view is its columns only: servers of different versions print its query differently. The query is in its migration.
+-- A partition has its parent's columns and constraints, whatever anybody does to it; only what is its own is listed.
 select n.nspname, 2, c.relname, 1,
        format('create %s%s %I.%I (', case c.relpersistence when 'u' then 'unlogged ' else '' end,
               case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end, n.nspname, c.relname)
@@ -55,10 +57,19 @@ select n.nspname, 2, c.relname, 1,
               join pg_type t on t.oid = a.atttypid
               left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+               and not (c.relispartition and exists (
+                 select from pg_inherits i
+                   join pg_attribute pa on pa.attrelid = i.inhparent and pa.attname = a.attname
+                   left join pg_attrdef pd on pd.adrelid = pa.attrelid and pd.adnum = pa.attnum
+                  where i.inhrelid = c.oid
+                    and row(pa.attnotnull, pa.attidentity, pa.attgenerated, pa.attstorage, pa.attcompression, pg_get_expr(pd.adbin, pd.adrelid))
+                        is not distinct from
+                        row(a.attnotnull, a.attidentity, a.attgenerated, a.attstorage, a.attcompression, pg_get_expr(d.adbin, d.adrelid))))
             union all
             select 2, strpos('pufxc', o.contype::text), o.conname, format('constraint %I %s', o.conname, pg_get_constraintdef(o.oid, true))
               from pg_constraint o
              where o.conrelid = c.oid and o.contype <> 'n'  -- 18 keeps NOT NULL as constraints too; the columns say it
+               and (o.conislocal or not c.relispartition)
           ) lines (rank, place, name, line)), '') || E'\n)'
        || coalesce((select ' inherits (' || string_agg(i.inhparent::regclass::text, ', ' order by i.inhseqno) || ')'
                       from pg_inherits i where i.inhrelid = c.oid and not c.relispartition), '')
@@ -73,7 +84,7 @@ select n.nspname, 2, c.relname, 1,
        || case when c.relforcerowsecurity then format(E'\nalter table %I.%I force row level security;', n.nspname, c.relname) else '' end
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
- where n.nspowner = to_regrole(current_setting('recoup.described')) and c.relkind in ('r', 'p', 'v', 'm');
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and c.relkind in ('r', 'p', 'v', 'm');
 
 -- name: table_comments
 select n.nspname, 2, c.relname, 2,
@@ -96,7 +107,7 @@ select n.nspname, 2, c.relname, 2,
       from pg_constraint o
      where o.conrelid = c.oid and o.contype <> 'n' and obj_description(o.oid, 'pg_constraint') is not null
     ) said (rank, place, name, line)
- where n.nspowner = to_regrole(current_setting('recoup.described')) and c.relkind in ('r', 'p', 'v', 'm')
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and c.relkind in ('r', 'p', 'v', 'm')
  group by n.nspname, c.relname;
 
 -- name: indexes
@@ -110,8 +121,10 @@ select n.nspname, 2, c.relname, 3,
   join pg_class c on c.oid = i.indrelid
   join pg_class x on x.oid = i.indexrelid
   join pg_namespace n on n.oid = c.relnamespace
- where n.nspowner = to_regrole(current_setting('recoup.described'))
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner)
    and not exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x'))
+   and c.relkind in ('r', 'p', 'm')  -- and not those of the server's own, behind large values
+   and not x.relispartition  -- those of a partition that its parent has too
  group by n.nspname, c.relname;
 
 -- name: triggers
@@ -126,7 +139,7 @@ select n.nspname, 2, c.relname, 4,
   from pg_trigger t
   join pg_class c on c.oid = t.tgrelid
   join pg_namespace n on n.oid = c.relnamespace
- where n.nspowner = to_regrole(current_setting('recoup.described')) and not t.tgisinternal
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and not t.tgisinternal
  group by n.nspname, c.relname;
 
 -- name: routines
@@ -143,7 +156,7 @@ select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_argume
   from pg_proc p
   join pg_namespace n on n.oid = p.pronamespace
  cross join lateral pg_get_functiondef(p.oid) def
- where n.nspowner = to_regrole(current_setting('recoup.described')) and p.prokind in ('f', 'p', 'w');
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, p.proowner) and p.prokind in ('f', 'p', 'w');
 
 -- name: grants
 -- Rights as they are in effect, the defaults of PUBLIC included. What an owner may do with its own is not listed.
@@ -156,18 +169,18 @@ with thing (schema, kind, object, word, called, owner, acl, columns) as (
          case c.relkind when 'S' then 'sequence' else 'table' end, format('%I.%I', n.nspname, c.relname), c.relowner,
          coalesce(c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner)), null
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-   where n.nspowner = to_regrole(current_setting('recoup.described')) and c.relkind in ('r', 'p', 'v', 'm', 'S')
+   where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and c.relkind in ('r', 'p', 'v', 'm', 'S')
   union all
   select n.nspname, 2, c.relname, 'table', format('%I.%I', n.nspname, c.relname), c.relowner, a.attacl, a.attname
     from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-   where n.nspowner = to_regrole(current_setting('recoup.described')) and a.attacl is not null and not a.attisdropped
+   where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and a.attacl is not null and not a.attisdropped
   union all
   select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)),
          case p.prokind when 'p' then 'procedure' else 'function' end,
          format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)), p.proowner,
          coalesce(p.proacl, acldefault('f', p.proowner)), null
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-   where n.nspowner = to_regrole(current_setting('recoup.described'))
+   where to_regrole(current_setting('recoup.described')) in (n.nspowner, p.proowner)
 ), held as (
   select t.schema, t.kind, t.object, t.word, t.called, t.owner, lower(r.privilege_type) as privilege, r.is_grantable,
          case r.grantee when 0 then 'public' else r.grantee::regrole::text end as grantee,
@@ -192,13 +205,13 @@ select n.nspname, case c.relkind when 'S' then 1 else 2 end, c.relname, 6,
        format('alter %s %I.%I owner to %s;', case c.relkind when 'S' then 'sequence' else 'table' end,
               n.nspname, c.relname, c.relowner::regrole)
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
- where n.nspowner = to_regrole(current_setting('recoup.described')) and c.relkind in ('r', 'p', 'v', 'm', 'S') and c.relowner <> n.nspowner
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and c.relkind in ('r', 'p', 'v', 'm', 'S') and c.relowner <> n.nspowner
 union all
 select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)), 6,
        format('alter routine %I.%I(%s) owner to %s;', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid),
               p.proowner::regrole)
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
- where n.nspowner = to_regrole(current_setting('recoup.described')) and p.proowner <> n.nspowner;
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, p.proowner) and p.proowner <> n.nspowner;
 
 -- name: others
 -- Whatever else lies in the schemas or hangs on their tables (types, policies, rules, statistics, default rights): by
@@ -206,14 +219,14 @@ select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_argume
 select n.nspname, 4, o.type || ' ' || o.identity, 1, format('-- also: %s %s', o.type, o.identity)
   from pg_namespace n
  cross join lateral (
-    select d.classid, d.objid
+    select d.classid, d.objid, null::oid as owner
       from pg_depend d
      where d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid
        and (d.classid not in ('pg_class'::regclass, 'pg_proc'::regclass)
             or exists (select from pg_class c where d.classid = 'pg_class'::regclass and c.oid = d.objid and c.relkind in ('f', 'c'))
             or exists (select from pg_proc p where d.classid = 'pg_proc'::regclass and p.oid = d.objid and p.prokind = 'a'))
     union
-    select d.classid, d.objid
+    select d.classid, d.objid, c.relowner
       from pg_depend d join pg_class c on d.refclassid = 'pg_class'::regclass and d.refobjid = c.oid
      where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm') and d.deptype in ('a', 'n')
        and (d.classid in ('pg_policy'::regclass, 'pg_statistic_ext'::regclass, 'pg_publication_rel'::regclass)
@@ -221,4 +234,4 @@ select n.nspname, 4, o.type || ' ' || o.identity, 1, format('-- also: %s %s', o.
                                                   and r.rulename <> '_RETURN'))
     ) found
  cross join lateral pg_identify_object(found.classid, found.objid, 0) o
- where n.nspowner = to_regrole(current_setting('recoup.described'));
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, found.owner);

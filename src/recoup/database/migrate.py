@@ -14,14 +14,14 @@ from datetime import datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from psycopg import errors
+from psycopg import DatabaseError, errors
 from psycopg.sql import SQL, Identifier
 
 from recoup import __version__
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER, as_owner, check_rights, ensure_roles
 from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move
-from recoup.refusals import MigrationRefused
+from recoup.refusals import MigrationRefused, from_database
 
 # In this order: later ones use earlier ones.
 ROUTINES = (
@@ -41,6 +41,11 @@ ROUTINES = (
     "gate/consequences.sql",
     "gate/attempts.sql",
     "mint/rules.sql",
+    "errors/rules.sql",
+    "errors/recorder.sql",
+    "errors/tables.sql",
+    "errors/retries.sql",
+    "errors/promotion.sql",
 )
 DDL_LOCK_TIMEOUT = "30s"
 _LOCK = 7_265_666  # advisory: one migration at a time in one database
@@ -54,6 +59,7 @@ class Migrated:
     routines: tuple[str, ...]
     lifecycles: bool
     policy: int | None  # version of the policy that was written
+    tables: tuple[str, ...]  # error tables that were made
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,7 @@ def migrate(
                 _apply(connection, file, "recoup.routine")
             rewritten = _write_lifecycles(connection, lifecycles)
             policy = _ensure_policy(connection)
+            tables = _ensure_error_tables(connection)
             # Begun here and when a pool opens, so that no writer has to begin it while others wait.
             connection.execute("select recoup.present_incarnation()")
     return Migrated(
@@ -123,6 +130,7 @@ def migrate(
         routines=tuple(f.name for f in changed),
         lifecycles=rewritten,
         policy=policy,
+        tables=tables,
     )
 
 
@@ -244,6 +252,22 @@ def _ensure_policy(connection: Transaction) -> int | None:
     if connection.execute("select to_regclass('recoup.policy')").fetchone() == (None,):
         return None  # an older schema, in a test of migrations
     return versions.ensure(connection)
+
+
+def _ensure_error_tables(connection: Transaction) -> tuple[str, ...]:
+    """Make the error tables that the policy lists and that are not there, each with its archive."""
+    if connection.execute("select to_regclass('recoup.error')").fetchone() == (None,):
+        return ()  # an older schema, in a test of migrations
+    from recoup.errors import tables
+    from recoup.policy import versions
+
+    try:
+        return tables.make(connection, versions.in_force(connection).policy.errors)
+    except DatabaseError as error:
+        refusal = from_database(error)  # a name that somebody else has taken
+        if refusal is None:
+            raise
+        raise refusal from error
 
 
 def _refuse_new_clock(connection: Transaction) -> None:

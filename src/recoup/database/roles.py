@@ -7,7 +7,7 @@ transaction, because an owner can disable triggers. Roles belong to the whole cl
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from psycopg import Connection, errors
 from psycopg.sql import SQL, Identifier
@@ -69,6 +69,46 @@ def as_owner(connection: Transaction) -> Iterator[None]:
     connection.execute("reset role")
     if not superuser:
         connection.execute(SQL("revoke {} from current_user").format(Identifier(OWNER)))
+
+
+def lend_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
+    """Within :func:`as_owner`: let the owner make tables in schemas that are there and belong to somebody else."""
+    foreign = _closed(connection, schemas)
+    if not foreign:
+        return
+    connection.execute("reset role")
+    open_schemas(connection, foreign)
+    connection.execute(SQL("set local role {}").format(Identifier(OWNER)))
+
+
+def open_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
+    """As whoever owns these schemas: let the owner of our tables make them there, and the reader read them."""
+    foreign = _closed(connection, schemas)
+    with _rights_explained(connection):
+        for schema in foreign:
+            name = Identifier(schema)
+            connection.execute(SQL("grant usage, create on schema {} to {}").format(name, Identifier(OWNER)))
+            connection.execute(SQL("grant usage on schema {} to {}").format(name, Identifier(Authority.READER.role)))
+    # Asked again: GRANT only warns where the login has some other right, as everybody has to use what is public.
+    for schema in _closed(connection, foreign):
+        raise MigrationRefused(
+            "schema_not_lent",
+            f"Error tables lie in the schema {schema}, and the login {connection.info.user} may not let Recoup in.",
+            f"As its owner: GRANT USAGE, CREATE ON SCHEMA {schema} TO {OWNER};"
+            f" GRANT USAGE ON SCHEMA {schema} TO {Authority.READER.role}; then migrate again.",
+            schema=schema, login=connection.info.user,
+        )  # fmt: skip
+
+
+def _closed(connection: Transaction, schemas: Iterable[str]) -> list[str]:
+    """Those of the schemas that are there, are not the owner's, and are closed to it or to the reader."""
+    rows = connection.execute(
+        "select nspname from pg_namespace where nspname = any(%s) and nspowner <> to_regrole(%s)"
+        " and not (has_schema_privilege(%s, oid, 'create') and has_schema_privilege(%s, oid, 'usage'))"
+        " order by 1",
+        (list(schemas), OWNER, OWNER, Authority.READER.role),
+    ).fetchall()
+    return [str(name) for (name,) in rows]
 
 
 def _exists(connection: Transaction, role: str) -> bool:

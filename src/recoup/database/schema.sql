@@ -574,24 +574,18 @@ CREATE OR REPLACE FUNCTION cl.record_restarts()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 508a03874c776e429d789d3d9c253e4e
 comment on function cl.record_restarts() is 'A fresh start, in the control log.';
 
-CREATE OR REPLACE FUNCTION cl.require_read_committed()
- RETURNS void
- LANGUAGE plpgsql; -- body 41a2ec2f3219853ceea5cf475604c76d
-comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
-grant execute on function cl.require_read_committed() to public;
-
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body 6fe4dd9821669edf4c8dbc7ebee9a46b
+ SET plan_cache_mode TO 'force_generic_plan'; -- body b62558a6eba01957a21d3bf644d9caa4
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e7416a433c847d25c35bb9eca7028077
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6a88f8af9645588a31017b4bac45733d
 comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 grant execute on function cl.rule_attempt_moves() to public;
 
@@ -606,7 +600,7 @@ CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body bf52f6caedd66b4730026958557a5b89
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 02fedcdb63ea02280576827b1fba261d
 comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
 grant execute on function cl.rule_identity_births() to public;
 
@@ -620,7 +614,7 @@ grant execute on function cl.rule_intake_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 489f912f4b32bbca02862cf71c27d29b
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ee670be15cc3b868150154c816efe29d
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
@@ -645,13 +639,318 @@ CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body fbfafd3e0ecdb3c91209246826311a7a
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 
+create schema company authorization recoup_owner;
+comment on schema company is 'Error tables of a hub.';
+grant usage on schema company to recoup_reader;
+
+create table company.url_discovery_failures (
+  error_table text not null default 'company.url_discovery_failures'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('company.url_discovery_failures') with (fillfactor=85);
+comment on table company.url_discovery_failures is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX url_discovery_failures_open ON company.url_discovery_failures USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON company.url_discovery_failures FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table company.url_discovery_failures enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table company.url_discovery_failures enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table company.url_discovery_failures enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table company.url_discovery_failures enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table company.url_discovery_failures enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table company.url_discovery_failures enable always trigger c_record_error_moves_on_update;
+grant select on table company.url_discovery_failures to recoup_reader;
+
+create table company.url_discovery_failures_archive (
+  error_table text not null default 'company.url_discovery_failures'::text
+) partition of recoup.error_archive FOR VALUES IN ('company.url_discovery_failures') partition by RANGE (archived_at);
+comment on table company.url_discovery_failures_archive is 'Archived errors of company.url_discovery_failures, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON company.url_discovery_failures_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table company.url_discovery_failures_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table company.url_discovery_failures_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table company.url_discovery_failures_archive enable always trigger a_only_recorders;
+grant select on table company.url_discovery_failures_archive to recoup_reader;
+
+create schema outreach authorization recoup_owner;
+comment on schema outreach is 'Error tables of a hub.';
+grant usage on schema outreach to recoup_reader;
+
+create table outreach.company_target_errors (
+  error_table text not null default 'outreach.company_target_errors'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('outreach.company_target_errors') with (fillfactor=85);
+comment on table outreach.company_target_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX company_target_errors_open ON outreach.company_target_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.company_target_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table outreach.company_target_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table outreach.company_target_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table outreach.company_target_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table outreach.company_target_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table outreach.company_target_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table outreach.company_target_errors enable always trigger c_record_error_moves_on_update;
+grant select on table outreach.company_target_errors to recoup_reader;
+
+create table outreach.company_target_errors_archive (
+  error_table text not null default 'outreach.company_target_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('outreach.company_target_errors') partition by RANGE (archived_at);
+comment on table outreach.company_target_errors_archive is 'Archived errors of outreach.company_target_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.company_target_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table outreach.company_target_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table outreach.company_target_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table outreach.company_target_errors_archive enable always trigger a_only_recorders;
+grant select on table outreach.company_target_errors_archive to recoup_reader;
+
+create table outreach.dol_errors (
+  error_table text not null default 'outreach.dol_errors'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('outreach.dol_errors') with (fillfactor=85);
+comment on table outreach.dol_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX dol_errors_open ON outreach.dol_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.dol_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table outreach.dol_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table outreach.dol_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table outreach.dol_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table outreach.dol_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table outreach.dol_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table outreach.dol_errors enable always trigger c_record_error_moves_on_update;
+grant select on table outreach.dol_errors to recoup_reader;
+
+create table outreach.dol_errors_archive (
+  error_table text not null default 'outreach.dol_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('outreach.dol_errors') partition by RANGE (archived_at);
+comment on table outreach.dol_errors_archive is 'Archived errors of outreach.dol_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.dol_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table outreach.dol_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table outreach.dol_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table outreach.dol_errors_archive enable always trigger a_only_recorders;
+grant select on table outreach.dol_errors_archive to recoup_reader;
+
+create schema people authorization recoup_owner;
+comment on schema people is 'Error tables of a hub.';
+grant usage on schema people to recoup_reader;
+
+create table people.people_errors (
+  error_table text not null default 'people.people_errors'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('people.people_errors') with (fillfactor=85);
+comment on table people.people_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX people_errors_open ON people.people_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table people.people_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table people.people_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table people.people_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON people.people_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table people.people_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table people.people_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table people.people_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table people.people_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table people.people_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table people.people_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table people.people_errors enable always trigger c_record_error_moves_on_update;
+grant select on table people.people_errors to recoup_reader;
+
+create table people.people_errors_archive (
+  error_table text not null default 'people.people_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('people.people_errors') partition by RANGE (archived_at);
+comment on table people.people_errors_archive is 'Archived errors of people.people_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON people.people_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table people.people_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table people.people_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table people.people_errors_archive enable always trigger a_only_recorders;
+grant select on table people.people_errors_archive to recoup_reader;
+
+create table public.shq_error_log (
+  error_table text not null default 'public.shq_error_log'::text
+) partition of recoup.error FOR VALUES IN ('public.shq_error_log') with (fillfactor=85);
+comment on table public.shq_error_log is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX shq_error_log_open ON public.shq_error_log USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table public.shq_error_log enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table public.shq_error_log enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table public.shq_error_log enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table public.shq_error_log enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table public.shq_error_log enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table public.shq_error_log enable always trigger c_record_error_moves_on_update;
+grant select on table public.shq_error_log to recoup_reader;
+alter table public.shq_error_log owner to recoup_owner;
+
+create table public.shq_error_log_archive (
+  error_table text not null default 'public.shq_error_log'::text
+) partition of recoup.error_archive FOR VALUES IN ('public.shq_error_log') partition by RANGE (archived_at);
+comment on table public.shq_error_log_archive is 'Archived errors of public.shq_error_log, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_error_log_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_error_log_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table public.shq_error_log_archive enable always trigger a_only_recorders;
+grant select on table public.shq_error_log_archive to recoup_reader;
+alter table public.shq_error_log_archive owner to recoup_owner;
+
+create table public.shq_master_error_log (
+  error_table text not null default 'public.shq_master_error_log'::text
+) partition of recoup.error FOR VALUES IN ('public.shq_master_error_log') with (fillfactor=85);
+comment on table public.shq_master_error_log is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE INDEX shq_master_error_log_open ON public.shq_master_error_log USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table public.shq_master_error_log enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table public.shq_master_error_log enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table public.shq_master_error_log enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table public.shq_master_error_log enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table public.shq_master_error_log enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table public.shq_master_error_log enable always trigger c_record_error_moves_on_update;
+grant select on table public.shq_master_error_log to recoup_reader;
+alter table public.shq_master_error_log owner to recoup_owner;
+
+create table public.shq_master_error_log_archive (
+  error_table text not null default 'public.shq_master_error_log'::text
+) partition of recoup.error_archive FOR VALUES IN ('public.shq_master_error_log') partition by RANGE (archived_at);
+comment on table public.shq_master_error_log_archive is 'Archived errors of public.shq_master_error_log, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table public.shq_master_error_log_archive enable always trigger a_only_recorders;
+grant select on table public.shq_master_error_log_archive to recoup_reader;
+alter table public.shq_master_error_log_archive owner to recoup_owner;
+
+create table public.shq_orphan_errors (
+  error_table text not null default 'public.shq_orphan_errors'::text
+) partition of recoup.error FOR VALUES IN ('public.shq_orphan_errors') with (fillfactor=85);
+comment on table public.shq_orphan_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX shq_orphan_errors_open ON public.shq_orphan_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_orphan_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table public.shq_orphan_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table public.shq_orphan_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table public.shq_orphan_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table public.shq_orphan_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table public.shq_orphan_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table public.shq_orphan_errors enable always trigger c_record_error_moves_on_update;
+grant select on table public.shq_orphan_errors to recoup_reader;
+alter table public.shq_orphan_errors owner to recoup_owner;
+
+create table public.shq_orphan_errors_archive (
+  error_table text not null default 'public.shq_orphan_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('public.shq_orphan_errors') partition by RANGE (archived_at);
+comment on table public.shq_orphan_errors_archive is 'Archived errors of public.shq_orphan_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_orphan_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_orphan_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_orphan_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table public.shq_orphan_errors_archive enable always trigger a_only_recorders;
+grant select on table public.shq_orphan_errors_archive to recoup_reader;
+alter table public.shq_orphan_errors_archive owner to recoup_owner;
+
 create schema recoup authorization recoup_owner;
 comment on schema recoup is 'Recoup''s own tables: time, lifecycles, logs shared by all domains, subscriptions.';
 grant usage on schema recoup to recoup_reader;
 
+create sequence recoup.error_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence recoup.error_seq is 'Ids of errors, over all error tables.';
+grant usage on sequence recoup.error_seq to recoup_hub;
+
 create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
+grant usage on sequence recoup.event_seq to recoup_error_worker;
 grant usage on sequence recoup.event_seq to recoup_gate;
+grant usage on sequence recoup.event_seq to recoup_hub;
 grant usage on sequence recoup.event_seq to recoup_operator;
 
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
@@ -771,11 +1070,461 @@ comment on column recoup.duty_tally.last_done_at is 'When it last did something.
 comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
 comment on column recoup.duty_tally.last_failure is 'What it said then.';
 grant insert, update on table recoup.duty_tally to recoup_archiver;
+grant insert, update on table recoup.duty_tally to recoup_error_worker;
 grant insert, update on table recoup.duty_tally to recoup_gate;
 grant insert, update on table recoup.duty_tally to recoup_mint;
 grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
 grant insert, update on table recoup.duty_tally to recoup_runner;
 grant select on table recoup.duty_tally to recoup_reader;
+
+create table recoup.error (
+  error_table text not null,
+  error_id bigint not null default nextval('recoup.error_seq'::regclass),
+  outreach_id uuid,
+  error_code text,
+  error_message text not null,
+  error_signature text not null,
+  severity text,
+  category text not null,
+  disposition text not null,
+  status text not null,
+  ttl_tier text not null,
+  expires_at timestamp with time zone,
+  retry_count integer not null default 0,
+  max_retries integer not null,
+  last_retry_at timestamp with time zone,
+  next_retry_at timestamp with time zone,
+  retry_exhausted boolean generated always as (retry_count >= max_retries) stored,
+  retry_until timestamp with time zone,
+  last_outcome text,
+  last_failure text,
+  parked_at timestamp with time zone,
+  parked_by text,
+  park_reason text,
+  assigned_to text,
+  escalation_level integer not null default 0,
+  last_reviewed_at timestamp with time zone,
+  escalated_at timestamp with time zone,
+  escalated_to text,
+  escalation_reason text,
+  token uuid,
+  leased_by text,
+  lease_until timestamp with time zone,
+  payload jsonb,
+  decided_by text not null,
+  clamped_from text,
+  policy_version integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  superseded_by bigint,
+  archived_at timestamp with time zone,
+  archive_reason text,
+  constraint error_pkey PRIMARY KEY (error_id, error_table),
+  constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
+  constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
+  constraint error_archived_at_check CHECK (isfinite(archived_at)),
+  constraint error_assigned_to_check CHECK (octet_length(assigned_to) >= 1 AND octet_length(assigned_to) <= 500),
+  constraint error_category_check CHECK (category = ANY (ARRAY['TRANSIENT'::text, 'OPERATIONAL'::text, 'STRUCTURAL'::text])),
+  constraint error_clamped_from_check CHECK (clamped_from = ANY (ARRAY['RETRY'::text, 'PARK'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
+  constraint error_created_at_check CHECK (isfinite(created_at)),
+  constraint error_decided_by_check CHECK (decided_by = ANY (ARRAY['person'::text, 'hub rule'::text, 'code rule'::text, 'severity'::text, 'table'::text])),
+  constraint error_disposition_check CHECK (disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
+  constraint error_error_code_check CHECK (octet_length(error_code) >= 1 AND octet_length(error_code) <= 200),
+  constraint error_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
+  constraint error_escalated CHECK (status <> 'ESCALATED'::text OR escalation_level > 0 AND escalated_at IS NOT NULL AND escalated_to IS NOT NULL),
+  constraint error_escalated_at_check CHECK (isfinite(escalated_at)),
+  constraint error_escalated_to_check CHECK (octet_length(escalated_to) >= 1 AND octet_length(escalated_to) <= 500),
+  constraint error_escalation_level_check CHECK (escalation_level >= 0 AND escalation_level <= 3),
+  constraint error_escalation_reason_check CHECK (octet_length(escalation_reason) >= 1 AND octet_length(escalation_reason) <= 2000),
+  constraint error_expires_at_check CHECK (isfinite(expires_at)),
+  constraint error_last_outcome_check CHECK (last_outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text])),
+  constraint error_last_retry_at_check CHECK (isfinite(last_retry_at)),
+  constraint error_last_reviewed_at_check CHECK (isfinite(last_reviewed_at)),
+  constraint error_lease CHECK ((token IS NULL) = (lease_until IS NULL) AND (token IS NULL) = (leased_by IS NULL)),
+  constraint error_lease_pending CHECK (token IS NULL OR status = 'RETRY_PENDING'::text AND archived_at IS NULL),
+  constraint error_lease_until_check CHECK (isfinite(lease_until)),
+  constraint error_leased_by_check CHECK (octet_length(leased_by) >= 1 AND octet_length(leased_by) <= 500),
+  constraint error_max_retries_check CHECK (max_retries >= 0),
+  constraint error_next_retry_at_check CHECK (isfinite(next_retry_at)),
+  constraint error_not_superseded_by_itself CHECK (superseded_by <> error_id),
+  constraint error_park_reason_check CHECK (octet_length(park_reason) >= 1 AND octet_length(park_reason) <= 2000),
+  constraint error_parked CHECK ((status <> ALL (ARRAY['PARKED'::text, 'ESCALATED'::text])) OR parked_at IS NOT NULL AND parked_by IS NOT NULL AND park_reason IS NOT NULL),
+  constraint error_parked_at_check CHECK (isfinite(parked_at)),
+  constraint error_resolved CHECK ((status = 'RESOLVED'::text) = (NOT archive_reason IS DISTINCT FROM 'RESOLVED'::text)),
+  constraint error_retry_count_check CHECK (retry_count >= 0),
+  constraint error_retry_only_pending CHECK (next_retry_at IS NULL OR status = 'RETRY_PENDING'::text),
+  constraint error_retry_pending CHECK (status <> 'RETRY_PENDING'::text OR archived_at IS NOT NULL OR next_retry_at IS NOT NULL AND retry_count < max_retries),
+  constraint error_retry_until_check CHECK (isfinite(retry_until)),
+  constraint error_severity_check CHECK (severity = ANY (ARRAY['CRITICAL'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text])),
+  constraint error_status_check CHECK (status = ANY (ARRAY['ACTIVE'::text, 'RETRY_PENDING'::text, 'PARKED'::text, 'ESCALATED'::text, 'RESOLVED'::text])),
+  constraint error_status_disposition CHECK (status = 'RESOLVED'::text OR disposition =
+CASE status
+    WHEN 'RETRY_PENDING'::text THEN 'RETRY'::text
+    WHEN 'PARKED'::text THEN 'PARKED'::text
+    WHEN 'ESCALATED'::text THEN 'PARKED'::text
+    ELSE
+    CASE disposition
+        WHEN 'IGNORE'::text THEN 'IGNORE'::text
+        ELSE 'ARCHIVE'::text
+    END
+END),
+  constraint error_superseded CHECK ((superseded_by IS NOT NULL) = (NOT archive_reason IS DISTINCT FROM 'SUPERSEDED'::text)),
+  constraint error_ttl CHECK ((ttl_tier = 'INFINITE'::text) = (expires_at IS NULL)),
+  constraint error_ttl_tier_check CHECK (ttl_tier = ANY (ARRAY['SHORT'::text, 'MEDIUM'::text, 'LONG'::text, 'INFINITE'::text])),
+  constraint error_updated_at_check CHECK (isfinite(updated_at))
+) partition by LIST (error_table);
+comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; a row leaves only for the archive.';
+comment on column recoup.error.error_table is 'The error table, with its schema.';
+comment on column recoup.error.error_id is 'Unique over all error tables.';
+comment on column recoup.error.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
+comment on column recoup.error.error_code is 'Code of the failure, as its hub has it.';
+comment on column recoup.error.error_message is 'What was said.';
+comment on column recoup.error.error_signature is 'The same for the same failure, whatever the values in its message.';
+comment on column recoup.error.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
+comment on column recoup.error.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error.status is 'ACTIVE, RETRY_PENDING, PARKED, ESCALATED or RESOLVED; ARCHIVED in the archive.';
+comment on column recoup.error.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
+comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
+comment on column recoup.error.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
+comment on column recoup.error.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
+comment on column recoup.error.last_retry_at is 'Timestamp of last retry attempt.';
+comment on column recoup.error.next_retry_at is 'Scheduled time for next retry; null when there is none.';
+comment on column recoup.error.retry_exhausted is 'True if retry_count >= max_retries.';
+comment on column recoup.error.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
+comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
+comment on column recoup.error.last_failure is 'What the last failed retry said.';
+comment on column recoup.error.parked_at is 'Timestamp when error was parked.';
+comment on column recoup.error.parked_by is 'System or user that parked the error.';
+comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
+comment on column recoup.error.escalation_level is '0 = not escalated, 1+ = escalation tier.';
+comment on column recoup.error.last_reviewed_at is 'Last time a human reviewed this error.';
+comment on column recoup.error.escalated_at is 'Timestamp of last escalation.';
+comment on column recoup.error.escalated_to is 'Owner at current tier.';
+comment on column recoup.error.escalation_reason is 'Why escalated.';
+comment on column recoup.error.token is 'Fencing token of the retry that is under way; null: none is.';
+comment on column recoup.error.leased_by is 'Who retries it.';
+comment on column recoup.error.lease_until is 'After this time without a result the retry counts as failed.';
+comment on column recoup.error.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
+comment on column recoup.error.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error.policy_version is 'The policy that decided it.';
+comment on column recoup.error.created_at is 'When it first failed: a newer error inherits the age of the one it supersedes.';
+comment on column recoup.error.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error.superseded_by is 'The newer error of the same table, entity and signature.';
+comment on column recoup.error.archived_at is 'Since when it is over and blocks nothing; the archiver comes for it.';
+comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
+CREATE INDEX error_due ON ONLY recoup.error USING btree (next_retry_at) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL;
+CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL;
+CREATE INDEX error_lease_until ON ONLY recoup.error USING btree (lease_until) WHERE token IS NOT NULL;
+CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
+CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
+CREATE INDEX error_window ON ONLY recoup.error USING btree (retry_until) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL AND retry_until IS NOT NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table recoup.error enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table recoup.error enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table recoup.error enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table recoup.error enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table recoup.error enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table recoup.error enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table recoup.error enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table recoup.error enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table recoup.error enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table recoup.error enable always trigger c_record_error_moves_on_update;
+grant delete, update (updated_at) on table recoup.error to recoup_archiver;
+grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, lease_until, leased_by, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
+grant select on table recoup.error to recoup_reader;
+grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_reviewed_at, lease_until, leased_by, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, lease_until, leased_by, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
+
+create table recoup.error_archive (
+  error_table text not null,
+  error_id bigint not null,
+  outreach_id uuid,
+  error_code text,
+  error_message text not null,
+  error_signature text not null,
+  severity text,
+  category text not null,
+  disposition text not null,
+  status text not null,
+  ttl_tier text not null,
+  expires_at timestamp with time zone,
+  retry_count integer not null,
+  max_retries integer not null,
+  last_retry_at timestamp with time zone,
+  next_retry_at timestamp with time zone,
+  retry_exhausted boolean generated always as (retry_count >= max_retries) stored,
+  retry_until timestamp with time zone,
+  last_outcome text,
+  last_failure text,
+  parked_at timestamp with time zone,
+  parked_by text,
+  park_reason text,
+  assigned_to text,
+  escalation_level integer not null,
+  last_reviewed_at timestamp with time zone,
+  escalated_at timestamp with time zone,
+  escalated_to text,
+  escalation_reason text,
+  token uuid,
+  leased_by text,
+  lease_until timestamp with time zone,
+  payload jsonb,
+  decided_by text not null,
+  clamped_from text,
+  policy_version integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  superseded_by bigint,
+  archived_at timestamp with time zone not null,
+  archive_reason text not null,
+  archived_by text not null,
+  final_disposition text not null,
+  was_blocking boolean not null,
+  constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
+  constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
+  constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
+  constraint error_archive_why CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text]))
+) partition by LIST (error_table);
+comment on table recoup.error_archive is 'Errors that are over, as they were, by table and month. Append-only; a month is dropped when its retention is over.';
+comment on column recoup.error_archive.error_table is 'The error table, with its schema.';
+comment on column recoup.error_archive.error_id is 'Unique over all error tables.';
+comment on column recoup.error_archive.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
+comment on column recoup.error_archive.error_code is 'Code of the failure, as its hub has it.';
+comment on column recoup.error_archive.error_message is 'What was said.';
+comment on column recoup.error_archive.error_signature is 'The same for the same failure, whatever the values in its message.';
+comment on column recoup.error_archive.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error_archive.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
+comment on column recoup.error_archive.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error_archive.status is 'ARCHIVED.';
+comment on column recoup.error_archive.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
+comment on column recoup.error_archive.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
+comment on column recoup.error_archive.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
+comment on column recoup.error_archive.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
+comment on column recoup.error_archive.last_retry_at is 'Timestamp of last retry attempt.';
+comment on column recoup.error_archive.next_retry_at is 'Scheduled time for next retry; null when there is none.';
+comment on column recoup.error_archive.retry_exhausted is 'True if retry_count >= max_retries.';
+comment on column recoup.error_archive.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
+comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
+comment on column recoup.error_archive.last_failure is 'What the last failed retry said.';
+comment on column recoup.error_archive.parked_at is 'Timestamp when error was parked.';
+comment on column recoup.error_archive.parked_by is 'System or user that parked the error.';
+comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error_archive.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
+comment on column recoup.error_archive.escalation_level is '0 = not escalated, 1+ = escalation tier.';
+comment on column recoup.error_archive.last_reviewed_at is 'Last time a human reviewed this error.';
+comment on column recoup.error_archive.escalated_at is 'Timestamp of last escalation.';
+comment on column recoup.error_archive.escalated_to is 'Owner at current tier.';
+comment on column recoup.error_archive.escalation_reason is 'Why escalated.';
+comment on column recoup.error_archive.token is 'Fencing token of the retry that is under way; null: none is.';
+comment on column recoup.error_archive.leased_by is 'Who retries it.';
+comment on column recoup.error_archive.lease_until is 'After this time without a result the retry counts as failed.';
+comment on column recoup.error_archive.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
+comment on column recoup.error_archive.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error_archive.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error_archive.policy_version is 'The policy that decided it.';
+comment on column recoup.error_archive.created_at is 'When it first failed: a newer error inherits the age of the one it supersedes.';
+comment on column recoup.error_archive.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error_archive.superseded_by is 'The newer error of the same table, entity and signature.';
+comment on column recoup.error_archive.archived_at is 'Timestamp when archived: when it was resolved, superseded, archived by hand, or found expired.';
+comment on column recoup.error_archive.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
+comment on column recoup.error_archive.archived_by is 'System or user that archived.';
+comment on column recoup.error_archive.final_disposition is 'Disposition at time of archive.';
+comment on column recoup.error_archive.was_blocking is 'Whether it kept its entity from moving on when it expired.';
+CREATE INDEX error_archive_entity ON ONLY recoup.error_archive USING btree (outreach_id) WHERE outreach_id IS NOT NULL;
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table recoup.error_archive enable always trigger a_only_recorders;
+grant select on table recoup.error_archive to recoup_reader;
+
+create table recoup.error_archive_month (
+  error_table text not null,
+  month date not null,
+  status text not null default 'KEPT'::text,
+  made_at timestamp with time zone not null,
+  dropped_at timestamp with time zone,
+  rows bigint,
+  digest bytea,
+  constraint error_archive_month_pkey PRIMARY KEY (error_table, month),
+  constraint error_archive_month_check CHECK ((status = 'DROPPED'::text) = (dropped_at IS NOT NULL) AND (status = 'DROPPED'::text) = (rows IS NOT NULL) AND (status = 'DROPPED'::text) = (digest IS NOT NULL)),
+  constraint error_archive_month_dropped_at_check CHECK (isfinite(dropped_at)),
+  constraint error_archive_month_made_at_check CHECK (isfinite(made_at)),
+  constraint error_archive_month_month_check CHECK (isfinite(month) AND EXTRACT(day FROM month) = 1::numeric),
+  constraint error_archive_month_rows_check CHECK (rows >= 0),
+  constraint error_archive_month_status_check CHECK (status = ANY (ARRAY['KEPT'::text, 'DROPPED'::text]))
+);
+comment on table recoup.error_archive_month is 'The months of the archives. A row that is made makes its partition; one that is dropped drops it, and keeps count and digest.';
+comment on column recoup.error_archive_month.error_table is 'The error table whose archive it is.';
+comment on column recoup.error_archive_month.month is 'First day of the month, in UTC.';
+comment on column recoup.error_archive_month.status is 'KEPT or DROPPED.';
+comment on column recoup.error_archive_month.made_at is 'When its partition was made.';
+comment on column recoup.error_archive_month.dropped_at is 'When its partition was dropped.';
+comment on column recoup.error_archive_month.rows is 'How many errors it held then.';
+comment on column recoup.error_archive_month.digest is 'SHA-256 over its errors, chained page by page in the order of their ids.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_archive_month FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_archive_months();
+alter table recoup.error_archive_month enable always trigger b_rule_archive_months_on_update;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control();
+alter table recoup.error_archive_month enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('rows', 'digest');
+alter table recoup.error_archive_month enable always trigger c_record_control_on_update;
+CREATE TRIGGER d_settle_archive_months_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_archive_months();
+alter table recoup.error_archive_month enable always trigger d_settle_archive_months_on_insert;
+CREATE TRIGGER d_settle_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_archive_months();
+alter table recoup.error_archive_month enable always trigger d_settle_archive_months_on_update;
+grant insert (error_table, made_at, month), update (digest, dropped_at, rows, status) on table recoup.error_archive_month to recoup_archiver;
+grant select on table recoup.error_archive_month to recoup_reader;
+
+create table recoup.error_event (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  error_table text not null,
+  error_id bigint not null,
+  event_type text not null,
+  from_status text,
+  to_status text,
+  disposition text not null,
+  retry_count integer not null,
+  reason text,
+  facts jsonb,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint error_event_pkey PRIMARY KEY (seq),
+  constraint error_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
+  constraint error_event_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.error_event is 'Append-only: every birth, move and exit of an error, written by the move''s recorder.';
+comment on column recoup.error_event.seq is 'Order over all logs, drawn after the error is locked.';
+comment on column recoup.error_event.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.error_event.incarnation is 'Cluster that wrote it.';
+comment on column recoup.error_event.logged_at is 'When.';
+comment on column recoup.error_event.error_table is 'The error''s table …';
+comment on column recoup.error_event.error_id is '… and its id there.';
+comment on column recoup.error_event.event_type is 'What happened.';
+comment on column recoup.error_event.from_status is 'Status before; null at birth.';
+comment on column recoup.error_event.to_status is 'Status after; ARCHIVED when it left.';
+comment on column recoup.error_event.disposition is 'Disposition after.';
+comment on column recoup.error_event.retry_count is 'Ended retries after.';
+comment on column recoup.error_event.reason is 'Why: a park reason, what a failed retry said, what a person said, an archive reason.';
+comment on column recoup.error_event.facts is 'What else belongs to it.';
+comment on column recoup.error_event.actor is 'system, ai or human.';
+comment on column recoup.error_event.actor_id is 'Who exactly.';
+comment on column recoup.error_event.authority is 'Database role that acted.';
+CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
+CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_event enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_event enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_error_births', 'recoup.record_error_moves', 'recoup.archive_errors_gone');
+alter table recoup.error_event enable always trigger a_only_recorders;
+grant select on table recoup.error_event to recoup_reader;
+
+create table recoup.error_operation (
+  operation_id uuid not null default recoup.new_id(),
+  verb text not null,
+  arguments jsonb not null,
+  filter jsonb not null,
+  items integer not null,
+  status text not null default 'OPEN'::text,
+  requested_at timestamp with time zone not null,
+  requested_by text not null,
+  done_at timestamp with time zone,
+  constraint error_operation_pkey PRIMARY KEY (operation_id),
+  constraint error_operation_check CHECK ((status = 'DONE'::text) = (done_at IS NOT NULL)),
+  constraint error_operation_done_at_check CHECK (isfinite(done_at)),
+  constraint error_operation_items_check CHECK (items >= 0),
+  constraint error_operation_requested_at_check CHECK (isfinite(requested_at)),
+  constraint error_operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'DONE'::text])),
+  constraint error_operation_verb_check CHECK (verb = ANY (ARRAY['park'::text, 'unpark'::text, 'resolve'::text, 'escalate'::text, 'assign'::text, 'review'::text, 'archive'::text]))
+);
+comment on table recoup.error_operation is 'One decision of an operator over many errors. What it is about is frozen when it is asked for.';
+comment on column recoup.error_operation.operation_id is 'Unique identifier.';
+comment on column recoup.error_operation.verb is 'What is done to each: park, unpark, resolve, escalate, assign, review or archive.';
+comment on column recoup.error_operation.arguments is 'How: reason, to whom.';
+comment on column recoup.error_operation.filter is 'Which errors were asked for.';
+comment on column recoup.error_operation.items is 'How many they were.';
+comment on column recoup.error_operation.status is 'OPEN until each item has its result, then DONE.';
+comment on column recoup.error_operation.requested_at is 'When it was asked for.';
+comment on column recoup.error_operation.requested_by is 'Who asked for it.';
+comment on column recoup.error_operation.done_at is 'When the last item had its result.';
+CREATE INDEX error_operation_open ON recoup.error_operation USING btree (requested_at) WHERE status = 'OPEN'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error_operation');
+alter table recoup.error_operation enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error_operation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error_operation');
+alter table recoup.error_operation enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error_operation');
+alter table recoup.error_operation enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_operation FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_operation');
+alter table recoup.error_operation enable always trigger a_guard_truncate;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items');
+alter table recoup.error_operation enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.error_operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at');
+alter table recoup.error_operation enable always trigger c_record_control_on_update;
+grant insert (arguments, filter, items, operation_id, requested_at, requested_by, verb), update (done_at, status) on table recoup.error_operation to recoup_operator;
+grant select on table recoup.error_operation to recoup_reader;
+
+create table recoup.error_operation_item (
+  operation_id uuid not null,
+  place integer not null,
+  error_table text not null,
+  error_id bigint not null,
+  status text not null default 'PENDING'::text,
+  refusal text,
+  ended_at timestamp with time zone,
+  constraint error_operation_item_pkey PRIMARY KEY (operation_id, place),
+  constraint error_operation_item_operation_id_error_id_key UNIQUE (operation_id, error_id),
+  constraint error_operation_item_operation_id_fkey FOREIGN KEY (operation_id) REFERENCES recoup.error_operation(operation_id),
+  constraint error_operation_item_check CHECK ((status = 'REFUSED'::text) = (refusal IS NOT NULL)),
+  constraint error_operation_item_check1 CHECK ((status = 'PENDING'::text) = (ended_at IS NULL)),
+  constraint error_operation_item_ended_at_check CHECK (isfinite(ended_at)),
+  constraint error_operation_item_place_check CHECK (place > 0),
+  constraint error_operation_item_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'REFUSED'::text]))
+) with (fillfactor=85);
+comment on table recoup.error_operation_item is 'One error of a bulk operation, and what became of it.';
+comment on column recoup.error_operation_item.operation_id is 'The operation.';
+comment on column recoup.error_operation_item.place is 'Its place in it.';
+comment on column recoup.error_operation_item.error_table is 'The error''s table …';
+comment on column recoup.error_operation_item.error_id is '… and its id there.';
+comment on column recoup.error_operation_item.status is 'PENDING, DONE or REFUSED.';
+comment on column recoup.error_operation_item.refusal is 'Why it was not done.';
+comment on column recoup.error_operation_item.ended_at is 'When.';
+CREATE INDEX error_operation_item_pending ON recoup.error_operation_item USING btree (operation_id, place) WHERE status = 'PENDING'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error_operation_item');
+alter table recoup.error_operation_item enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error_operation_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error_operation_item');
+alter table recoup.error_operation_item enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_operation_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error_operation_item');
+alter table recoup.error_operation_item enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_operation_item FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_operation_item');
+alter table recoup.error_operation_item enable always trigger a_guard_truncate;
+grant insert (error_id, error_table, operation_id, place), update (ended_at, refusal, status) on table recoup.error_operation_item to recoup_operator;
+grant select on table recoup.error_operation_item to recoup_reader;
 
 create table recoup.incarnation (
   incarnation integer not null,
@@ -797,7 +1546,7 @@ grant select on table recoup.incarnation to recoup_reader;
 create table recoup.late_result (
   late_result_id bigint not null generated always as identity,
   subject text not null,
-  unit_id uuid not null,
+  unit_id text not null,
   token uuid not null,
   result jsonb not null,
   received_at timestamp with time zone not null default recoup.now(),
@@ -811,7 +1560,7 @@ create table recoup.late_result (
 comment on table recoup.late_result is 'Append-only: results of workers that had been declared dead. Stored, and not applied.';
 comment on column recoup.late_result.late_result_id is 'Identity.';
 comment on column recoup.late_result.subject is 'Table of the unit of work.';
-comment on column recoup.late_result.unit_id is 'The unit of work.';
+comment on column recoup.late_result.unit_id is 'The unit of work: its id, or table and id.';
 comment on column recoup.late_result.token is 'The token under which the result was reported.';
 comment on column recoup.late_result.result is 'What was reported.';
 comment on column recoup.late_result.received_at is 'When.';
@@ -825,7 +1574,9 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR E
 alter table recoup.late_result enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.late_result enable always trigger a_append_only_truncate;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
 grant select on table recoup.late_result to recoup_reader;
 
 create table recoup.lifecycle (
@@ -1230,6 +1981,20 @@ CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
 comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
 grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
 
+CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 85ba5fabe21133b9878172496b90d947
+comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
+
+CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 66aad905333c5f3f1965f9ddb33758c5
+comment on function recoup.archive_month_name(error_table_ text, month_ date) is 'Name of the partition of a month.';
+grant execute on function recoup.archive_month_name(error_table_ text, month_ date) to public;
+
 CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
  RETURNS text
  LANGUAGE sql
@@ -1250,6 +2015,32 @@ CREATE OR REPLACE FUNCTION recoup.block_digest(log_ text, canon_ integer, incarn
  SET enable_bitmapscan TO 'on'; -- body 2879e13732508d0a6757c44159afa384
 comment on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) is 'Count, last seq and digest of a block''s rows: SHA-256 over the SHA-256 of each, in the order of seq.';
 
+CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'; -- body 7e9f784ec7415f2776b7140970cab951
+comment on function recoup.blocked_locking(outreach_ids uuid[]) is 'Those of the entities that are blocked. Errors of all of them wait until this transaction is over.';
+grant execute on function recoup.blocked_locking(outreach_ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
+ RETURNS SETOF recoup.error
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'; -- body c8bbfcb14e2d6a6760246b5415814e04
+comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that keep these entities from moving on.';
+grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.blocking_tables()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body bd3364c550f5c1056dff975c6b1374c2
+comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
+grant execute on function recoup.blocking_tables() to public;
+
 CREATE OR REPLACE FUNCTION recoup.called_by(calls text, caller text)
  RETURNS boolean
  LANGUAGE sql
@@ -1263,6 +2054,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_control_log_1(l recoup.control_log)
  STABLE; -- body a57e0ffc48f5eeb23a37cc07781123fd
 comment on function recoup.canon_control_log_1(l recoup.control_log) is 'Canonical text of a row of recoup.control_log, version 1.';
 grant execute on function recoup.canon_control_log_1(l recoup.control_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 9b42200a08f404c2bcbfaae19f05845a
+comment on function recoup.canon_error_event_1(l recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 1.';
+grant execute on function recoup.canon_error_event_1(l recoup.error_event) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_gate_zero_air_1(l cl.gate_zero_air)
  RETURNS text
@@ -1307,10 +2105,39 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
+grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 75ad0df32b9eba9ca1d6bcb72fb3c3b7
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes errors of these tables (null: of all) whose retry is due, longest due first, under one lease.';
+
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, VARIADIC recorders text[])
  LANGUAGE plpgsql; -- body 66d652650bbf417c605b2dccbe687587
 comment on procedure recoup.close_log(IN relation regclass, VARIADIC recorders text[]) is 'Makes a table an event log: append-only, written by the named recorders alone.';
 grant execute on procedure recoup.close_log(IN relation regclass, VARIADIC recorders text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAULT NULL::bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 06f01fa368fe58aac6acce5b9f309cbb
+comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks what was not retried within its window, or one of it.';
+grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
 CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  RETURNS TABLE(sqlstate_ text, column_ text, broken text, rule text)
@@ -1318,6 +2145,59 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  STABLE; -- body 385eb0d3a8892b4134e42f08d65a6a9e
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
+
+grant execute on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body a8a58a172373a4786b380a03edd94559
+comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries, succeeded and failed alike: resolved, once more later, parked, or left to the archive. Late ones are stored, and not applied.';
+
+CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE; -- body 1b78fdbe92ef1082811d3f51c0a3b769
+comment on function recoup.ends_as(policy jsonb) is 'The disposition, by table, of what is not retried any more: it waits for a person, or where that is not allowed for the archive.';
+grant execute on function recoup.ends_as(policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.entity_bucket(entity uuid)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body 78d674701bc2f803f9cc2e9d633d2cbf
+comment on function recoup.entity_bucket(entity uuid) is 'The lock that an entity shares with about a thousandth of all others.';
+grant execute on function recoup.entity_bucket(entity uuid) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.equip_archive(IN relation regclass)
+ LANGUAGE plpgsql; -- body 4d9c7f6ca99edddbcb94e12087f4a226
+comment on procedure recoup.equip_archive(IN relation regclass) is 'Closes an archive, or a part of one, to everybody but the recorder of exits.';
+grant execute on procedure recoup.equip_archive(IN relation regclass) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.equip_error_table(IN relation regclass)
+ LANGUAGE plpgsql; -- body 79a62f6ffbfde2f18759e80a8591894f
+comment on procedure recoup.equip_error_table(IN relation regclass) is 'Puts guard, rules and recorders of errors on the parent or a partition.';
+grant execute on procedure recoup.equip_error_table(IN relation regclass) to public;
+
+grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 09e8a4780b09b5a0cc6f406ca286bab2
+comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a move of an error breaks, or null.';
+
+CREATE OR REPLACE FUNCTION recoup.error_policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body c4b629517326438365aae78abb19e88e
+comment on function recoup.error_policy() is 'The section on errors of the policy in force.';
+grant execute on function recoup.error_policy() to public;
 
 CREATE OR REPLACE FUNCTION recoup.first_unsealed(log_ text)
  RETURNS bigint
@@ -1369,6 +2249,12 @@ CREATE OR REPLACE FUNCTION recoup.guard_truncate()
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
 
+CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
+ RETURNS void
+ LANGUAGE plpgsql; -- body bb2274db90c989518ca988697077dc79
+comment on function recoup.hold_promotions(buckets integer[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking).';
+grant execute on function recoup.hold_promotions(buckets integer[]) to public;
+
 grant execute on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) to public;
 
 CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot)
@@ -1382,6 +2268,22 @@ CREATE OR REPLACE PROCEDURE recoup.install_clock()
  LANGUAGE plpgsql; -- body e83a16bec656fcd7145e97c8ed4ec8b1
 comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
 grant execute on procedure recoup.install_clock() to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_blocked(outreach_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'; -- body 787a5d04e9072c7a0ee33001c7e1aafc
+comment on function recoup.is_blocked(outreach_id uuid) is 'Whether a blocking table holds an error of this entity that is to be retried, or is parked.';
+grant execute on function recoup.is_blocked(outreach_id uuid) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
+ RETURNS boolean
+ LANGUAGE sql; -- body 73c27f0e0b2fb69c779cfea17deb2d42
+comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
+grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_consequence(step recoup.lifecycle_step, calls text)
  RETURNS boolean
@@ -1397,12 +2299,40 @@ CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
 comment on function recoup.key_object(key_ text[], alias text) is 'SQL text of an object holding a row''s key.';
 grant execute on function recoup.key_object(key_ text[], alias text) to public;
 
+CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAULT NULL::bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body ee92a24345beacac462f26c2bc2aca9d
+comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Counts as failed every retry that outlived its lease, or one of them.';
+grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
+
 CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE; -- body 8edbb1f97f50601ac4fa87c6747177a0
 comment on function recoup.made_through(step recoup.lifecycle_step, calls text) is 'Whether a step that is only ever a consequence was made as one.';
 grant execute on function recoup.made_through(step recoup.lifecycle_step, calls text) to public;
+
+grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
+ LANGUAGE plpgsql; -- body d8ea7b461f20ac202b9b82f0da9a7061
+comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
+
+grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 99dedfc9055ae4da8118bc035ced6844
+comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';
 
 CREATE OR REPLACE FUNCTION recoup.new_id()
  RETURNS uuid
@@ -1442,7 +2372,7 @@ grant execute on function recoup.only_sealers() to public;
 CREATE OR REPLACE FUNCTION recoup.pausable_tables()
  RETURNS SETOF text
  LANGUAGE sql
- STABLE; -- body 9b8e0bf2fb979bc8c0babb12f430b909
+ STABLE; -- body d08aa527ed1fdfb8cf0100d02ca1cb63
 comment on function recoup.pausable_tables() is 'Tables whose work can be paused.';
 grant execute on function recoup.pausable_tables() to public;
 
@@ -1475,12 +2405,51 @@ CREATE OR REPLACE FUNCTION recoup.record_control()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 34958f72626078a7b4e008efd498cb88
 comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
 
+CREATE OR REPLACE FUNCTION recoup.record_error_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 26ff053048f455ce753092fa5049568b
+comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one.';
+
+CREATE OR REPLACE FUNCTION recoup.record_error_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 1439ceb54bdb15ca8b5765be84cbab3c
+comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
+
+grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body c536850eb858639cdc90701def18bdde
+comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) is 'Records errors, superseding what is open of the same failure; ids in the order given, or null when another policy is in force.';
+
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0297516b70af0fc26d882c66b47bca3b
 comment on function recoup.record_pauses() is 'PAUSE or RESUME, in the pause log.';
+
+grant execute on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb)
+ RETURNS void
+ LANGUAGE plpgsql; -- body 0c64cc1b0343220222c9f09cb1153a33
+comment on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) is 'Refuses a disposition that its table does not allow.';
 
 CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  RETURNS void
@@ -1496,11 +2465,32 @@ CREATE OR REPLACE FUNCTION recoup.release_clock()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
 
+CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
+ RETURNS void
+ LANGUAGE plpgsql; -- body 6ac282f205c35bacb81cc38994d5a972
+comment on function recoup.require_read_committed(what text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
+grant execute on function recoup.require_read_committed(what text) to public;
+
 CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
  RETURNS void
  LANGUAGE plpgsql; -- body bc5783e8c28bcef5bfc1aa1f79567f4a
 comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
+
+grant execute on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) to public;
+
+CREATE OR REPLACE FUNCTION recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval)
+ RETURNS SETOF record
+ LANGUAGE sql
+ IMMUTABLE; -- body cc20eabb05805dc4d9713739941ee12a
+comment on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) is 'How each category is retried, by a policy''s section on errors.';
+
+grant execute on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer)
+ RETURNS interval
+ LANGUAGE sql; -- body 62e949f73f7e3e9a2def47f754d0c3ff
+comment on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) is 'How long after the last failure the retry of this number comes; null: not by itself.';
 
 CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
  RETURNS text
@@ -1509,12 +2499,44 @@ CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
 comment on function recoup.row_name(subject_ text, key_ jsonb) is 'A row, as a refusal names it.';
 grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 
+CREATE OR REPLACE FUNCTION recoup.rule_archive_months()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7f605bc9ef806c1bdbe199bf872f79c0
+comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over.';
+grant execute on function recoup.rule_archive_months() to public;
+
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body bdf6bb3eb21fd7154af67332cda31575
 comment on function recoup.rule_cursors() is 'A subscription is moved by the authority that made it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_error_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c238667177450c65ffd5138740c0db94
+comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait for it.';
+grant execute on function recoup.rule_error_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9c03409fd9bf125c09063b9c715395eb
+comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
+grant execute on function recoup.rule_error_exits() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_error_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body b7656b39e20a8334488e2c6d95a7680a
+comment on function recoup.rule_error_moves() is 'Leases, counts, budgets and reasons of a move; what is over does not move.';
+grant execute on function recoup.rule_error_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
@@ -1566,6 +2588,15 @@ CREATE OR REPLACE FUNCTION recoup.seal_window(log_ text, incarnation_ integer, s
  SET enable_sort TO 'off'; -- body e9e531ec0103730af74f61ba2a75e64c
 comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
 
+CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '2s'
+ SET "TimeZone" TO 'UTC'; -- body 32494d7b06d64eff3e316e477c670eb2
+comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
+
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
  RETURNS pg_snapshot
  LANGUAGE sql
@@ -1602,6 +2633,21 @@ CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ te
 comment on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) is 'The facts of a refused birth, move or exit.';
 grant execute on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) to public;
 
+grant execute on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, only_ bigint DEFAULT NULL::bigint, OUT gone integer, OUT was_blocking integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body d7d56ce46b37e2ee48c4e5eec2f7cd6d
+comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves up to so many errors of one table to its archive: those that are over, then those that have expired.';
+
 CREATE OR REPLACE FUNCTION recoup.wake()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1612,6 +2658,6 @@ grant execute on function recoup.wake() to public;
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body d48288413865eb945e927de96631d770
+ IMMUTABLE; -- body 7d630b6cea23ce5d445a5ce3a313bc4d
 comment on function recoup.wrong_figure(figures jsonb) is 'The first figure of a policy that is missing or out of bounds, or null.';
 grant execute on function recoup.wrong_figure(figures jsonb) to public;

@@ -1,47 +1,188 @@
-"""What becomes of an error whose retry failed: once more, later; a person; or the archive. Pure, like the decision."""
+"""Retries: claimed under a lease, in sets; ended in sets, succeeded and failed alike; fenced by a token."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple
+from uuid import UUID
 
-from recoup.errors.decision import STORED, delay, held
-from recoup.errors.vocabulary import Category, Disposition, ErrorStatus, ParkReason, Want
-from recoup.policy.errors import Errors, ErrorTable
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.errors import figures
+from recoup.errors.vocabulary import Category, Severity
+from recoup.refusals import InputRefused
 
-
-class AfterFailure(NamedTuple):
-    """Where an error stands after one more failed retry."""
-
-    disposition: Disposition
-    status: ErrorStatus
-    retry_count: int
-    next_retry_at: datetime | None
-    park_reason: ParkReason | None  # kept also where nothing may be parked: why it is not retried any more
+Q = load("recoup.errors")
+LEASE_MOST = timedelta(days=1)
+FAILURE_MOST = 10_000  # characters of what a failed retry says
 
 
-def after_failure(
-    policy: Errors,
-    table: ErrorTable,
-    *,
-    category: Category,
-    retry_count: int,
-    max_retries: int,
-    created_at: datetime,
-    now: datetime,
-) -> AfterFailure:
-    """After one more failed retry than ``retry_count``. The next comes within its window, or not at all."""
-    failed = retry_count + 1
-    wait = delay(policy, category, failed + 1)
-    window = timedelta(hours=policy.retry[category.value].window_hours)
-    if failed < max_retries and wait is not None and now + wait <= created_at + window:
-        return AfterFailure(Disposition.RETRY, ErrorStatus.RETRY_PENDING, failed, now + wait, None)
-    # Where PARK is not allowed it ends as ARCHIVE, which such a table allows.
-    ends = Want.PARK if Want.PARK in table.allowed else held(table, Want.ARCHIVE)
-    return AfterFailure(
-        disposition=STORED[ends],
-        status=ErrorStatus.PARKED if ends is Want.PARK else ErrorStatus.ACTIVE,
-        retry_count=failed,
-        next_retry_at=None,
-        park_reason=ParkReason.MAX_RETRIES_EXCEEDED,
-    )
+class Claimed(NamedTuple):
+    """An error whose retry is yours until the lease lapses. Whoever holds the token may end it, once."""
+
+    error_table: str
+    error_id: int
+    outreach_id: UUID | None
+    error_code: str | None
+    error_message: str
+    error_signature: str
+    severity: Severity | None
+    category: Category
+    retry_count: int  # retries that ended before this one
+    max_retries: int
+    payload: Any
+    created_at: datetime
+    token: UUID
+    lease_until: datetime
+
+    @property
+    def key(self) -> str:
+        """The same for every call about this one retry: what it asks of others can be made safe to repeat with it."""
+        return f"{self.error_table}/{self.error_id}/{self.retry_count + 1}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeeded:
+    """The retry succeeded: the error is resolved."""
+
+    error_table: str
+    error_id: int
+    token: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The retry failed, and this is what it said."""
+
+    error_table: str
+    error_id: int
+    token: UUID
+    failure: str = ""
+
+
+class Ended(NamedTuple):
+    """What became of a reported outcome: the error's status, or late (stored, and not applied)."""
+
+    error_id: int
+    status: str
+
+
+def claim(
+    tx: Transaction, *, limit: int, worker: str, tables: Sequence[str] | None = None, lease: timedelta | None = None
+) -> list[Claimed]:
+    """Take up to so many errors whose retry is due, longest due first. Nobody gets what another holds.
+
+    Claim no more than you start at once. The lease is the policy's, unless another one is asked for.
+    """
+    if lease is not None and not timedelta(0) < lease <= LEASE_MOST:
+        raise InputRefused("lease_length", f"A lease of {lease}.", f"Give it some seconds, and at most {LEASE_MOST}.")
+    if tables is not None:
+        figures.check_tables(tx, tables)
+    given = {"tables": None if tables is None else list(tables), "limit": limit, "worker": worker, "lease": lease}
+    row = tx.execute(Q["claim"], given, binary=True).fetchone()
+    assert row is not None
+    return list(_claimed(row))
+
+
+def finish(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> list[Ended]:
+    """Write the outcomes of a set, succeeded and failed alike, in one statement. Late ones are stored, not applied."""
+    if not outcomes:
+        return []
+    ids = [outcome.error_id for outcome in outcomes]
+    if len(set(ids)) < len(ids):
+        raise InputRefused("outcome_twice", "One error is reported twice in one call.", "Report each error once.")
+    failed = [isinstance(outcome, Failed) for outcome in outcomes]
+    given = {
+        "tables": [outcome.error_table for outcome in outcomes],
+        "ids": ids,
+        "tokens": "{" + ",".join(str(outcome.token) for outcome in outcomes) + "}",
+        "outcomes": "{" + ",".join("FAILED" if one else "SUCCEEDED" for one in failed) + "}",
+        "failures": [_said(outcome) for outcome in outcomes],
+    }
+    row = tx.execute(Q["end"], given, binary=True).fetchone()
+    assert row is not None
+    ended = list(map(Ended._make, zip(*row, strict=True)))
+    _refuse_unknown(outcomes, ended)
+    return ended
+
+
+def lapse(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
+    """Count as failed every retry that outlived its lease, or one of them. Call again until nothing is left."""
+    return _counted(tx, "lapse", limit, only)
+
+
+def close_windows(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
+    """Park what nobody retried within its window, or one of it. Call again until nothing is left."""
+    return _counted(tx, "close_windows", limit, only)
+
+
+def lapsed(tx: Transaction, *, limit: int = 1000) -> list[int]:
+    """Errors whose retry outlived its lease, longest first."""
+    return _ids(tx, "lapsed", limit)
+
+
+def closed_windows(tx: Transaction, *, limit: int = 1000) -> list[int]:
+    """Errors whose window for retries is over, longest first."""
+    return _ids(tx, "closed_windows", limit)
+
+
+def lapse_lag(tx: Transaction) -> float | None:
+    """For how many seconds the oldest lapsed lease has been waiting; None: there is none."""
+    return _seconds(tx, "lapse_lag")
+
+
+def window_lag(tx: Transaction) -> float | None:
+    """For how many seconds the oldest closed window has been waiting; None: there is none."""
+    return _seconds(tx, "window_lag")
+
+
+def due_lag(tx: Transaction, tables: Sequence[str]) -> float | None:
+    """For how many seconds the longest due retry of these tables has been waiting; None: none is due."""
+    return _seconds(tx, "due_lag", tables)
+
+
+def _counted(tx: Transaction, query: str, limit: int, only: int | None) -> int:
+    (count,) = tx.execute(Q[query], {"limit": limit, "only": only}).fetchone() or (0,)
+    return int(count)
+
+
+def _ids(tx: Transaction, query: str, limit: int) -> list[int]:
+    return [row[0] for row in tx.execute(Q[query], {"limit": limit})]
+
+
+def _seconds(tx: Transaction, query: str, tables: Sequence[str] = ()) -> float | None:
+    row = tx.execute(Q[query], {"tables": list(tables)} if tables else None).fetchone()
+    return None if row is None or row[0] is None else float(row[0])
+
+
+def _claimed(row: tuple[Any, ...]) -> Iterator[Claimed]:
+    """Claims from a row of columns; they share one token and one lease."""
+    *columns, token, until = row
+    payloads = columns[10] if columns[10] is not None else repeat(None)
+    columns = [column or () for column in columns]
+    if not columns[0]:
+        return iter(())
+    columns[10] = payloads
+    return map(Claimed._make, zip(*columns, repeat(token), repeat(until)))
+
+
+def _said(outcome: Succeeded | Failed) -> str | None:
+    if isinstance(outcome, Succeeded):
+        return None
+    said = outcome.failure.replace("\0", "\ufffd")[:FAILURE_MOST]
+    return said if said.isascii() else said.encode("utf-8", "replace").decode()
+
+
+def _refuse_unknown(outcomes: Sequence[Succeeded | Failed], ended: Sequence[Ended]) -> None:
+    missing = {outcome.error_id for outcome in outcomes} - {one.error_id for one in ended}
+    if missing:
+        raise InputRefused(
+            "error_unknown",
+            f"There is no error {min(missing)} in that table"
+            + (f" (nor {len(missing) - 1} others)." if len(missing) > 1 else "."),
+            "Check table and id; nothing was written.",
+            missing=sorted(missing)[:100],
+        )

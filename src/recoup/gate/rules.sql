@@ -35,18 +35,6 @@ language sql stable parallel safe as $$
 $$;
 comment on function cl.gate_zero_recovery_window(integer) is 'How long after its completion a batch may be retried, by a policy.';
 
-create or replace function cl.require_read_committed() returns void
-language plpgsql as $$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception using errcode = 'RC011',
-      message = format('Gate Zero is written at READ COMMITTED, not at %s.', upper(current_setting('transaction_isolation'))),
-      hint = 'Begin the transaction at READ COMMITTED.',
-      detail = jsonb_build_object('isolation', current_setting('transaction_isolation'));
-  end if;
-end $$;
-comment on function cl.require_read_committed() is 'Refuses isolation levels whose snapshot would be older than the locks.';
-
 create or replace function cl.is_now(told timestamptz, began timestamptz, now_ timestamptz) returns boolean
 language sql stable as $$
   -- STABLE, as is the sum in it: declared IMMUTABLE it would not be inlined, and cost each row of a claim 4 microseconds.
@@ -127,7 +115,7 @@ begin
   if not exists (select from new_rows) then
     return null;
   end if;
-  perform cl.require_read_committed();
+  perform recoup.require_read_committed('Gate Zero');
   if exists (select from recoup.pause where status = 'PAUSED') then
     perform recoup.refuse_paused('table:cl.gate_zero_attempt',
       case when exists (select from new_rows where attempt_number = 1) then 'table:cl.gate_zero_intake' end,
@@ -209,7 +197,7 @@ declare
   began timestamptz := recoup.statement_time();
   bad  record;
 begin
-  perform cl.require_read_committed();
+  perform recoup.require_read_committed('Gate Zero');
   select n.intake_id, n.finished_at, n.lease_until,
          case when n.status = 'crashed' and n.lease_until > now_ then 'RC030' else 'RC026' end as why
     into bad
@@ -242,7 +230,7 @@ begin
   if not exists (select from new_rows where status = 'EXHAUSTED') then
     return null;
   end if;
-  perform cl.require_read_committed();
+  perform recoup.require_read_committed('Gate Zero');
   perform from (select o.intake_id from new_rows o order by o.intake_id) n
     cross join lateral (select from cl.gate_zero_intake i where i.intake_id = n.intake_id limit 1 for no key update) i;
 

@@ -16,24 +16,13 @@ from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.refusals import InputRefused
+from recoup.worker import hands
 
 
-class Hands(Protocol):
-    """Whoever verifies: a worker with its duty, or a person at the command line."""
+class Hands(hands.Hands, Protocol):
+    """Whoever verifies."""
 
-    name: str
     directory_key: str | None
-
-    @property
-    def policy(self) -> Policy: ...
-
-    def transaction(self) -> AbstractContextManager[Transaction]: ...
-
-    def may_claim(self, tx: Transaction) -> bool:
-        """Whether to take on more: not while paused, and not when told to stop."""
-
-    def tally(self, tx: Transaction, done: int) -> None:
-        """Count what this transaction did, in it."""
 
 
 class Alone:
@@ -79,10 +68,10 @@ class Tally:
         return self.passed + self.failed.total() + self.late
 
 
-def verify(hands: Hands, *, retries: bool, tell: Callable[[Tally], None] | None = None) -> Tally:
+def verify(by: Hands, *, retries: bool, tell: Callable[[Tally], None] | None = None) -> Tally:
     """Look at everything that waits: first attempts, or retries whose time has come. Returns when nothing is left."""
-    with hands.transaction() as tx:
-        waits = hands.may_claim(tx) and (retry_lag if retries else verify_lag)(tx) is not None
+    with by.transaction() as tx:
+        waits = by.may_claim(tx) and (retry_lag if retries else verify_lag)(tx) is not None
     if not waits:
         return Tally()
     try:
@@ -93,6 +82,6 @@ def verify(hands: Hands, *, retries: bool, tell: Callable[[Tally], None] | None 
             f"Companies wait, and the package that looks at them is not installed ({error.name}).",
             "Install it: pip install 'recoup[gate]'; or leave verification to other workers: recoup worker --duty …",
         ) from error
-    flow = Flow(hands, retries=retries, tell=tell)
+    flow = Flow(by, retries=retries, tell=tell)
     asyncio.run(flow.run())
     return flow.tally

@@ -23,6 +23,14 @@ language sql stable as $$
 $$;
 comment on function recoup.canon_sovereign_mint_air_1(cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 1.';
 
+create or replace function recoup.canon_error_event_1(l recoup.error_event) returns text
+language sql stable as $$
+  select array[l.seq::text, l.xid::text, l.incarnation::text, (extract(epoch from l.logged_at) * 1000000)::bigint::text,
+               l.error_table, l.error_id::text, l.event_type, l.from_status, l.to_status, l.disposition, l.retry_count::text,
+               l.reason, l.facts::text, l.actor, l.actor_id, l.authority]::text
+$$;
+comment on function recoup.canon_error_event_1(recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 1.';
+
 create or replace function recoup.canon_pause_log_1(l recoup.pause_log) returns text
 language sql stable as $$
   select array[l.seq::text, l.xid::text, l.incarnation::text, (extract(epoch from l.logged_at) * 1000000)::bigint::text,

@@ -29,6 +29,7 @@ class SealedLog:
 SEALED: tuple[SealedLog, ...] = (
     SealedLog(log="cl.gate_zero_air", canon=1, at="event_timestamp"),
     SealedLog(log="cl.sovereign_mint_air", canon=1, at="event_timestamp"),
+    SealedLog(log="recoup.error_event", canon=1, at="logged_at"),
     SealedLog(log="recoup.pause_log", canon=1, at="logged_at"),
     SealedLog(log="recoup.control_log", canon=1, at="logged_at"),
     SealedLog(log="recoup.policy", canon=1, at="applied_at"),

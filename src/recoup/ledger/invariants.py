@@ -25,7 +25,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     _of("laws/L3/incarnations", "logs", "Every event was written by a known cluster, and clusters follow each other."),
     _of("laws/L3/transactions", "logs", "No event carries a transaction id that was not given out yet."),
     _of("laws/L5/late-results", "late_results",
-        "A late result belongs to an attempt that had ended, or carries another token than its attempt."),
+        "A late result belongs to an attempt or a retry that had ended, or carries another token than it."),
     _of("laws/L7/clock", "clock", "There is one clock, and recoup.now() is what it says."),
     _of("laws/L7/nothing-to-come", "logs", "No event is told of a time that is still to come."),
     _of("laws/L8/versions", "policies", "Policies are numbered from 1 without a gap, in the order of their time."),

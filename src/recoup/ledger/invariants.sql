@@ -6,6 +6,7 @@
 with told (log, seq, xid, incarnation, told_at) as (
   select 'cl.gate_zero_air', seq, xid, incarnation, event_timestamp from cl.gate_zero_air
   union all select 'cl.sovereign_mint_air', seq, xid, incarnation, event_timestamp from cl.sovereign_mint_air
+  union all select 'recoup.error_event', seq, xid, incarnation, logged_at from recoup.error_event
   union all select 'recoup.pause_log', seq, xid, incarnation, logged_at from recoup.pause_log
   union all select 'recoup.control_log', seq, xid, incarnation, logged_at from recoup.control_log
   union all select 'recoup.policy', seq, xid, incarnation, applied_at from recoup.policy
@@ -33,6 +34,7 @@ select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.la
 with told (log, seq) as (
   select 'cl.gate_zero_air', seq from cl.gate_zero_air
   union all select 'cl.sovereign_mint_air', seq from cl.sovereign_mint_air
+  union all select 'recoup.error_event', seq from recoup.error_event
   union all select 'recoup.pause_log', seq from recoup.pause_log
   union all select 'recoup.control_log', seq from recoup.control_log
   union all select 'recoup.policy', seq from recoup.policy
@@ -66,9 +68,16 @@ select 'laws/L8/versions', null, 1, null, null where not exists (select from rec
 -- A late result belongs to a unit of work that had been given up, or it carries another token: else it was to be applied.
 select 'laws/L5/late-results' as breaks, l.late_result_id, l.subject, l.unit_id, l.received_at, a.status, a.finished_at
   from recoup.late_result l
-  left join cl.gate_zero_attempt a on a.attempt_id = l.unit_id
+  left join cl.gate_zero_attempt a on a.attempt_id::text = l.unit_id
  where l.subject = 'cl.gate_zero_attempt'
    and (a.attempt_id is null or a.token = l.token and (a.status = 'open' or a.finished_at > l.received_at + interval '1 second'))
+union all
+-- An error is a unit of work for each of its retries: whose token it holds, of that one the result is not late.
+select 'laws/L5/late-results', l.late_result_id, l.subject, l.unit_id, l.received_at, e.status, e.lease_until
+  from recoup.late_result l
+  left join recoup.error e on e.error_table || '/' || e.error_id = l.unit_id
+  left join (select t.error_table || '/' || t.error_id as unit_id from recoup.error_event t where t.event_type = 'RECORDED') told on told.unit_id = l.unit_id
+ where l.subject = 'recoup.error' and (told.unit_id is null or e.token = l.token)
 
 -- name: clock
 -- One row, and recoup.now() is what it says.

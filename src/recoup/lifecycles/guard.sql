@@ -82,6 +82,18 @@ language sql immutable as $$
 $$;
 comment on function recoup.key_object(text[], text) is 'SQL text of an object holding a row''s key.';
 
+create or replace function recoup.require_read_committed(what text) returns void
+language plpgsql as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception using errcode = 'RC011',
+      message = format('%s: written at READ COMMITTED, not at %s.', what, upper(current_setting('transaction_isolation'))),
+      hint = 'Begin the transaction at READ COMMITTED.',
+      detail = jsonb_build_object('isolation', current_setting('transaction_isolation'));
+  end if;
+end $$;
+comment on function recoup.require_read_committed(text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
+
 -- Births ---------------------------------------------------------------------------------------------------------------
 
 create or replace function recoup.guard_births() returns trigger

@@ -13,7 +13,7 @@ begin
   if not exists (select from new_rows) then
     return null;
   end if;
-  perform cl.require_read_committed();
+  perform recoup.require_read_committed('The mint');
   perform recoup.refuse_paused('table:cl.company_identity');
   -- AUTHORIZED is final, so nothing needs to be locked. A re-entered intake has no events of its own: AUTH is its origin's.
   select found.* into bad from (

@@ -38,7 +38,13 @@ comment on function recoup.refuse_paused(text[]) is 'Refuses a claim within a pa
 create or replace function recoup.pausable_tables() returns setof text
 language sql stable as $$
   -- Guarded tables whose rows are claimed. A batch has a pause of its own; our own tables are not worked on.
-  select l.subject from recoup.lifecycle l where l.subject !~ '^recoup[.](clock|pause|worker)$' and l.subject <> 'cl.gate_zero_batch'
+  -- Of errors, all of them or one table's.
+  select l.subject from recoup.lifecycle l
+   where l.subject !~ '^recoup[.](clock|pause|worker|error_.*)$' and l.subject <> 'cl.gate_zero_batch'
+  union all
+  select n.nspname || '.' || c.relname from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid join pg_namespace n on n.oid = c.relnamespace
+   where i.inhparent = 'recoup.error'::regclass
 $$;
 comment on function recoup.pausable_tables() is 'Tables whose work can be paused.';
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from recoup.policy.section import Section, wrong_figure
 from recoup.refusals import InputRefused
@@ -16,6 +16,7 @@ from recoup.refusals import InputRefused
 # The words of recoup.errors.vocabulary, as a document writes them.
 WantWord = Literal["RETRY", "PARK", "ARCHIVE", "IGNORE"]
 TierWord = Literal["SHORT", "MEDIUM", "LONG", "INFINITE"]
+FiniteTierWord = Literal["SHORT", "MEDIUM", "LONG"]  # for ever is a table's own: it is a log then
 SeverityWord = Literal["CRITICAL", "HIGH", "MEDIUM", "LOW"]
 CategoryWord = Literal["TRANSIENT", "OPERATIONAL", "STRUCTURAL"]
 ParkWord = Literal[
@@ -45,7 +46,7 @@ class SeverityRule(Section):
     """What a severity asks for."""
 
     disposition: WantWord
-    ttl: TierWord | None = None
+    ttl: FiniteTierWord | None = None
 
 
 class RetryRule(Section):
@@ -69,7 +70,7 @@ class ErrorTable(Section):
     owner: Annotated[str, Field(min_length=1, max_length=100, description="who answers for it")]
     archive_years: Annotated[int, Field(ge=1, le=100)]
     hold_blocking_past_ttl: bool = False
-    hub_ttl: TierWord | None = None
+    hub_ttl: FiniteTierWord | None = None
     operational_max_retries: Retries | None = None
     max_retries_by_code: Annotated[dict[Code, Retries], Field(default_factory=dict)]
     park_codes: Annotated[dict[Code, ParkWord], Field(default_factory=dict)]
@@ -78,18 +79,35 @@ class ErrorTable(Section):
     def _default_is_allowed(self) -> ErrorTable:
         if self.default not in self.allowed:
             raise wrong_figure("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
+        if "RETRY" in self.allowed and not {"PARK", "ARCHIVE"}.intersection(self.allowed):
+            raise wrong_figure("allowed", ", ".join(self.allowed), "PARK or ARCHIVE beside RETRY: retries have an end")
         return self
 
 
 class Errors(Section):
     """Errors."""
 
+    retry_lease_s: Annotated[int, Field(ge=1, le=86_400)]
+    retries_at_once: Annotated[int, Field(ge=1, le=1_000)]
+    keep_parked_days: Annotated[int, Field(ge=1, le=3_650)]
     tier_days: dict[Literal["SHORT", "MEDIUM", "LONG"], Annotated[int, Field(ge=1, le=3_650)]]
     severity: dict[SeverityWord, SeverityRule]
     retry: dict[CategoryWord, RetryRule]
     park_codes: dict[Code, ParkWord]
     redact_keys: list[Annotated[str, Field(min_length=1, max_length=100, description="a part of a key's name")]]
     tables: dict[TableName, ErrorTable]
+
+    @field_validator("tables")
+    @classmethod
+    def _names_are_free(cls, tables: dict[str, ErrorTable]) -> dict[str, ErrorTable]:
+        for name in tables:
+            if name in DEAD:
+                raise wrong_figure(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
+            if name.startswith(("pg_", "information_schema.", "recoup.")):
+                raise wrong_figure(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
+            if name.removesuffix("_archive") in tables.keys() - {name}:
+                raise wrong_figure(name, name, f"another name: the archive of {name.removesuffix('_archive')} has it")
+        return tables
 
     def ttl(self, tier: str) -> timedelta | None:
         """How long a tier keeps an error; None: for ever."""

@@ -13,6 +13,7 @@ language sql immutable as $$
   (select array_to_string(f.path, '.')
     from (values ('{gate,max_attempts}'::text[], 3, 3), ('{gate,wait_hours,0}', 1, 8760), ('{gate,wait_hours,1}', 1, 8760),
                  ('{gate,recovery_window_days}', 1, 365), ('{gate,attempt_lease_s}', 1, 86400),
+                 ('{errors,retry_lease_s}', 1, 86400), ('{errors,keep_parked_days}', 1, 3650),
                  ('{worker,heartbeat_s}', 1, 60), ('{worker,lost_after_s}', 3, 86400), ('{seals,block_rows}', 1, 1000000)) f (path, least, most)
    where case when figures #>> f.path ~ '^[0-9]{1,9}$' and jsonb_typeof(figures #> f.path) = 'number'
               then (figures #>> f.path)::integer not between f.least and f.most else true end

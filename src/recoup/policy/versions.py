@@ -101,6 +101,7 @@ def apply(tx: Transaction, text: str, *, reason: str, over: int | None = None) -
     differing = changes(present.figures, policy.figures)
     if not differing:
         return present.version, []
+    _refuse_fixed(tx, policy)
     try:
         write(tx, present.version + 1, policy, text, reason=reason)
     except errors.UniqueViolation as error:
@@ -111,6 +112,25 @@ def apply(tx: Transaction, text: str, *, reason: str, over: int | None = None) -
             in_force=present.version + 1,
         ) from error
     return present.version + 1, differing
+
+
+def _refuse_fixed(tx: Transaction, policy: Policy) -> None:
+    """By a word in a policy no error table goes away, becomes a log, or ceases to be one."""
+    from recoup.errors import tables  # late: it takes its own words from the policy
+
+    for name, is_log in tables.made(tx).items():
+        listed = policy.errors.tables.get(name)
+        if listed is not None and tables.insert_only(listed) == is_log:
+            continue
+        kept = "kept for ever" if is_log else "not kept for ever"
+        raise LawRefused(
+            "error_table_fixed",
+            f"There is an error table {name}, and this policy does not list it."
+            if listed is None
+            else f"{name} is {kept}, and this policy makes it {listed.ttl}.",
+            "Leave it listed, and INFINITE or not as it was made. What it allows, blocks and keeps may change.",
+            table=name,
+        )
 
 
 def write(tx: Transaction, version: int, policy: Policy, text: str, *, reason: str) -> None:

@@ -7,15 +7,16 @@ time linear in the message's length.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
 VERSION = 1
 LENGTH_MOST = 4_000  # characters that count; what tells failures apart stands at the beginning
 
+_QUOTED = re.compile(r"(?P<quoted>'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`)")
 # One alternation, so that every character is looked at once. In this order: what contains others comes first.
 _MASKS: tuple[tuple[str, str], ...] = (
-    ("quoted", r"'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`"),
     ("url", r"\b[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+"),
     ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
     (
@@ -56,7 +57,22 @@ def signature(message: str, code: str | None = None) -> Signature:
         found.append((kind, match[0][:100]))
         return f"<{kind}>"
 
-    masked = " ".join(_MASK.sub(mask, message[:LENGTH_MOST]).split())
+    masked = " ".join(_parts(message[:LENGTH_MOST], mask))
     text = f"{VERSION}\n{code or ''}\n{masked}"
     key = f"s{VERSION}-{blake2b(text.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
     return Signature(key=key, masked=masked, found=tuple(found))
+
+
+def _parts(text: str, mask: Callable[[re.Match[str]], str]) -> Iterator[str]:
+    """The words of a message, masked. Most are letters alone, and have nothing to mask: they are passed over."""
+    values: list[str] = []
+    for word in _QUOTED.sub(mask, text).split():
+        if not word.isalpha():
+            values.append(word)
+            continue
+        if values:
+            yield _MASK.sub(mask, " ".join(values))
+            values.clear()
+        yield word
+    if values:
+        yield _MASK.sub(mask, " ".join(values))

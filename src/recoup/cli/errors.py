@@ -1,0 +1,208 @@
+"""``recoup errors``"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+from cyclopts import App, Parameter
+
+from recoup.cli import errors_by_hand as by_hand
+from recoup.cli import errors_retry as retry
+from recoup.cli.acting import acting
+from recoup.cli.errors_asking import ANY, Which
+from recoup.cli.errors_record import record
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from recoup.errors.looking import Listed
+
+app = App(
+    name="errors",
+    help_epilogue="Every failure is recorded once; the policy decides whether it is retried, waits for a person, or is"
+    " only kept.\n\nWhat waits for a person: recoup errors list --status PARKED. Why: recoup errors show ID."
+    " Mended? recoup errors unpark ID --reason …",
+    help_format="plaintext",
+)
+app.command(record)
+app.command(retry.claim)
+app.command(retry.succeed)
+app.command(retry.fail)
+app.command(by_hand.park)
+app.command(by_hand.unpark)
+app.command(by_hand.resolve)
+app.command(by_hand.escalate)
+app.command(by_hand.assign)
+app.command(by_hand.review)
+app.command(by_hand.archive)
+app.command(by_hand.operations)
+
+MESSAGE_CHARS_MOST = 100
+WATCH_EVERY_S = 2.0
+CLEAR = "\033[H\033[2J"
+# As many as a terminal has room for; recoup errors show and --json have the rest.
+LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "first_failed", "next", "message")
+
+
+@app.command(name="list")
+def list_(
+    *,
+    which: Which = ANY,
+    archived: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Also those that are over, and the archives.")
+    ] = False,
+    limit: Limit = 50,
+    watch: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Look again every 2 seconds, until Ctrl-C.")
+    ] = False,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """List errors, newest first. A message is cut short here; recoup errors show has it in full.
+
+    For example: recoup errors list --status PARKED --table outreach.dol_errors --parked-longer-than 48h
+    """
+    from recoup.errors import looking
+    from recoup.refusals import InputRefused
+
+    if watch and json:
+        raise InputRefused("watch_json", "JSON is not watched.", "Leave out --watch, or --json.")
+    asked = which.filter()
+
+    def look() -> None:
+        with acting(Authority.READER, demo=demo) as tx:
+            found = looking.list_errors(tx, asked, limit=limit, archived=archived)
+        print_listed(found, as_json=json)
+        if len(found) == limit and not json:
+            print(f"\nThe newest {limit}; --limit shows more.")
+
+    _watched(look) if watch else look()
+
+
+@app.command
+def show(error: str, *, demo: Demo = False, json: Json = False) -> None:
+    """Show one error in full: its row, why it stands so, and everything that happened to it; also when it is archived.
+
+    Parameters
+    ----------
+    error
+        Its id, such as 123, or table and id, such as outreach.dol_errors/123.
+    """
+    from recoup.errors import looking
+    from recoup.errors.telling import story
+
+    with acting(Authority.READER, demo=demo) as tx:
+        found = looking.show(tx, error)
+    if json:
+        print_fields(found, as_json=True)
+        return
+    print_fields({name: value for name, value in found.row.items() if value is not None}, as_json=False)
+    print("\nWhy it stands so:\n")
+    for sentence in found.explanation:
+        print(f"  {shown(sentence)}")
+    print("\nWhat happened:\n")
+    for line in story(found.events):
+        print(f"  {shown(line)}")
+
+
+@app.command
+def blocked(*entities: UUID, demo: Demo = False, json: Json = False) -> None:
+    """Tell what keeps entities from moving on. Ends with 1 if anything does, with 0 if they are free.
+
+    For example: recoup errors blocked 5e6f… && promote 5e6f…
+
+    A program that promotes asks recoup.is_blocked_locking(outreach_id) in its own transaction instead: then no error
+    can slip in between.
+
+    Parameters
+    ----------
+    entities
+        Their ids (outreach_id).
+    """
+    from recoup.errors import promotion
+    from recoup.refusals import InputRefused
+
+    if not entities:
+        raise InputRefused("nothing_asked", "No entity was named.", "Give one or more ids.")
+    with acting(Authority.READER, demo=demo) as tx:
+        found = promotion.blocking(tx, entities)
+    rows = found if json else [one._replace(error_message=_shortened(one.error_message)) for one in found]
+    print_rows(rows, as_json=json, empty="Nothing keeps them from moving on.")
+    if found:
+        sys.exit(1)
+
+
+@app.command
+def stats(*, demo: Demo = False, json: Json = False) -> None:
+    """Count errors, table by table: where they stand, what is due, what blocks, what the archiver still has to move.
+
+    Counts every row, so on millions it takes a moment. Overdue: nobody retried it before its window closed. Lapsed:
+    whoever claimed it was never heard of again.
+    """
+    from recoup.errors import looking
+
+    with acting(Authority.READER, demo=demo) as tx:
+        found = looking.stats(tx)
+    if json:
+        print_rows(found, as_json=True, empty="")
+        return
+    columns = ("open", "ignored", "to_archive", "retry_pending", "parked", "escalated", "blocking")
+    work = ("due_now", "overdue", "retrying", "lapsed", "oldest_parked_at", "for_the_archiver")
+    told = [{name: getattr(one, name) for name in ("error_table", *columns, *work)} for one in found]
+    print_rows(
+        told, as_json=False, columns=("error_table", *columns), empty="There are no error tables: recoup migrate"
+    )
+    print()
+    archived = [
+        {**row, "archived": ", ".join(f"{reason} {count:,}" for reason, count in one.archived.items()) or None}
+        for row, one in zip(told, found, strict=True)
+    ]
+    print_rows(archived, as_json=False, columns=("error_table", *work, "archived"), empty="")
+
+
+def print_listed(found: Sequence[Listed], *, as_json: bool) -> None:
+    """Errors as a list has them."""
+    if as_json:
+        print_rows(found, as_json=True, empty="")
+        return
+    told = [
+        {
+            "error_id": one.error_id,
+            "error_table": one.error_table,
+            "status": f"{one.status} {one.retry_count}/{one.max_retries}" if one.disposition == "RETRY" else one.status,
+            "error_code": one.error_code,
+            "first_failed": one.created_at,
+            "next": _next(one),
+            "message": _shortened(one.error_message),
+        }
+        for one in found
+    ]
+    print_rows(told, as_json=False, columns=LIST_COLUMNS, empty="No error fits.")
+
+
+def _next(one: Listed) -> str | None:
+    """Why nothing comes next, or when."""
+    if one.archived_at is not None:
+        return one.archive_reason
+    if one.next_retry_at is None:
+        return None if one.park_reason is None else _shortened(one.park_reason)
+    return f"{one.leased_by} is at it" if one.leased_by is not None else f"due {shown(one.next_retry_at)}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MESSAGE_CHARS_MOST else text[:MESSAGE_CHARS_MOST] + "…"
+
+
+def _watched(look: Callable[[], None]) -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            if sys.stdout.isatty():
+                print(CLEAR, end="")
+            look()
+            sys.stdout.flush()
+            time.sleep(WATCH_EVERY_S)

@@ -1,0 +1,109 @@
+"""``recoup errors claim``, ``succeed``, ``fail``: what a hub without the library does with its retries."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+from cyclopts import Parameter, validators
+
+from recoup.cli.acting import acting
+from recoup.cli.output import Demo, Json, print_rows, shown
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from recoup.errors.naming import ErrorKey
+    from recoup.errors.retrying import Ended, Failed, Succeeded
+
+CLAIM_MOST = 10_000
+Names = Annotated[str, Parameter(help="Ids, such as 123, or table and id, such as outreach.dol_errors/123.")]
+Token = Annotated[UUID, Parameter(help="The token that recoup errors claim printed.")]
+
+
+def claim(
+    *,
+    table: Annotated[
+        tuple[str, ...], Parameter(negative="", show_default=False, help="Of this table; may be given again.")
+    ] = (),
+    limit: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=CLAIM_MOST))] = 10,
+    worker: str | None = None,
+    lease: str | None = None,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Take errors whose retry is due, longest due first. Nobody else gets them until the lease is over.
+
+    For example: recoup errors claim --table outreach.dol_errors --limit 5 --lease 10m; then try, and report each:
+    recoup errors succeed ID --token TOKEN, or recoup errors fail ID --token TOKEN --said "what it said".
+
+    Parameters
+    ----------
+    limit
+        At most so many. Claim no more than you start at once.
+    worker
+        Who retries. Default: this host and process.
+    lease
+        How long you need at most, such as 10m. What is not reported by then counts as failed.
+    """
+    from recoup.cli.clock import duration
+    from recoup.errors import retrying
+
+    name = worker or f"{socket.gethostname()}-{os.getpid()}"
+    _refuse_unusable_worker(name)
+    asked = None if lease is None else duration(lease)
+    with acting(Authority.HUB, demo=demo) as tx:
+        claimed = retrying.claim(tx, limit=limit, worker=name, tables=table or None, lease=asked)
+    if json or not claimed:
+        print_rows(claimed, as_json=json, empty="Nothing is due.")
+        return
+    columns = ("error_id", "error_table", "outreach_id", "error_code", "error_message", "retry_count", "max_retries")
+    print_rows(claimed, as_json=False, columns=columns, empty="")
+    print(f"\nyours until {shown(claimed[0].lease_until)} UTC, with the token {claimed[0].token}")
+
+
+def succeed(*errors: Names, token: Token, demo: Demo = False, json: Json = False) -> None:
+    """Report that the retries of these errors succeeded: they are resolved."""
+    from recoup.errors.retrying import Succeeded
+
+    _report(errors, lambda key: Succeeded(**key._asdict(), token=token), demo=demo, as_json=json)
+
+
+def fail(*errors: Names, token: Token, said: str = "", demo: Demo = False, json: Json = False) -> None:
+    """Report that the retries of these errors failed: once more later, or they wait for a person.
+
+    Parameters
+    ----------
+    said
+        What the retry said.
+    """
+    from recoup.errors.retrying import Failed
+
+    _report(errors, lambda key: Failed(**key._asdict(), token=token, failure=said), demo=demo, as_json=json)
+
+
+def _report(
+    errors: Sequence[str], outcome: Callable[[ErrorKey], Succeeded | Failed], *, demo: bool, as_json: bool
+) -> None:
+    from recoup.errors import naming, retrying
+    from recoup.refusals import InputRefused
+
+    if not errors:
+        raise InputRefused("nothing_asked", "No error was named.", "Give one or more ids.")
+    with acting(Authority.HUB, demo=demo) as tx:
+        ended: list[Ended] = retrying.finish(tx, [outcome(key) for key in naming.keys(tx, errors)])
+    print_rows(ended, as_json=as_json, empty="")
+    if not as_json and any(one.status == "late" for one in ended):
+        print("Late: the retry had ended before, or the token is not its own. Stored, and not applied.")
+
+
+def _refuse_unusable_worker(name: str) -> None:
+    from recoup.errors.acts import NAME_BYTES_MOST
+    from recoup.refusals import InputRefused
+
+    if not name.strip() or len(name.encode("utf-8", "replace")) > NAME_BYTES_MOST:
+        raise InputRefused(
+            "worker_name", f"{name[:50]!r} names no worker.", f"Give a name of at most {NAME_BYTES_MOST} bytes."
+        )

@@ -1,0 +1,47 @@
+"""``recoup exec``: run any command; if it fails, the failure is recorded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from cyclopts import Parameter
+
+
+def exec_(
+    *command: Annotated[str, Parameter(help="The command and its arguments, after --.", allow_leading_hyphen=True)],
+    table: Annotated[str, Parameter(help="The error table.")] = "public.shq_error_log",
+    entity: Annotated[UUID | None, Parameter(help="The entity it works for (outreach_id).")] = None,
+    code: Annotated[str | None, Parameter(help="The error code; else EXIT_3, SIGNAL_KILL, NOT_FOUND …")] = None,
+    severity: Annotated[
+        Literal["CRITICAL", "HIGH", "MEDIUM", "LOW"] | None, Parameter(help="How bad a failure of it is.")
+    ] = None,
+) -> None:
+    """Run a command. If it ends with anything but 0, that is recorded as an error, with the end of what it said.
+
+    Its output passes through, and recoup exec ends as it did: with its exit code, or 128 and the number of its signal.
+    What stands under telling names in its arguments (--password x, TOKEN=x) is redacted.
+
+    recoup exec --table outreach.dol_errors --entity 5a0c… -- python import_filings.py --year 2024
+    """
+    from recoup.cli.output import say, shown
+    from recoup.errors.commands import failed, run
+    from recoup.errors.vocabulary import Severity
+    from recoup.refusals import InputRefused, Refusal
+
+    if not command:
+        raise InputRefused(
+            "command_missing", "There is no command to run.", "Write it after --: recoup exec -- make all"
+        )
+    ended = run(command)
+    if ended.code != 0:
+        try:
+            recorded = failed(
+                ended, table=table, outreach_id=entity, code=code, severity=Severity(severity) if severity else None
+            )
+            say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
+        except Refusal as refusal:
+            # What the command did is done; that nobody recorded it must not change how it ended.
+            say(f"recoup: the command failed, and that was not recorded ({refusal.code}): {shown(refusal.happened)}")
+            say(f"  Next: {shown(refusal.next_step)}")
+    raise SystemExit(ended.code)

@@ -1,0 +1,117 @@
+"""The archive: what is over leaves the live tables, and what has been kept long enough leaves the archive.
+
+An error leaves in bounded batches, one transaction each, and is written to its archive by the statement that deletes
+it. Archives lie in months; a month whose retention is over is dropped as a whole, with its count and digest logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple
+
+from psycopg.sql import SQL, Identifier
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.errors import figures
+from recoup.errors.tables import insert_only
+from recoup.policy.errors import Errors, ErrorTable
+
+Q = load("recoup.errors", "archive_queries.sql")
+PAGE = 10_000  # rows of one page of a digest
+
+
+class Swept(NamedTuple):
+    """What a sweep moved; and how much of it still kept its entity from moving on when its time was over."""
+
+    gone: int
+    was_blocking: int
+
+
+class Leaving(NamedTuple):
+    """An error that is over, and still in its live table."""
+
+    error_table: str
+    error_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A month of an archive that is no more."""
+
+    error_table: str
+    month: date
+    rows: int
+    digest: bytes
+
+
+def sweep(tx: Transaction, *, limit: int = 1000, only: Leaving | None = None) -> Swept:
+    """Move up to so many errors to their archives: those that are over, then those that have expired.
+
+    Call again until nothing is left. ``only`` takes one alone, for when a whole set was refused because of one row.
+    """
+    gone = was_blocking = 0
+    for table in [only.error_table] if only else _finite(figures.renewed(tx).errors):
+        given = {"table": table, "limit": limit - gone, "only": only.error_id if only else None}
+        moved, blocked = tx.execute(Q["sweep"], given).fetchone() or (0, 0)
+        gone, was_blocking = gone + moved, was_blocking + blocked
+        if gone >= limit:
+            break
+    return Swept(gone, was_blocking)
+
+
+def leaving(tx: Transaction, *, limit: int = 1000) -> list[Leaving]:
+    """What is over and waits for the archiver."""
+    return [Leaving(*row) for row in tx.execute(Q["leaving"], {"limit": limit})]
+
+
+def lag(tx: Transaction) -> float | None:
+    """For how many seconds the oldest error has been waiting for the archiver; None: none is."""
+    row = tx.execute(Q["lag"]).fetchone()
+    return None if row is None or row[0] is None else float(row[0])
+
+
+def drop_month(tx: Transaction) -> Dropped | None:
+    """Drop the oldest month whose retention is over, with its count and digest logged. None: there is none."""
+    found = _months_over(tx)
+    if found is None:
+        return None
+    table, month, partition = found
+    if tx.execute(Q["lock_month"], {"table": table, "month": month}).fetchone() is None:
+        return None  # somebody else has just dropped it
+    tx.execute("select set_config('timezone', 'UTC', true)")
+    rows, digest = _digest(tx, partition)
+    tx.execute(Q["drop_month"], {"table": table, "month": month, "rows": rows, "digest": digest})
+    return Dropped(error_table=table, month=month, rows=rows, digest=digest)
+
+
+def retention_lag(tx: Transaction) -> float | None:
+    """None: no month is kept for longer than it should be; else 0, because a month has no more exact time."""
+    return None if _months_over(tx) is None else 0.0
+
+
+def _months_over(tx: Transaction) -> tuple[str, date, str] | None:
+    tables = figures.renewed(tx).errors.tables
+    given = {"tables": list(tables), "years": [table.archive_years for table in tables.values()], "limit": 1}
+    found: tuple[str, date, str] | None = tx.execute(Q["months_over"], given).fetchone()
+    return found
+
+
+def _digest(tx: Transaction, partition: str) -> tuple[int, bytes]:
+    """Count and digest of a month, page by page: a month may hold more than one statement should read."""
+    query = Q["digest_page"].format(month=SQL(".").join(map(Identifier, partition.split("."))))
+    rows, after, digest = 0, -1, b""
+    while True:
+        given = {"before": digest, "after": after, "page": PAGE}
+        count, last, digest = tx.execute(query, given, binary=True).fetchone() or (0, None, b"")
+        rows += count
+        if count < PAGE:
+            return rows, bytes(digest)
+        after = last
+
+
+def _finite(policy: Errors) -> Mapping[str, ErrorTable]:
+    """Tables that errors leave: a log is kept for ever."""
+    return {name: table for name, table in policy.tables.items() if not insert_only(table)}

@@ -1,0 +1,158 @@
+"""Commands of any kind, run and watched: one that fails is recorded as an error, with the end of what it said."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+from uuid import UUID
+
+import psycopg
+
+from recoup.database import access
+from recoup.errors import figures
+from recoup.errors.recording import NewError, Recorded, record
+from recoup.errors.redaction import REDACTED, tells
+from recoup.errors.vocabulary import Severity
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import Refusal, ServerRefused
+from recoup.settings import load
+
+SAID_MOST = 8_000  # bytes of the end of what a command said
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
+FORWARDED = (signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEnded:
+    """How a command ended."""
+
+    command: tuple[str, ...]
+    code: int  # its exit code; 128 and its number when a signal ended it
+    signal: str | None
+    said: str  # the end of its standard error
+    seconds: float
+
+
+def run(command: Sequence[str]) -> CommandEnded:
+    """Run a command to its end. Its input and output are ours; its standard error passes through, and is kept."""
+    begun = time.monotonic()
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    except OSError as error:
+        code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+        said = f"{command[0]}: {error.strerror or error}"
+        print(said, file=sys.stderr)
+        return CommandEnded(command=tuple(command), code=code, signal=None, said=said, seconds=0.0)
+    assert process.stderr is not None
+    said_last: deque[bytes] = deque()
+    reader = threading.Thread(target=_pass_on, args=(process.stderr, said_last), daemon=True)
+    reader.start()
+    with _signals_for(process):
+        returned = process.wait()
+    reader.join(timeout=1.0)  # what it left running may hold its standard error open
+    return CommandEnded(
+        command=tuple(command),
+        code=returned if returned >= 0 else 128 - returned,
+        signal=None if returned >= 0 else _signal_name(-returned),
+        said=b"".join(list(said_last))[-SAID_MOST:].decode("utf-8", "replace").strip(),
+        seconds=time.monotonic() - begun,
+    )
+
+
+def failed(
+    ended: CommandEnded, *, table: str, outreach_id: UUID | None, code: str | None, severity: Severity | None
+) -> Recorded:
+    """Record a command that failed."""
+    try:
+        with access.opened(load()) as database, database.transaction(Authority.HUB) as tx:
+            keys = figures.kept(tx).errors.redact_keys
+            new = NewError(
+                table=table,
+                message=ended.said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
+                outreach_id=outreach_id,
+                code=code or _code(ended),
+                severity=severity,
+                payload={
+                    "command": redacted_arguments(ended.command, keys),
+                    "exit_code": ended.code,
+                    "signal": ended.signal,
+                    "seconds": round(ended.seconds, 3),
+                },
+            )
+            (recorded,) = record(tx, [new])
+    except Refusal:
+        raise
+    except psycopg.Error as error:
+        raise ServerRefused("not_recorded", " ".join(str(error).split()), "Run recoup doctor.") from error
+    return recorded
+
+
+def redacted_arguments(command: Sequence[str], keys: Sequence[str]) -> list[str]:
+    """The command without what stands under telling names: ``--password x``, ``--password=x``, ``TOKEN=x``."""
+    plain: list[str] = []
+    hide_next = False
+    for argument in command:
+        name, equals, _ = argument.partition("=")
+        if hide_next and not argument.startswith("-"):
+            plain.append(REDACTED)
+        elif equals and tells(name, keys):
+            plain.append(f"{name}={REDACTED}")
+        else:
+            plain.append(argument)
+        hide_next = not equals and argument.startswith("-") and tells(argument, keys)
+    return plain
+
+
+def _pass_on(stream: IO[bytes], kept: deque[bytes]) -> None:
+    """Everything to our own standard error, and its end to be kept."""
+    size = 0
+    while chunk := os.read(stream.fileno(), 65_536):
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.buffer.write(chunk)
+            sys.stderr.buffer.flush()
+        kept.append(chunk)
+        size += len(chunk)
+        while size - len(kept[0]) >= SAID_MOST:
+            size -= len(kept.popleft())
+
+
+@contextlib.contextmanager
+def _signals_for(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While it runs, signals are its: Ctrl-C reaches it by itself, a request to end is passed on. We wait for it."""
+    before = {number: signal.signal(number, lambda n, _: process.send_signal(n)) for number in FORWARDED}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _code(ended: CommandEnded) -> str:
+    if ended.signal is not None:
+        return f"SIGNAL_{ended.signal.removeprefix('SIG')}"
+    return {NOT_FOUND: "NOT_FOUND", NOT_EXECUTABLE: "NOT_EXECUTABLE"}.get(ended.code, f"EXIT_{ended.code}")
+
+
+def _program(ended: CommandEnded) -> str:
+    return os.path.basename(ended.command[0])
+
+
+def _how(ended: CommandEnded) -> str:
+    return f"signal {ended.signal}" if ended.signal else f"exit code {ended.code}"

@@ -1,0 +1,56 @@
+"""The policy in force, kept for each connection: asking for it costs a round trip, and reading it a millisecond."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.policy import document
+from recoup.policy.errors import Errors
+
+Q = load("recoup.errors")
+
+
+class Figures(NamedTuple):
+    """The section on errors of a version of the policy."""
+
+    version: int
+    errors: Errors
+
+
+# A connection is to one database for all its life, so what was read through it stays true of that version.
+_kept: WeakKeyDictionary[Transaction, Figures] = WeakKeyDictionary()
+
+
+def kept(tx: Transaction) -> Figures:
+    """The figures last read through this connection. Whoever decides by them has the database check their version."""
+    found = _kept.get(tx)
+    return found if found is not None else renewed(tx)
+
+
+def renewed(tx: Transaction) -> Figures:
+    """The figures of the policy in force."""
+    row = tx.execute(Q["figures_in_force"]).fetchone()
+    assert row is not None, "a migrated database has a policy"
+    version, text = row
+    found = _kept[tx] = Figures(version, _read(text))
+    return found
+
+
+def check_tables(tx: Transaction, names: Iterable[str]) -> None:
+    """Refuse a name that is no error table. A table that is new since we last looked is one."""
+    if not kept(tx).errors.tables.keys() >= set(names):
+        policy = renewed(tx).errors
+        for name in names:
+            policy.table(name)
+
+
+@lru_cache(maxsize=20)
+def _read(text: str) -> Errors:
+    figures = document.known_only({"errors": json.loads(text)})
+    return document.validated(document.merged(document.default().figures, figures)).errors

@@ -1,0 +1,79 @@
+"""How people name an error: by its id, which is unique, or by table and id: ``outreach.dol_errors/123``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.refusals import InputRefused
+
+Q = load("recoup.errors", "naming_queries.sql")
+ID_MOST = 2**63 - 1  # of a bigint
+_NAME = re.compile(r"(?:(?P<table>[^/\s]{1,130})/)?(?P<id>[0-9]{1,19})", re.ASCII)
+
+
+class ErrorKey(NamedTuple):
+    """Which error: table and id."""
+
+    error_table: str
+    error_id: int
+
+
+class Place(NamedTuple):
+    """Where an error is."""
+
+    key: ErrorKey
+    is_archived: bool
+
+
+def keys(tx: Transaction, names: Sequence[str]) -> list[ErrorKey]:
+    """The errors that these names mean, live or archived, in the order given. Refused when one means none."""
+    return [place.key for place in places(tx, names)]
+
+
+def places(tx: Transaction, names: Sequence[str]) -> list[Place]:
+    """The same, with where each of them is."""
+    asked = [_read(name) for name in names]
+    found: dict[int, list[Place]] = {}
+    # Not prepared: planned for these ids, whatever else was asked before.
+    for table, error_id, is_archived in tx.execute(Q["places"], {"ids": sorted({i for _, i in asked})}, prepare=False):
+        found.setdefault(error_id, []).append(Place(ErrorKey(table, error_id), is_archived))
+    return [_meant(name, table, found.get(error_id, [])) for name, (table, error_id) in zip(names, asked, strict=True)]
+
+
+def tables(tx: Transaction) -> list[str]:
+    """The error tables that there are, also those that the policy does not list any more."""
+    return [row[0] for row in tx.execute(Q["tables"])]
+
+
+def _read(name: str) -> tuple[str | None, int]:
+    match = _NAME.fullmatch(name)
+    if match is None or int(match["id"]) > ID_MOST or "\0" in name:
+        raise InputRefused(
+            "error_name",
+            f"{name[:200]!r} does not name an error.",
+            "Give its id, such as 123, or table and id, such as outreach.dol_errors/123.",
+        )
+    return match["table"], int(match["id"])
+
+
+def _meant(name: str, table: str | None, found: Sequence[Place]) -> Place:
+    fitting = [place for place in found if table is None or place.key.error_table == table]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:  # only rows written past the recorder can share an id
+        raise InputRefused(
+            "error_ambiguous",
+            f"There are {len(fitting)} errors {name}.",
+            f"Name the table: {', '.join(f'{p.key.error_table}/{p.key.error_id}' for p in fitting)}.",
+        )
+    elsewhere = f" That id is in {found[0].key.error_table}." if found else ""
+    raise InputRefused(
+        "error_unknown",
+        f"There is no error {name}, nor was there in what is kept.{elsewhere}",
+        "recoup errors list shows those that there are.",
+        error=name,
+    )

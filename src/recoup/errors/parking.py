@@ -1,0 +1,146 @@
+"""What people do with errors: park, unpark, resolve, escalate, assign, review, archive; one or many, in one statement.
+
+Each error has its own answer: done, or why not. One that is refused takes none of the others with it. Rows are locked
+in the order of their ids, so that two people who act on the same errors wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg.rows import dict_row
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.errors import figures
+from recoup.errors.acts import ARCHIVED, UNKNOWN, Act, Standing, Verb, Why, level_after, why_not
+from recoup.errors.naming import ID_MOST, ErrorKey
+from recoup.errors.vocabulary import ErrorStatus, Tier
+from recoup.policy.errors import Errors
+from recoup.refusals import from_database
+
+Q = load("recoup.errors", "parking_queries.sql")
+
+
+class Answer(NamedTuple):
+    """What became of an act on one error."""
+
+    error_table: str
+    error_id: int
+    done: bool
+    refused: str | None = None
+    happened: str | None = None
+    next_step: str | None = None
+
+
+def park(tx: Transaction, errors: Sequence[ErrorKey], *, reason: str) -> list[Answer]:
+    """Have errors wait for a person. A retry that is under way is cut off, and counted."""
+    return carry_out(tx, Act(verb=Verb.PARK, reason=reason), errors)
+
+
+def unpark(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
+    """Have errors retried now: what is left of their retries, or one more."""
+    return carry_out(tx, Act(verb=Verb.UNPARK), errors)
+
+
+def resolve(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
+    """Declare errors mended. They block no longer."""
+    return carry_out(tx, Act(verb=Verb.RESOLVE), errors)
+
+
+def escalate(
+    tx: Transaction, errors: Sequence[ErrorKey], *, reason: str, to: str | None = None, level: int | None = None
+) -> list[Answer]:
+    """Pass parked errors on: to the next level, and to the owner of their table unless somebody is named."""
+    return carry_out(tx, Act(verb=Verb.ESCALATE, reason=reason, to=to, level=level), errors)
+
+
+def assign(tx: Transaction, errors: Sequence[ErrorKey], *, to: str) -> list[Answer]:
+    """Say who answers for them."""
+    return carry_out(tx, Act(verb=Verb.ASSIGN, to=to), errors)
+
+
+def review(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
+    """Say that somebody looked at them."""
+    return carry_out(tx, Act(verb=Verb.REVIEW), errors)
+
+
+def archive(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
+    """Give them up as they are. They block no longer, and the archiver comes for them."""
+    return carry_out(tx, Act(verb=Verb.ARCHIVE), errors)
+
+
+def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Answer]:
+    """Do this with these errors. Answers come in the order given."""
+    policy = figures.renewed(tx).errors
+    standing = _locked(tx, errors)
+    refused = dict(_missing(tx, errors, standing))
+    for key, error in standing.items():
+        why = why_not(act, key.error_table, policy.tables.get(key.error_table), error)
+        if why is not None:
+            refused[key] = why
+    chosen = {key: error for key, error in standing.items() if key not in refused}
+    refused |= _moved(tx, act, chosen, policy)
+    return [Answer(*key, key not in refused, *refused.get(key, ())) for key in errors]
+
+
+def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Standing]:
+    asked = {key for key in errors if 0 < key.error_id <= ID_MOST and "\0" not in key.error_table}
+    with tx.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(Q["lock"], _arrays(asked)).fetchall()
+    return {ErrorKey(row["error_table"], row["error_id"]): _standing(row) for row in rows}
+
+
+def _standing(row: Mapping[str, Any]) -> Standing:
+    known = {name: row[name] for name in Standing._fields}
+    return Standing(**{**known, "status": ErrorStatus(row["status"]), "ttl_tier": Tier(row["ttl_tier"])})
+
+
+def _missing(tx: Transaction, errors: Sequence[ErrorKey], found: Mapping[ErrorKey, Standing]) -> dict[ErrorKey, Why]:
+    missing = {key for key in errors if key not in found}
+    if not missing:
+        return {}
+    asked = {key for key in missing if 0 < key.error_id <= ID_MOST and "\0" not in key.error_table}
+    archived = {ErrorKey._make(row) for row in tx.execute(Q["archived"], _arrays(asked))}
+    return {key: ARCHIVED if key in archived else UNKNOWN for key in missing}
+
+
+def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Standing], policy: Errors) -> dict[ErrorKey, Why]:
+    """Move them in one statement. Should the database refuse after all, each on its own, and what it said of each."""
+    if not chosen:
+        return {}
+    try:
+        with tx.transaction():
+            tx.execute(Q[act.verb], _given(act, chosen, policy))
+    except psycopg.Error as error:
+        refusal = from_database(error)
+        if refusal is None:
+            raise
+        if len(chosen) == 1:
+            return {key: Why(refusal.code, refusal.happened, refusal.next_step) for key in chosen}
+    else:
+        return {}
+    refused: dict[ErrorKey, Why] = {}
+    for key, standing in chosen.items():
+        refused |= _moved(tx, act, {key: standing}, policy)
+    return refused
+
+
+def _given(act: Act, chosen: Mapping[ErrorKey, Standing], policy: Errors) -> dict[str, Any]:
+    given = {**_arrays(chosen), "reason": act.reason, "to": act.to}
+    if act.verb is Verb.ESCALATE:
+        given["levels"] = [level_after(act, error.escalation_level) for error in chosen.values()]
+        given["owners"] = [act.to or _owner(policy, key.error_table) for key in chosen]
+    return given
+
+
+def _owner(policy: Errors, error_table: str) -> str:
+    table = policy.tables.get(error_table)
+    return "the operator" if table is None else table.owner
+
+
+def _arrays(keys: Mapping[ErrorKey, object] | set[ErrorKey]) -> dict[str, Any]:
+    tables = [key.error_table for key in keys]
+    return {"tables": tables, "ids": [key.error_id for key in keys], "among": sorted(set(tables))}

@@ -1,0 +1,119 @@
+-- The recorders of errors: what a birth, a move or an exit says in recoup.error_event; and the way into the archive.
+--
+-- SECURITY DEFINER and owned by the tables' owner, like every recorder. An error that leaves is written to its archive by
+-- the database itself, in the same statement: there is no other way out of a live table, and no other way into an archive.
+
+create or replace function recoup.record_error_births() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  incarnation_ constant integer := recoup.present_incarnation();
+  kind         constant text := recoup.acting_kind();
+  id           constant text := recoup.acting_id();
+  role_        constant text := recoup.acting_role();
+begin
+  perform recoup.require_table(tg_relid, 'recoup.error');
+  insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, to_status, disposition, retry_count,
+                                  reason, facts, actor, actor_id, authority)
+  select incarnation_, n.updated_at, n.error_table, n.error_id, 'RECORDED', n.status, n.disposition, n.retry_count, n.park_reason,
+         -- As little as can be: every birth has one, and the row itself has the rest.
+         case when n.clamped_from is not null or n.superseded_by is not null
+              then jsonb_strip_nulls(jsonb_build_object('decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'superseded_by', n.superseded_by)) end,
+         kind, id, role_
+    from new_rows n;
+  return null;
+end $$;
+revoke execute on function recoup.record_error_births() from public;
+comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one.';
+
+create or replace function recoup.record_error_moves() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+-- A join by hash is right for one row and for a hundred thousand, so its plan may be kept.
+set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_hashjoin = on set enable_mergejoin = off
+as $$
+declare
+  incarnation_ constant integer := recoup.present_incarnation();
+  kind         constant text := recoup.acting_kind();
+  id           constant text := recoup.acting_id();
+  role_        constant text := recoup.acting_role();
+  why          constant text := nullif(current_setting('recoup.reason', true), '');
+begin
+  perform recoup.require_table(tg_relid, 'recoup.error');
+  if not exists (select from new_rows) then
+    return null;
+  end if;
+  insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count,
+                                  reason, facts, actor, actor_id, authority)
+  select incarnation_, n.updated_at, n.error_table, n.error_id, said.event_type, o.status, n.status, n.disposition, n.retry_count,
+         case said.event_type when 'FAILED' then n.last_failure when 'LAPSED' then n.last_failure
+                              when 'PARKED' then n.park_reason when 'WINDOW_CLOSED' then n.park_reason
+                              when 'ESCALATED' then n.escalation_reason when 'CLAIMED' then n.leased_by
+                              else why end,
+         case said.event_type
+           when 'SUPERSEDED' then jsonb_build_object('superseded_by', n.superseded_by)
+           when 'ESCALATED' then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level)
+           when 'ASSIGNED' then jsonb_build_object('to', n.assigned_to)
+           when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) end,
+         kind, id, role_
+    from new_rows n
+    join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
+   cross join lateral (select case
+       when n.archive_reason = 'SUPERSEDED' then 'SUPERSEDED'
+       when n.archive_reason = 'TTL_EXPIRED' then 'EXPIRED'
+       when n.archive_reason = 'MANUAL' then 'RETIRED'
+       when role_ = 'recoup_operator' then case
+         when n.status = 'RESOLVED' then 'RESOLVED'
+         when n.status = 'PARKED' and o.status <> 'PARKED' then 'PARKED'
+         when n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING' then 'UNPARKED'
+         when n.status = 'ESCALATED' and o.status <> 'ESCALATED' then 'ESCALATED'
+         when n.assigned_to is distinct from o.assigned_to then 'ASSIGNED'
+         when n.escalation_level <> o.escalation_level then 'ESCALATED'
+         else 'REVIEWED' end
+       when o.token is null and n.token is not null then 'CLAIMED'
+       when o.token is not null and n.token is null then coalesce(n.last_outcome, 'FAILED')
+       else 'WINDOW_CLOSED' end as event_type) said;
+  return null;
+end $$;
+revoke execute on function recoup.record_error_moves() from public;
+comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
+
+create or replace function recoup.archive_errors_gone() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  incarnation_ constant integer := recoup.present_incarnation();
+  kind         constant text := recoup.acting_kind();
+  id           constant text := recoup.acting_id();
+  role_        constant text := recoup.acting_role();
+  now_         constant timestamptz := recoup.now();
+  blocking     constant text[] := recoup.blocking_tables();
+begin
+  perform recoup.require_table(tg_relid, 'recoup.error');
+  if not exists (select from old_rows) then
+    return null;
+  end if;
+  insert into recoup.error_archive (error_table, error_id, outreach_id, error_code, error_message, error_signature, severity, category, disposition,
+    status, ttl_tier, expires_at, retry_count, max_retries, last_retry_at, next_retry_at, retry_until, last_outcome, last_failure, parked_at, parked_by,
+    park_reason, assigned_to, escalation_level, last_reviewed_at, escalated_at, escalated_to, escalation_reason, token, leased_by, lease_until,
+    payload, decided_by, clamped_from, policy_version, created_at, updated_at, superseded_by, archived_at, archive_reason, archived_by,
+    final_disposition, was_blocking)
+  select o.error_table, o.error_id, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity, o.category, o.disposition,
+    'ARCHIVED', o.ttl_tier, o.expires_at, o.retry_count, o.max_retries, o.last_retry_at, o.next_retry_at, o.retry_until, o.last_outcome, o.last_failure,
+    o.parked_at, o.parked_by, o.park_reason, o.assigned_to, o.escalation_level, o.last_reviewed_at, o.escalated_at, o.escalated_to,
+    o.escalation_reason, o.token, o.leased_by, o.lease_until, o.payload, o.decided_by, o.clamped_from, o.policy_version, o.created_at, o.updated_at,
+    o.superseded_by, coalesce(o.archived_at, now_), coalesce(o.archive_reason, 'TTL_EXPIRED'), coalesce(v.actor_id, id), o.disposition,
+    coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED') and o.error_table = any(blocking)
+    from old_rows o
+    -- Who ended it: what is over does not move, so its last event is the one that did.
+    left join lateral (select v.actor_id from recoup.error_event v where o.archived_at is not null and v.error_id = o.error_id
+                        order by v.seq desc limit 1) v on true;
+  insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count,
+                                  reason, facts, actor, actor_id, authority)
+  select incarnation_, now_, o.error_table, o.error_id, 'ARCHIVED', o.status, 'ARCHIVED', o.disposition, o.retry_count,
+         coalesce(o.archive_reason, 'TTL_EXPIRED'),
+         case when coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED') and o.error_table = any(blocking) then '{"was_blocking": true}'::jsonb end,
+         kind, id, role_
+    from old_rows o;
+  return null;
+end $$;
+revoke execute on function recoup.archive_errors_gone() from public;
+comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';

@@ -1,0 +1,222 @@
+"""Recording: each failure once and for good, with what is to become of it, in one statement for any number.
+
+What is masked, redacted and decided here is pure; the database adds what only it knows: the time, and the error of the
+same table, entity and signature that a newer one supersedes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.errors import figures
+from recoup.errors.decision import Decision, decide
+from recoup.errors.figures import Figures
+from recoup.errors.redaction import redacted
+from recoup.errors.tables import is_global
+from recoup.errors.vocabulary import Category, Severity, Want
+from recoup.refusals import InputRefused
+from recoup.signatures import category, signature
+
+Q = load("recoup.errors")
+AT_ONCE_MOST = 5_000  # rows of one statement; more are recorded in several, in the caller's transaction
+MESSAGE_MOST = 100_000  # characters; what is longer is cut, and says so
+PAYLOAD_MOST = 1_000_000  # characters as JSON; what is larger is left out, and says so
+CODE_MOST = 200
+_POLICY_TRIES = 5
+_URL_PASSWORD = re.compile(r"(://[^\s/@:]{0,200}:)[^\s/@]{1,200}@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewError:
+    """A failure, as its hub tells it. What is left out is worked out."""
+
+    table: str
+    message: str
+    outreach_id: UUID | None = None  # the entity; may be missing in global tables
+    code: str | None = None
+    severity: Severity | None = None
+    category: Category | None = None  # by its words and its code when it is not given
+    payload: Mapping[str, Any] | None = None
+    want: Want | None = None  # a person's word, which comes before every rule
+
+
+class Recorded(NamedTuple):
+    """An error that was recorded."""
+
+    error_table: str
+    error_id: int
+
+
+class _Row(NamedTuple):
+    """One error as the statement takes it."""
+
+    place: int  # of its decision
+    entity: UUID | None
+    message: str
+    signature: str
+    payload: str | None
+
+
+class _Key(NamedTuple):
+    """What a decision depends on."""
+
+    table: str
+    severity: Severity | None
+    category: Category
+    code: str | None
+    want: Want | None
+
+
+def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
+    """Record failures, all or none, in the order given. An older open error of the same failure is superseded."""
+    given = list(errors)
+    recorded: list[Recorded] = []
+    for start in range(0, len(given), AT_ONCE_MOST):
+        recorded += _record(tx, given[start : start + AT_ONCE_MOST])
+    return recorded
+
+
+def _record(tx: Transaction, errors: Sequence[NewError]) -> list[Recorded]:
+    figures.check_tables(tx, {error.table for error in errors})
+    known = figures.kept(tx)
+    for _ in range(_POLICY_TRIES):
+        row = tx.execute(Q["record"], _statement(known, errors)).fetchone()
+        assert row is not None
+        if row[0] is not None:
+            return [Recorded(error.table, error_id) for error, error_id in zip(errors, row[0], strict=True)]
+        known = figures.renewed(tx)  # another policy came into force: decided anew
+    raise InputRefused("policy_changes", "The policy changes faster than errors are decided.", "Try again.")
+
+
+def _statement(known: Figures, errors: Sequence[NewError]) -> dict[str, Any]:
+    decisions: dict[_Key, int] = {}
+    rows = [_row(known, decisions, error) for error in errors]
+    decided = [(key, _decided(known, key)) for key in decisions]
+    payloads = [row.payload for row in rows]
+    return {
+        "places": _array(row.place for row in rows),
+        "entities": _array(row.entity for row in rows),
+        "messages": [row.message for row in rows],
+        "signatures": _array(row.signature for row in rows),
+        "payloads": payloads if any(payload is not None for payload in payloads) else None,
+        "later": _array(_later(decided, rows)),
+        "version": known.version,
+        **_columns(decided),
+    }
+
+
+def _decided(known: Figures, key: _Key) -> Decision:
+    return decide(known.errors, key.table, severity=key.severity, category=key.category, code=key.code, person=key.want)
+
+
+def _row(known: Figures, decisions: dict[_Key, int], error: NewError) -> _Row:
+    if error.outreach_id is None and error.table in known.errors.tables and not is_global(error.table):
+        raise InputRefused(
+            "entity_missing",
+            f"An error of {error.table} is about an entity, and none is given.",
+            "Give its outreach_id; only global tables (schema public) do without.",
+            table=error.table,
+        )
+    code = _code(error.code)
+    message = _text(error.message)
+    kind = error.category if error.category is not None else category(message, code)
+    key = _Key(error.table, error.severity, kind, code, error.want)
+    return _Row(
+        decisions.setdefault(key, len(decisions) + 1),
+        error.outreach_id,
+        message if len(message) <= MESSAGE_MOST else f"{message[:MESSAGE_MOST]} … [{len(message):,} characters]",
+        signature(message, code).key,
+        None if error.payload is None else _payload(error.payload, known.errors.redact_keys),
+    )
+
+
+def _later(decided: Sequence[tuple[_Key, Decision]], rows: Sequence[_Row]) -> list[int | None]:
+    """For each row the place of the next one of the same failure, if there is one: it is superseded at birth."""
+    later: list[int | None] = [None] * len(rows)
+    last: dict[tuple[str, UUID, str], int] = {}
+    for place, row in enumerate(rows):
+        key, decision = decided[row.place - 1]
+        if row.entity is None or decision.ttl is None:  # what is kept for ever is not superseded
+            continue
+        failure = (key.table, row.entity, row.signature)
+        if failure in last:
+            later[last[failure]] = place + 1
+        last[failure] = place
+    return later
+
+
+def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any]]:
+    return {
+        "tables": [key.table for key, _ in decided],
+        "codes": [key.code for key, _ in decided],
+        "severities": [key.severity for key, _ in decided],
+        "categories": [key.category for key, _ in decided],
+        "dispositions": [d.disposition for _, d in decided],
+        "tiers": [d.ttl_tier for _, d in decided],
+        "days": [None if d.ttl is None else d.ttl.days for _, d in decided],
+        "budgets": [d.max_retries for _, d in decided],
+        "park_reasons": [d.park_reason for _, d in decided],
+        "deciders": [d.decided_by for _, d in decided],
+        "clamps": [d.clamped_from for _, d in decided],
+    }
+
+
+def _array(values: Iterable[object]) -> str:
+    """Ids and numbers as the text of an array, which takes the driver a tenth of the time of a list."""
+    return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
+
+
+def _code(code: str | None) -> str | None:
+    if code is None:
+        return None
+    if not 0 < len(code.encode("utf-8", "replace")) <= CODE_MOST or "\0" in code:
+        raise InputRefused(
+            "error_code", f"The error code {code[:50]!r} is empty, or too long.",
+            f"A code has 1 to {CODE_MOST} bytes; what happened goes into the message.",
+        )  # fmt: skip
+    return _text(code)
+
+
+def _text(text: str) -> str:
+    """A text that the database can keep: whatever failed, its failure is recorded."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    if "://" in text and "@" in text:
+        text = _URL_PASSWORD.sub(r"\1[redacted]@", text)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _payload(payload: Mapping[str, Any], keys: Sequence[str]) -> str:
+    clean = redacted(payload, keys)
+    try:
+        text = json.dumps(clean, default=str, allow_nan=False, ensure_ascii=False)
+    except ValueError:  # not a number, or endless
+        text = json.dumps(_storable(clean), default=str, ensure_ascii=False)
+    if "\\u0000" in text:
+        text = json.dumps(_storable(clean), default=str, ensure_ascii=False)
+    if len(text) > PAYLOAD_MOST:
+        return json.dumps({"left_out": f"a payload of {len(text):,} characters; {PAYLOAD_MOST:,} are kept at most"})
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _storable(value: Any) -> Any:
+    """The same without what JSON, or the database, has no place for."""
+    match value:
+        case dict():
+            return {_storable(key): _storable(one) for key, one in value.items()}
+        case list():
+            return [_storable(one) for one in value]
+        case str():
+            return value.replace("\0", "\ufffd")
+        case float() if not math.isfinite(value):
+            return str(value)
+        case _:
+            return value

@@ -1,0 +1,334 @@
+"""Errors at the command line: from a file to the archive, one by one and many at a time, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from command_line import RECOUP, Run, clean_environment, refusal, run_in
+from hub import DOL, LOG, MASTER, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
+from recoup.database import embedded
+from recoup.database.connection import Database
+from recoup.errors.recording import NewError
+from recoup.settings import Settings
+
+PATIENCE_S = 60
+VERBS = ("park", "unpark", "resolve", "escalate", "assign", "review", "archive")
+
+
+@pytest.fixture(scope="module")
+def dsn(server: embedded.Server, new_database: Callable[..., str]) -> str:
+    return server.uri(new_database())
+
+
+@pytest.fixture
+def hub(dsn: str, settings: Settings) -> Any:
+    with Database(dsn, settings) as database:
+        yield Hub(database)
+
+
+@pytest.fixture
+def cli(dsn: str) -> Run:
+    """recoup errors against a simulated database."""
+    return run_in({"RECOUP_DSN": dsn, "RECOUP_ACTOR": "ada", "COLUMNS": "250"}, "errors")
+
+
+def parsed(done: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(done.stdout)
+
+
+def test_one_error_from_its_record_to_its_end(cli: Run, hub: Hub) -> None:
+    """Recorded, blocking, claimed, failed, parked, unparked, claimed, succeeded; each command says what is."""
+    entity = uuid.uuid4()
+    one = ("--table", DOL, "--entity", entity)
+    said = cli(
+        "record", *one, "--code", "EIN_TIMEOUT", "--message", TRANSIENT, "--severity", "HIGH",
+        "--payload", '{"ein": "12-3456789", "api_key": "hush"}',
+    ).stdout  # fmt: skip
+    assert "is RETRY_PENDING" in said
+    assert "keeps its entity from moving on" in said
+    (row,) = parsed(cli("list", "--entity", entity, "--json"))
+    error_id = row["error_id"]
+    assert row["status"] == "RETRY_PENDING"
+    full = parsed(cli("show", error_id, "--json"))
+    assert full["row"]["payload"] == {"ein": "12-3456789", "api_key": "[redacted]"}
+    assert full["events"][0]["actor_id"] == "ada"
+    (why,) = parsed(cli("blocked", entity, "--json", ends=1))
+    assert (why["error_id"], why["owner"]) == (error_id, "dol-hub")
+    assert "Nothing keeps them" in cli("blocked", uuid.uuid4()).stdout
+    assert "Nothing is due" in cli("claim", "--table", DOL).stdout
+    hub.advance(hub.row(error_id)["next_retry_at"] - hub.now())
+    (claimed,) = parsed(cli("claim", "--table", DOL, "--lease", "10m", "--worker", "shell", "--json"))
+    assert claimed["error_id"] == error_id
+    (ended,) = parsed(cli("fail", error_id, "--token", claimed["token"], "--said", "still slow", "--json"))
+    assert ended["status"] == "RETRY_PENDING"
+    late = cli("fail", error_id, "--token", claimed["token"]).stdout
+    assert "Stored, and not applied" in late
+    assert parsed(cli("park", error_id, "--reason", "EXTERNAL_DEPENDENCY", "--json"))[0]["done"]
+    assert "parked_already" in cli("park", error_id, "--reason", "again", ends=1).stdout
+    cli("assign", error_id, "--to", "bob")
+    cli("review", f"{DOL}/{error_id}", "--reason", "looked at it")
+    cli("escalate", error_id, "--reason", "no answer", "--to", "eve")
+    cli("unpark", error_id, "--reason", "the vendor mended it")
+    said = cli("claim", "--table", DOL).stdout
+    token = said.split("with the token ")[1].strip()
+    assert parsed(cli("succeed", error_id, "--token", token, "--json")) == [
+        {"error_id": error_id, "status": "RESOLVED"}
+    ]
+    cli("blocked", entity)
+    story = cli("show", error_id).stdout
+    for words in (
+        "retry 1 began (shell)",
+        "still slow",
+        "EXTERNAL_DEPENDENCY",
+        "assigned",
+        "the vendor mended it",
+        "retry 2 succeeded",
+        "looked at it",
+    ):
+        assert words in story, words
+    assert parsed(cli("list", "--entity", entity, "--json")) == []
+    assert "RESOLVED" in cli("list", "--entity", entity, "--archived").stdout
+    hub.sweep_all()
+    assert "moved to the archive" in cli("show", error_id).stdout
+    assert "error_archived" in cli("resolve", error_id, "--reason", "x", ends=1).stdout
+    assert parsed(cli("list", "--entity", entity, "--archived", "--json"))[0]["status"] == "ARCHIVED"
+
+
+def test_many_are_previewed_then_done(cli: Run, hub: Hub) -> None:
+    """Without --yes nothing is changed; with it, each has its result, and the operation is listed."""
+    code = uuid.uuid4().hex
+    errors = [hub.record(STRUCTURAL, code=code) for _ in range(3)]
+    hub.record(STRUCTURAL, code=code, table=ORPHANS)
+    asked = ("--code", code, "--status", "PARKED", "--reason", "limit raised")
+    said = cli("unpark", *asked).stdout
+    assert "Nothing was changed. To unpark these 4" in said
+    assert parsed(cli("unpark", *asked, "--json"))["errors"] == 4
+    assert {hub.row(one)["status"] for one in errors} == {"PARKED"}
+    done = cli("unpark", *asked, "--yes")
+    assert "3 done, 1 refused, of 4" in done.stdout
+    assert "retry_not_allowed" in done.stdout
+    assert {hub.row(one)["status"] for one in errors} == {"RETRY_PENDING"}
+    operation = done.stderr.split("--resume ")[1].strip()
+    (listed,) = [one for one in parsed(cli("operations", "--json")) if one["operation_id"] == operation]
+    assert (listed["verb"], listed["done"], listed["requested_by"]) == ("unpark", 3, "ada")
+    again = parsed(cli("unpark", "--resume", operation, "--json"))
+    assert (again["status"], again["done"], again["refused"]) == ("DONE", 3, 1)
+    assert operation in cli("operations").stdout
+    other = refusal(cli("park", "--resume", operation, "--json", fails=True))
+    assert other["refused"] == "operation_verb"
+    assert "No open error fits" in cli("unpark", *asked, "--table", URLS).stdout
+
+
+def test_killed_half_way_and_resumed(cli: Run, hub: Hub, dsn: str) -> None:
+    """SIGKILL in the middle: what is left is done by --resume, and nothing twice."""
+    code = uuid.uuid4().hex
+    made = hub.record_all(
+        NewError(table=DOL, message=STRUCTURAL, outreach_id=uuid.uuid4(), code=code) for _ in range(3000)
+    )
+    environment = {**clean_environment(), "RECOUP_DSN": dsn, "RECOUP_ACTOR": "ada"}
+    command = [*RECOUP, "errors", "resolve", "--code", code, "--reason", "x", "--yes"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    items = (
+        "select o.operation_id, (select count(*) from recoup.error_operation_item i"
+        " where i.operation_id = o.operation_id and i.status <> 'PENDING')"
+        " from recoup.error_operation o where o.filter -> 'codes' ? %s"
+    )
+    until = time.monotonic() + PATIENCE_S
+    while not (found := hub.rows(items, code)) or found[0][1] == 0:
+        assert time.monotonic() < until
+        assert process.poll() is None, process.communicate()
+    process.kill()
+    process.communicate()
+    ((operation, _),) = found
+    ended = parsed(cli("resolve", "--resume", operation, "--json"))
+    assert (ended["status"], ended["done"], ended["refused"], ended["items"]) == ("DONE", 3000, 0, 3000)
+    counts = "select count(*) from recoup.error_event where error_id = any(%s) and event_type = 'RESOLVED'"
+    assert hub.rows(counts, [one.error_id for one in made]) == [(3000,)]
+
+
+def test_a_file_of_errors(cli: Run, hub: Hub, tmp_path: Path) -> None:
+    """Good lines are in, bad ones are told one by one; run again, the same failures supersede."""
+    code = uuid.uuid4().hex
+    good = [
+        {"table": DOL, "outreach_id": str(uuid.uuid4()), "code": code, "message": TRANSIENT, "row": n} for n in range(5)
+    ]
+    bad: list[tuple[bytes, str]] = [
+        (b"{", "line_unreadable"),
+        (b"[1]", "line_unreadable"),
+        (b"\xff\xfe", "line_unreadable"),
+        (b"[" * 100_000, "line_unreadable"),
+        (json.dumps({"table": DOL, "message": 7, "code": code}).encode(), "line_unreadable"),
+        (json.dumps({**good[0], "payload": [1]}).encode(), "line_unreadable"),
+        (json.dumps({**good[0], "outreach_id": "x"}).encode(), "entity_unreadable"),
+        (json.dumps({**good[0], "severity": "BAD"}).encode(), "severity_unknown"),
+        (json.dumps({**good[0], "table": "outreach.nothing"}).encode(), "table_unknown"),
+        (json.dumps({**good[0], "table": "outreach.bit_errors"}).encode(), "table_dead"),
+        (json.dumps({"table": DOL, "message": "x"}).encode(), "entity_missing"),
+        (json.dumps({**good[0], "code": "x" * 201}).encode(), "error_code"),
+    ]
+    lines = [b"\xef\xbb\xbf" + json.dumps(good[0]).encode(), b"", *(line for line, _ in bad)]
+    lines += [json.dumps(one).encode() for one in good[1:]]
+    (tmp_path / "rows.jsonl").write_bytes(b"\n".join(lines))
+    told = parsed(cli("record", "--file", tmp_path / "rows.jsonl", "--json", ends=1))
+    assert (told["lines"], told["recorded"], told["refused"]) == (18, 5, 12)
+    assert [(line["line"], line["refused"]) for line in sorted(told["refusals"], key=lambda one: one["line"])] == [
+        (number, why) for number, (_, why) in enumerate(bad, start=3)
+    ]
+    rows = parsed(cli("list", "--code", code, "--json"))
+    assert len(rows) == 5
+    assert hub.row(rows[-1]["error_id"])["payload"] == {"row": 0}
+    said = cli("record", "--file", tmp_path / "rows.jsonl", "--skip", "14").stdout
+    assert "4 errors recorded, 0 lines refused" in said
+    assert len(parsed(cli("list", "--code", code, "--json"))) == 5
+    assert len(parsed(cli("list", "--code", code, "--json", "--archived"))) == 9
+
+
+def test_lines_from_a_pipe_into_one_table(cli: Run) -> None:
+    """--table is for lines that name none; what is about no entity is there twice when it is given twice."""
+    code = uuid.uuid4().hex
+    line = json.dumps({"message": "disk full", "error_code": code, "severity": "low"}) + "\n"
+    for times in (1, 2):
+        assert parsed(cli("record", "--table", LOG, "--file", "-", "--json", given=line))["recorded"] == 1
+        assert len(parsed(cli("list", "--code", code, "--json"))) == times
+
+
+def test_batches_of_a_large_file_keep_the_good_lines(cli: Run, tmp_path: Path) -> None:
+    """Bad lines in every batch: all the others are in."""
+    code = uuid.uuid4().hex
+    with (tmp_path / "rows.jsonl").open("w") as file:
+        for n in range(2500):
+            table = "outreach.nothing" if n % 500 == 7 else PEOPLE
+            file.write(json.dumps({"table": table, "entity": str(uuid.uuid4()), "code": code, "message": "x"}) + "\n")
+    told = cli("record", "--file", tmp_path / "rows.jsonl", ends=1).stdout
+    assert "2,500 lines: 2,495 errors recorded, 5 lines refused" in told
+    assert "table_unknown" in told
+
+
+def test_what_somebody_wrote_does_not_reach_the_terminal(cli: Run, hub: Hub) -> None:
+    """Control characters in messages, codes, reasons and names are shown, not obeyed."""
+    evil = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202egone"
+    entity = uuid.uuid4()
+    error_id = hub.record(evil + TRANSIENT, outreach_id=entity, code="\x1b[31m")
+    cli("park", error_id, "--reason", evil)
+    cli("assign", error_id, "--to", "\x1b[1mbob")
+    outputs = [
+        cli("list", "--entity", entity).stdout, cli("show", error_id).stdout, cli("blocked", entity, ends=1).stdout,
+        cli("resolve", "--entity", entity, "--reason", "x").stdout, cli("stats").stdout,
+        cli("show", "\x1b[2J", ends=1).stderr, cli("list", "--table", evil, ends=1).stderr,
+        cli("list", "--entity", entity, "--json").stdout,
+    ]  # fmt: skip
+    for said in outputs:
+        assert not set(said) & {"\x1b", "\x07", "\r", "\x9b", "\u202e"}
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (("show", "999999999999999999999999"), "error_name"),
+        (("show", "9223372036854775807"), "error_unknown"),
+        (("show", "'; drop table recoup.error; --"), "error_name"),
+        (("resolve", "1e3", "--reason", "x"), "error_name"),
+        (("resolve", "--reason", "x"), "errors_unclear"),
+        (("resolve", "1", "--code", "A", "--reason", "x"), "errors_unclear"),
+        (("resolve", "--yes", "--reason", "x"), "errors_unclear"),
+        (("resolve", "1"), "reason_missing"),
+        (("resolve", "1", "--reason", " "), "reason_unusable"),
+        (("assign", "1"), "owner_missing"),
+        (("unpark", "--resume", "00000000-0000-0000-0000-000000000000"), "operation_unknown"),
+        (("list", "--table", "nothing"), "table_unknown"),
+        (("list", "--older-than", "soon"), "bad_duration"),
+        (("list", "--watch"), "watch_json"),
+        (("record", "--table", DOL), "record_what"),
+        (("record", "--table", DOL, "--message", "x"), "entity_missing"),
+        (("record", "--table", LOG, "--message", "x", "--payload", "[]"), "payload_unreadable"),
+        (("record", "--file", "/nowhere/rows.jsonl"), "file_unreadable"),
+        (("record", "--file", "-", "--message", "x"), "record_both"),
+        (("claim", "--lease", "40d"), "lease_length"),
+        (("claim", "--worker", " "), "worker_name"),
+        (("succeed", "--token", "00000000-0000-0000-0000-000000000000"), "nothing_asked"),
+        (("blocked",), "nothing_asked"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(cli: Run, given: tuple[str, ...], code: str) -> None:
+    """With a code, what happened, and what to do next."""
+    assert refusal(cli(*given, "--json", ends=1))["refused"] == code
+
+
+def test_what_is_kept_for_ever_is_left_alone(cli: Run, hub: Hub) -> None:
+    """Refused in words, for every verb."""
+    error_id = hub.record(table=MASTER)
+    for verb in VERBS:
+        more = ("--to", "bob") if verb == "assign" else ("--reason", "x")
+        (answer,) = parsed(cli(verb, error_id, *more, "--json", ends=1))
+        assert answer["refused"] == "table_insert_only"
+
+
+def test_one_bad_id_takes_no_others_with_it(cli: Run, hub: Hub) -> None:
+    """Done and refused side by side, and an exit code that tells."""
+    good, over = hub.record(), hub.record()
+    cli("archive", over, "--reason", "gone")
+    answers = parsed(cli("resolve", good, over, "--reason", "mended", "--json", ends=1))
+    assert [(one["error_id"], one["done"], one["refused"]) for one in answers] == [
+        (good, True, None),
+        (over, False, "error_over"),
+    ]
+
+
+def test_stats_are_told_by_table(cli: Run, hub: Hub) -> None:
+    """As a table and as JSON."""
+    hub.record(STRUCTURAL)
+    stats = {one["error_table"]: one for one in parsed(cli("stats", "--json"))}
+    assert stats[DOL]["parked"] >= 1
+    said = cli("stats").stdout
+    assert "oldest parked at" in said
+    assert str(DOL) in said
+
+
+def test_watching_goes_on_until_it_is_interrupted(hub: Hub, dsn: str) -> None:
+    """It looks again, sees what is new, and Ctrl-C is a good end."""
+    code = uuid.uuid4().hex
+    environment = {**clean_environment(), "RECOUP_DSN": dsn, "COLUMNS": "250", "PYTHONUNBUFFERED": "1"}
+    command = [*RECOUP, "errors", "list", "--code", code, "--watch"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert "No error fits" in process.stdout.readline()
+    hub.record(code=code)
+    line = ""
+    while code not in line:
+        line = process.stdout.readline()
+        assert line, "it ended by itself"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, said) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "verb", ["record", "list", "show", "claim", "succeed", "fail", "blocked", "stats", "operations", *VERBS]
+)
+def test_every_command_teaches(cli: Run, verb: str) -> None:
+    """Its help says what it does; those with a choice have an example."""
+    said = " ".join(cli(verb, "--help").stdout.split())
+    assert f"recoup errors {verb}" in said
+    if verb in ("record", "list", "claim", "blocked", *VERBS):
+        assert f"For example: recoup errors {verb}" in said
+
+
+def test_a_claim_does_not_lock_out_a_reader(cli: Run, hub: Hub, dsn: str) -> None:
+    """A look at errors that somebody is changing answers at once, with what was."""
+    error_id = hub.record(STRUCTURAL)
+    with psycopg.connect(dsn) as other:
+        other.execute("set role recoup_operator")
+        other.execute("select from recoup.error where error_id = %s for update", (error_id,))
+        assert "PARKED" in cli("show", error_id).stdout
+        busy = cli("resolve", error_id, "--reason", "x", ends=1, RECOUP_LOCK_TIMEOUT_MS="200").stderr
+        assert "server_said_no" in busy

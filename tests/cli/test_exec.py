@@ -1,0 +1,138 @@
+"""``recoup exec``: the command's own output, exit code and signals; and its failure on record."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from command_line import RECOUP, Run, clean_environment, run_in
+from hub import DOL, LOG, Hub
+from recoup.database.connection import Database
+from recoup.errors.commands import redacted_arguments
+
+
+@pytest.fixture
+def hub(fresh: Callable[..., Database]) -> Hub:
+    return Hub(fresh(simulated_from=None))
+
+
+@pytest.fixture
+def exec_(hub: Hub) -> Run:
+    return run_in({"RECOUP_DSN": hub.db.conninfo}, "exec")
+
+
+def last(hub: Hub) -> dict[str, Any]:
+    ((error_id,),) = hub.rows("select max(error_id) from recoup.error")
+    return hub.row(error_id)
+
+
+def test_a_command_that_ends_well_is_left_alone(hub: Hub, exec_: Run) -> None:
+    done = exec_("--", "sh", "-c", "echo out; echo err >&2; cat", given="in")
+    assert (done.stdout, done.stderr) == ("out\nin", "err\n")
+    assert hub.rows("select count(*) from recoup.error") == [(0,)]
+
+
+def test_a_failure_is_recorded_with_what_it_said_and_ends_as_it_did(hub: Hub, exec_: Run) -> None:
+    entity = uuid.uuid4()
+    done = exec_(
+        "--table", DOL, "--entity", entity, "--severity", "HIGH",
+        "--", "sh", "-c", "echo boom: no such filing >&2; exit 3", "--password", "x",
+        ends=3,
+    )  # fmt: skip
+    row = last(hub)
+    assert done.stderr.splitlines() == ["boom: no such filing", f"recoup: recorded as {DOL}/{row['error_id']}"]
+    assert (row["outreach_id"], row["error_code"], row["error_message"]) == (entity, "EXIT_3", "boom: no such filing")
+    assert row["severity"] == "HIGH"
+    assert row["payload"]["command"][-2:] == ["--password", "[redacted]"]
+    assert row["payload"]["exit_code"] == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "ends"),
+    [
+        (["sh", "-c", "kill -9 $$"], "SIGNAL_KILL", 137),
+        (["no-such-command-anywhere"], "NOT_FOUND", 127),
+        (["/etc/passwd"], "NOT_EXECUTABLE", 126),
+        (["sh", "-c", "exit 1"], "EXIT_1", 1),
+    ],
+    ids=["killed", "unknown", "no program", "silent"],
+)
+def test_however_it_ends(hub: Hub, exec_: Run, command: list[str], code: str, ends: int) -> None:
+    exec_("--", *command, ends=ends)
+    row = last(hub)
+    assert (row["error_table"], row["error_code"]) == (LOG, code)
+    assert row["error_message"]
+
+
+def test_only_the_end_of_what_a_talkative_command_said_is_kept(hub: Hub, exec_: Run) -> None:
+    done = exec_(
+        "--", sys.executable, "-c", "import sys; sys.stderr.write('x\\n' * 500_000 + 'the end'); sys.exit(2)", ends=2
+    )
+    assert len(done.stderr) > 1_000_000
+    message = str(last(hub)["error_message"])
+    assert message.endswith("the end")
+    assert len(message) <= 8_000
+
+
+def test_a_request_to_end_reaches_the_command(hub: Hub) -> None:
+    script = "trap 'echo asked >&2; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
+    process = subprocess.Popen(
+        [*RECOUP, "exec", "--", "sh", "-c", script],
+        env={**clean_environment(), "RECOUP_DSN": hub.db.conninfo},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 7
+    assert said.startswith("asked\n")
+    assert last(hub)["error_code"] == "EXIT_7"
+
+
+def test_that_it_cannot_be_recorded_changes_nothing_of_how_it_ended(exec_: Run) -> None:
+    done = exec_("--", "sh", "-c", "echo boom >&2; exit 5", ends=5, RECOUP_DSN="postgresql://nobody@localhost:1/x")
+    assert "boom" in done.stderr
+    assert "not recorded (server_unreachable)" in done.stderr
+    done = exec_("--table", "outreach.blog_errors", "--", "false", ends=1)
+    assert "table_dead" in done.stderr
+
+
+def test_without_a_command_it_says_how(exec_: Run) -> None:
+    done = exec_(fails=True)
+    assert "command_missing" in done.stderr
+
+
+def test_what_a_child_leaves_running_is_not_waited_for(hub: Hub, exec_: Run) -> None:
+    begun = time.monotonic()
+    exec_("--", "sh", "-c", "(sleep 20 >/dev/null) & exit 4", ends=4)
+    assert time.monotonic() - begun < 15
+
+
+def test_telling_arguments_are_redacted_in_every_spelling() -> None:
+    keys = ["password", "token"]
+    command = [
+        "x",
+        "--password",
+        "p",
+        "--db-password=p",
+        "TOKEN=t",
+        "--token",
+        "--verbose",
+        "-p",
+        "8080",
+        "passwords.txt",
+    ]
+    assert redacted_arguments(command, keys) == [
+        "x", "--password", "[redacted]", "--db-password=[redacted]", "TOKEN=[redacted]", "--token", "--verbose", "-p",
+        "8080", "passwords.txt",
+    ]  # fmt: skip

@@ -1,0 +1,156 @@
+"""Error tables are made by a migration from the policy in force: with their archives, and beside what others have."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import pytest
+from psycopg import errors
+
+from company import acting, error_in, new_archive_month, new_error, room_in_archive
+from recoup import health, policy
+from recoup.database import embedded
+from recoup.database.connection import Transaction, connect
+from recoup.database.describe import SCHEMA_FILE, describe
+from recoup.database.migrate import Migrated, migrate
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused, LawRefused
+from recoup.settings import Settings
+
+NOTHING = Migrated(applied=(), routines=(), lifecycles=False, policy=None, tables=())
+OWN = """
+[errors.tables."sales.lead_errors"]
+ttl = "{}"
+default = "ARCHIVE"
+allowed = ["ARCHIVE", "RETRY"]
+blocks = false
+owner = "sales"
+archive_years = 3
+"""
+
+
+@pytest.fixture
+def connection(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> Iterator[Transaction]:
+    """A superuser's connection to a migrated database of the test's own."""
+    with contextlib.closing(connect(server.uri(new_database(), admin=True), settings)) as connection:
+        yield connection
+
+
+def applied(connection: Transaction, text: str) -> None:
+    with connection.transaction(), acting(connection, Authority.OPERATOR):
+        policy.apply(connection, text, reason="a test")
+
+
+def objects(connection: Transaction) -> list[str]:
+    """What the doctor says of the schema."""
+    return [finding.verdict for finding in health._objects(connection)]
+
+
+def test_a_table_that_a_policy_adds_is_made_by_the_next_migration(
+    connection: Transaction, server: embedded.Server
+) -> None:
+    """With guards and an archive like the others. Until then nothing can be recorded there."""
+    applied(connection, OWN.format("LONG"))
+    with pytest.raises(errors.DatabaseError, match="has not been made yet"), connection.transaction():
+        new_error(connection, table="sales.lead_errors", want=None)
+    assert migrate(connection, login=server.app) == dataclasses.replace(NOTHING, tables=("sales.lead_errors",))
+    assert migrate(connection, login=server.app) == NOTHING
+    with connection.transaction():
+        error = new_error(connection, table="sales.lead_errors", want=None)
+    row = connection.execute(
+        "select e.error_id, e.ttl_tier, c.reloptions from sales.lead_errors e join pg_class c on c.oid = e.tableoid"
+    ).fetchone()
+    assert row == (error, "LONG", ["fillfactor=85"])
+    assert connection.execute("select count(*) from sales.lead_errors_archive").fetchone() == (0,)
+
+
+def test_what_a_policy_and_the_months_have_made_is_no_fault_of_the_schema(
+    connection: Transaction, server: embedded.Server
+) -> None:
+    """The doctor compares what was shipped; the whole text has all of it."""
+    assert objects(connection) == ["well"]
+    applied(connection, OWN.format("LONG"))
+    migrate(connection, login=server.app)
+    with connection.transaction():
+        error = error_in(connection, "RESOLVED")
+        room_in_archive(connection, error)
+        new_archive_month(connection, table="sales.lead_errors")
+    assert objects(connection) == ["well"]
+    assert describe(connection, as_shipped=True) == SCHEMA_FILE.read_text(encoding="utf-8")
+    whole = describe(connection)
+    for made in (
+        "create schema sales authorization recoup_owner;",
+        "create table sales.lead_errors (",
+        "create table sales.lead_errors_archive (",
+        "create table sales.lead_errors_archive_199001 (",
+        "create table outreach.dol_errors_archive_202601 (",
+    ):
+        assert made in whole
+    with connection.transaction(force_rollback=True):
+        connection.execute("alter table public.shq_error_log disable trigger a_guard_moves")
+        assert objects(connection) == ["broken"]
+    with connection.transaction(force_rollback=True):
+        connection.execute("create table sales.mine (); alter table sales.mine owner to recoup_owner")
+        assert objects(connection) == ["broken"]
+
+
+@pytest.mark.parametrize("taken", ["outreach.dol_errors", "public.shq_error_log_archive"])
+def test_a_name_that_somebody_else_has_is_not_taken(
+    new_database: Callable[..., str], server: embedded.Server, settings: Settings, taken: str
+) -> None:
+    """Migrating is refused with the way to adopt it, and leaves everything as it was. Then it goes on."""
+    with contextlib.closing(connect(server.uri(new_database(migrated=False), admin=True), settings)) as connection:
+        schema = taken.partition(".")[0]
+        connection.execute(f"create schema if not exists {schema}; create table {taken} (x integer)".encode())
+        connection.execute(f"insert into {taken} values (7)".encode())
+        with pytest.raises(LawRefused) as caught:
+            migrate(connection, login=server.app)
+        assert caught.value.code == "table_taken"
+        assert caught.value.facts["table"] == taken
+        assert taken in caught.value.happened
+        assert connection.execute("select to_regnamespace('recoup')").fetchone() == (None,)
+        adopt = caught.value.next_step.partition("To adopt it: ")[2].partition(";")[0]
+        assert adopt.startswith(f"alter table {taken} rename to")
+        connection.execute(adopt.encode())
+        assert taken.removesuffix("_archive") in migrate(connection, login=server.app).tables
+        assert connection.execute(f"select x from {taken}_before".encode()).fetchall() == [(7,)]
+
+
+def test_an_error_table_that_is_there_stays_what_it_is(connection: Transaction, server: embedded.Server) -> None:
+    """No policy drops it, makes a log of it, or makes a log forget; before it is made, a policy may."""
+    applied(connection, OWN.format("INFINITE"))
+    applied(connection, OWN.format("SHORT"))
+    applied(connection, "")
+    applied(connection, OWN.format("SHORT"))
+    migrate(connection, login=server.app)
+    applied(connection, OWN.format("LONG"))  # how long it is kept may change
+    for text, words in (
+        ("", "does not list"),
+        (OWN.format("INFINITE"), "makes it INFINITE"),
+        (OWN.format("LONG") + '\n[errors.tables."public.shq_master_error_log"]\nttl = "LONG"\n', "kept for ever"),
+    ):
+        with pytest.raises(LawRefused, match=words) as caught:
+            applied(connection, text)
+        assert caught.value.code == "error_table_fixed"
+    assert policy.in_force(connection).version == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("outreach.bit_errors", "DEAD"),
+        ("cl.cl_errors_archive", "DEAD"),
+        ("outreach.dol_errors_archive", "the archive of outreach.dol_errors"),
+        ("recoup.late_result", "Recoup's own"),
+        ("pg_catalog.failures", "PostgreSQL's"),
+    ],
+)
+def test_a_policy_names_no_table_that_cannot_be(name: str, words: str) -> None:
+    """What is DEAD stays dead, and what is somebody's stays theirs: said before anything is applied."""
+    with pytest.raises(InputRefused) as caught:
+        policy.read(OWN.format("LONG").replace("sales.lead_errors", name))
+    assert caught.value.code == "policy_invalid"
+    assert name in caught.value.happened
+    assert words in caught.value.next_step

@@ -1,0 +1,143 @@
+"""Rules of errors that hold against any writer with the right authority: what a lifecycle alone cannot say."""
+
+from __future__ import annotations
+
+import pytest
+
+from hub import DAY, DOL, OPERATIONAL, SECOND, STRUCTURAL, TRANSIENT, Hub, NewHub
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import LawRefused
+
+HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
+LATER = "updated_at = greatest(updated_at, recoup.now())"
+PARKED = (
+    "status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = recoup.now(), parked_by = 'system'"
+)
+LEASE = "token = gen_random_uuid(), leased_by = 'x', lease_until = recoup.now()"
+
+
+def change(hub: Hub, authority: Authority, changes: str, error: int) -> None:
+    with hub.db.transaction(authority) as tx:
+        done = tx.execute(f"update recoup.error set {changes}, {LATER} where error_id = %s", (error,))
+        assert done.rowcount == 1
+
+
+@pytest.mark.parametrize("authority", [HUB, WORKER])
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ("next_retry_at = recoup.now()", "error_move"),
+        ("last_failure = 'nothing of the kind'", "error_move"),
+        (
+            "status = 'RESOLVED', next_retry_at = null, archived_at = recoup.now(), archive_reason = 'RESOLVED'",
+            "error_move",
+        ),
+        ("status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null", "error_move"),
+        (f"{PARKED}, park_reason = 'MAX_RETRIES_EXCEEDED'", "error_move"),
+        (f"{PARKED}, park_reason = 'because'", "error_move"),
+        ("retry_count = retry_count + 1", "error_move"),
+        (f"{LEASE} + interval '10 years'", "retry_too_early"),
+    ],
+    ids=["sooner", "words", "resolved", "left alone", "parked", "parked for another reason", "counted", "claimed"],
+)  # fmt: skip
+def test_an_error_that_waits_for_its_retry_is_not_moved_by_those_who_retry(
+    hub: Hub, authority: Authority, changes: str, code: str
+) -> None:
+    """Without a lease that ends or a window that closed nothing happens to it; so nothing frees its entity."""
+    error = hub.record(OPERATIONAL)
+    before = hub.row(error)
+    with pytest.raises(LawRefused) as refused:
+        change(hub, authority, changes, error)
+    assert refused.value.code == code
+    assert hub.row(error) == before
+
+
+def test_a_lease_is_a_day_at_most_and_is_not_prolonged(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    with pytest.raises(LawRefused, match="a day at most"):
+        change(hub, HUB, f"{LEASE} + interval '25 hours', last_retry_at = recoup.now()", error)
+    hub.claim_one(error)
+    for changes in ("lease_until = lease_until + interval '1 hour'", "leased_by = 'another'"):
+        with pytest.raises(LawRefused, match="nothing happened"):
+            change(hub, HUB, changes, error)
+    with pytest.raises(LawRefused, match="being retried"):
+        change(hub, HUB, f"{LEASE} + interval '1 hour'", error)
+
+
+def test_a_retry_that_ends_leaves_it_to_a_person_wherever_that_is_allowed(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    hub.claim_one(error)
+    with pytest.raises(LawRefused) as refused:
+        change(
+            hub, HUB,
+            "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null, retry_count = retry_count + 1,"
+            " last_outcome = 'FAILED', token = null, leased_by = null, lease_until = null",
+            error,
+        )  # fmt: skip
+    assert refused.value.code == "disposition_not_allowed"
+
+
+def test_an_operator_claims_nothing_and_cuts_no_retry_off_in_passing(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    with pytest.raises(LawRefused, match="claims no retries"):
+        change(hub, OPERATOR, f"{LEASE} + interval '1 hour'", error)
+    with pytest.raises(LawRefused, match="nothing happened"):
+        change(hub, OPERATOR, "next_retry_at = recoup.now() - interval '1 hour'", error)
+    hub.claim_one(error)
+    with pytest.raises(LawRefused, match="nothing happened"):
+        change(
+            hub, OPERATOR, "token = null, leased_by = null, lease_until = null, retry_count = retry_count + 1", error
+        )
+
+
+def test_an_unparking_grants_one_retry(hub: Hub) -> None:
+    error = hub.record(STRUCTURAL)
+    unparked = (
+        "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = recoup.now(), retry_until = null,"
+        " parked_at = null, parked_by = null, park_reason = null"
+    )
+    with pytest.raises(LawRefused, match="grants one retry"):
+        change(hub, OPERATOR, f"{unparked}, max_retries = 5", error)
+
+
+@pytest.mark.parametrize("authority", [HUB, WORKER])
+def test_only_an_operator_archives_by_hand_and_nothing_expires_early(hub: Hub, authority: Authority) -> None:
+    error = hub.record(STRUCTURAL)
+    with pytest.raises(LawRefused):
+        change(hub, authority, "archived_at = recoup.now(), archive_reason = 'MANUAL'", error)
+    with pytest.raises(LawRefused, match="expires at"):
+        change(hub, OPERATOR, "archived_at = recoup.now(), archive_reason = 'TTL_EXPIRED'", error)
+
+
+def test_what_is_over_does_not_move(hub: Hub) -> None:
+    error = hub.record(STRUCTURAL)
+    change(hub, OPERATOR, "archived_at = recoup.now(), archive_reason = 'MANUAL', next_retry_at = null", error)
+    with pytest.raises(LawRefused) as refused:
+        change(hub, OPERATOR, "assigned_to = 'maria'", error)
+    assert refused.value.code == "error_over"
+
+
+def test_what_is_held_back_from_the_archive_does_not_leave_by_hand_either(new_hub: NewHub) -> None:
+    """Parked a day ago; or in a table that holds what blocks."""
+    hub = new_hub()
+    hub.apply_policy(f'[errors.tables."{DOL}"]\nhold_blocking_past_ttl = true')
+    error = hub.record(STRUCTURAL)
+    hub.advance(40 * DAY)
+    with pytest.raises(LawRefused, match="it is held"), hub.db.transaction(ARCHIVER) as tx:
+        tx.execute("delete from recoup.error where error_id = %s", (error,))
+
+
+def test_a_month_is_not_dropped_with_an_invented_count(new_hub: NewHub) -> None:
+    hub = new_hub()
+    hub.record(STRUCTURAL)
+    hub.advance(40 * DAY)
+    hub.sweep_all()
+    hub.advance(500 * DAY)
+    with pytest.raises(LawRefused, match="holds 1 errors"), hub.db.transaction(ARCHIVER) as tx:
+        tx.execute(
+            "update recoup.error_archive_month set status = 'DROPPED', dropped_at = recoup.now(), rows = 7, digest = ''"
+        )
+    assert hub.rows("select count(*) from recoup.error_archive") == [(1,)]

@@ -1,0 +1,90 @@
+"""Failures of one's own code: as a block, as a decorator, and when they cannot be recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from uuid import UUID
+
+import pytest
+
+from hub import DOL, LOG, ORPHANS, Hub
+from recoup.database.connection import Database
+from recoup.errors.watching import failures
+from recoup.settings import Settings
+
+
+def test_what_is_raised_in_a_block_is_recorded_and_raised_again(hub: Hub) -> None:
+    entity = uuid.uuid4()
+    with (
+        pytest.raises(TimeoutError, match="took too long"),
+        failures(hub.db, DOL, outreach_id=entity, payload={"password": "x"}) as watching,
+    ):
+        raise TimeoutError("took too long")
+    assert watching.recorded is not None
+    row = hub.row(watching.recorded.error_id)
+    assert (row["outreach_id"], row["error_code"], row["error_message"]) == (entity, "TimeoutError", "took too long")
+    assert row["payload"]["password"] == "[redacted]"
+    assert "raise TimeoutError" in row["payload"]["traceback"]
+
+
+def test_a_block_that_ends_well_or_is_merely_ended_records_nothing(hub: Hub) -> None:
+    with failures(hub.db, DOL, outreach_id=uuid.uuid4()) as fine:
+        pass
+    ended = failures(hub.db, DOL, outreach_id=uuid.uuid4())
+    with pytest.raises(SystemExit), ended:
+        raise SystemExit(3)
+    assert (fine.recorded, ended.recorded) == (None, None)
+
+
+def test_a_decorated_function_records_the_entity_of_its_arguments(hub: Hub) -> None:
+    entity = uuid.uuid4()
+
+    @failures(hub.db, DOL, outreach_id=lambda company, **_: company, code="NO_MATCH")
+    def match(company: UUID, *, year: int) -> int:
+        """Match it."""
+        if year < 2000:
+            raise ValueError(f"no filings of {year}")
+        return year
+
+    assert match(entity, year=2024) == 2024
+    assert match.__doc__ == "Match it."
+    with pytest.raises(ValueError, match="no filings"):
+        match(entity, year=1999)
+    assert hub.row_of(entity)["error_code"] == "NO_MATCH"
+
+
+def test_a_coroutine_is_watched_too(hub: Hub) -> None:
+    entity = uuid.uuid4()
+
+    @failures(hub.db, DOL, outreach_id=entity)
+    async def match() -> None:
+        await asyncio.sleep(0)
+        raise KeyError("ein")
+
+    with pytest.raises(KeyError):
+        asyncio.run(match())
+    assert hub.row_of(entity)["error_message"] == "'ein'"
+
+
+def test_that_it_could_not_be_recorded_does_not_hide_what_failed(settings: Settings) -> None:
+    nowhere = Database("postgresql://nobody@localhost:1/nothing", settings)
+    with pytest.raises(ValueError, match="the real reason") as caught, failures(nowhere, LOG):
+        raise ValueError("the real reason")
+    assert "was not recorded" in caught.value.__notes__[0]
+
+
+def test_a_failure_whose_entity_cannot_be_worked_out_is_recorded_among_the_orphans(hub: Hub) -> None:
+    watching = failures(hub.db, DOL, outreach_id=lambda: UUID(int=1 // 0))
+
+    @watching
+    def broken() -> None:
+        raise ValueError("the real reason")
+
+    with pytest.raises(ValueError, match="the real reason"):
+        broken()
+    assert watching.recorded is not None
+    row = hub.row(watching.recorded.error_id)
+    assert (row["error_table"], row["status"], row["error_message"]) == (ORPHANS, "PARKED", "the real reason")
+    assert row["payload"]["meant_for"] == DOL
+    assert "by zero" in row["payload"]["no_outreach_id"]

@@ -1,0 +1,438 @@
+"""The probes of the errors domain: errors, their archives, their log, and operations over many."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from company import (
+    ERRORS,
+    MASTER_LOG,
+    UNPARKED_ERRORS,
+    acting,
+    advance,
+    claimed_error,
+    decide_error,
+    error_in,
+    new_archive_month,
+    new_error,
+    new_operation,
+    room_in_archive,
+)
+from laws.probing import PROBES, Silent, check, key, law, reference, refused, seen, untouchable
+from laws.rows import ID, LATER, NOW, insertion
+from recoup.database.connection import Transaction
+from recoup.errors import Want, retrying
+from recoup.lifecycles.declaration import Authority
+from recoup.policy import document
+
+__all__ = ["PROBES"]
+
+HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
+INFINITE = "'infinity'"
+LONG_NAME = "repeat('x', 501)"
+LONG_REASON = "repeat('x', 2001)"
+
+# Errors: columns ----------------------------------------------------------------------------------------------------
+
+ERROR = "recoup.error"
+PENDING = {"disposition": "'RETRY'", "status": "'RETRY_PENDING'", "next_retry_at": NOW}
+PARKED = {
+    "disposition": "'PARKED'", "status": "'PARKED'", "parked_at": NOW, "parked_by": "'x'", "park_reason": "'y'",
+}  # fmt: skip
+ESCALATED = {
+    **PARKED, "status": "'ESCALATED'", "escalation_level": "1", "escalated_at": NOW, "escalated_to": "'lead'",
+}  # fmt: skip
+LEASED = {**PENDING, "token": ID, "leased_by": "'w'", "lease_until": LATER}
+BY_HAND = {"archived_at": NOW, "archive_reason": "'MANUAL'"}
+SUPERSEDED = {"archived_at": NOW, "archive_reason": "'SUPERSEDED'", "superseded_by": "0"}
+
+key(ERROR, "error_pkey", "An id is one error's.", "error_table", "error_id", told="dol_errors_pkey")
+check(ERROR, "error_error_code_check", "A code has letters.", error_code="''")
+check(ERROR, "error_error_code_check", "Not too many.", error_code="repeat('x', 201)")
+check(ERROR, "error_error_signature_check", "A signature has letters.", error_signature="''")
+check(ERROR, "error_error_signature_check", "Not too many.", error_signature="repeat('x', 201)")
+check(ERROR, "error_severity_check", "A severity is a listed one.", severity="'BAD'")
+check(ERROR, "error_category_check", "A category is a listed one.", category="'ODD'")
+check(ERROR, "error_disposition_check", "A disposition is a listed one.",
+      disposition="'PARK'", status="'RESOLVED'", archived_at=NOW, archive_reason="'RESOLVED'")  # fmt: skip
+check(ERROR, "error_ttl_tier_check", "A tier is a listed one.", ttl_tier="'EVER'")
+check(ERROR, "error_expires_at_check", "What expires does so some day.", expires_at=INFINITE)
+check(ERROR, "error_retry_count_check", "Nothing is retried less than never.", retry_count="-1")
+check(ERROR, "error_max_retries_check", "No budget is less than nothing.", max_retries="-1")
+check(ERROR, "error_last_retry_at_check", "Times are times.", last_retry_at=INFINITE)
+check(ERROR, "error_next_retry_at_check", "A wait ends.", **PENDING | {"next_retry_at": INFINITE})
+check(ERROR, "error_retry_until_check", "A window closes.", retry_until=INFINITE)
+check(ERROR, "error_last_outcome_check", "An outcome is a listed one.", last_outcome="'LOST'")
+check(ERROR, "error_parked_at_check", "Times are times.", parked_at=INFINITE)
+check(ERROR, "error_park_reason_check", "A reason has words.", park_reason="''")
+check(ERROR, "error_park_reason_check", "Not too many.", park_reason=LONG_REASON)
+check(ERROR, "error_assigned_to_check", "An owner has a name.", assigned_to="''")
+check(ERROR, "error_assigned_to_check", "Not an endless one.", assigned_to=LONG_NAME)
+check(ERROR, "error_escalation_level_check", "There is no fourth tier.", escalation_level="4")
+check(ERROR, "error_escalation_level_check", "There is none below nobody.", escalation_level="-1")
+check(ERROR, "error_last_reviewed_at_check", "Times are times.", last_reviewed_at=INFINITE)
+check(ERROR, "error_escalated_at_check", "Times are times.", escalated_at=INFINITE)
+check(ERROR, "error_escalated_to_check", "Whom it is passed on to has a name.", escalated_to="''")
+check(ERROR, "error_escalation_reason_check", "A reason has words.", escalation_reason="''")
+check(ERROR, "error_escalation_reason_check", "Not too many.", escalation_reason=LONG_REASON)
+check(ERROR, "error_leased_by_check", "Who retries has a name.", **LEASED | {"leased_by": "''"})
+check(ERROR, "error_lease_until_check", "A lease ends.", **LEASED | {"lease_until": INFINITE})
+check(ERROR, "error_decided_by_check", "Who decided is a listed one.", decided_by="'nobody'")
+check(ERROR, "error_clamped_from_check", "What was wanted is a listed one.", clamped_from="'PARKED'")
+check(ERROR, "error_created_at_check", "Times are times.", created_at="'-infinity'")
+check(ERROR, "error_updated_at_check", "Times are times.", updated_at=INFINITE)
+check(ERROR, "error_archived_at_check", "Times are times.", **BY_HAND | {"archived_at": INFINITE})
+check(ERROR, "error_archive_reason_check", "Why it is over is a listed one.",
+      **BY_HAND | {"archive_reason": "'BORED'"})  # fmt: skip
+
+# Errors: columns that go together -----------------------------------------------------------------------------------
+
+check(ERROR, "error_status_check", "A status is a listed one.", status="'LOST'")
+check(ERROR, "error_status_disposition", "What waits for a retry is to be.", **PENDING | {"disposition": "'IGNORE'"})
+check(ERROR, "error_status_disposition", "What is parked blocks as parked.", **PARKED | {"disposition": "'ARCHIVE'"})
+check(ERROR, "error_status_disposition", "So does what is passed on.", **ESCALATED | {"disposition": "'RETRY'"})
+check(ERROR, "error_status_disposition", "What is to be retried does not rest.", disposition="'RETRY'")
+check(ERROR, "error_ttl", "What is kept for ever does not expire.", ttl_tier="'INFINITE'")
+check(ERROR, "error_ttl", "What is not expires.", expires_at="null")
+check(ERROR, "error_parked", "Parked means by somebody.", **PARKED | {"parked_by": "null"})
+check(ERROR, "error_parked", "And for a reason.", **PARKED | {"park_reason": "null"})
+check(ERROR, "error_parked", "And at a time.", **ESCALATED | {"parked_at": "null"})
+check(ERROR, "error_retry_pending", "What is to be retried has its time.", **PENDING | {"next_retry_at": "null"})
+check(ERROR, "error_retry_pending", "And retries left.", **PENDING, retry_count="5")
+check(ERROR, "error_retry_only_pending", "Nothing else is to be retried.", next_retry_at=NOW)
+check(ERROR, "error_retry_only_pending", "Nor what is parked.", **PARKED, next_retry_at=NOW)
+check(ERROR, "error_lease", "A lease ends.", **LEASED | {"lease_until": "null"})
+check(ERROR, "error_lease", "A lease is somebody's.", **LEASED | {"leased_by": "null"})
+check(ERROR, "error_lease", "Without a token there is none.", **LEASED | {"token": "null"})
+check(ERROR, "error_lease_pending", "What is not to be retried is not leased.",
+      **PARKED, token=ID, leased_by="'w'", lease_until=LATER)  # fmt: skip
+check(ERROR, "error_lease_pending", "Nor is what is over.", **LEASED, **BY_HAND)
+check(ERROR, "error_escalated", "Passed on means to somebody.", **ESCALATED | {"escalated_to": "null"})
+check(ERROR, "error_escalated", "And to some tier.", **ESCALATED | {"escalation_level": "0"})
+check(ERROR, "error_escalated", "And at a time.", **ESCALATED | {"escalated_at": "null"})
+check(ERROR, "error_archive_reason", "What is over is so for a reason.", archived_at=NOW)
+check(ERROR, "error_archive_reason", "No reason without an end.", archive_reason="'MANUAL'")
+check(ERROR, "error_resolved", "What is resolved is over.", status="'RESOLVED'")
+check(ERROR, "error_resolved", "Because it is resolved.", status="'RESOLVED'", **BY_HAND)
+check(ERROR, "error_resolved", "Nothing else is.", **BY_HAND | {"archive_reason": "'RESOLVED'"})
+check(ERROR, "error_superseded", "Superseded means by another.", **SUPERSEDED | {"superseded_by": "null"})
+check(ERROR, "error_superseded", "Nothing else has a follower.", **BY_HAND, superseded_by="0")
+check(ERROR, "error_not_superseded_by_itself", "Nothing follows itself.", **SUPERSEDED, error_id="0")
+
+for table, figures in document.default().errors.tables.items():
+    if figures.ttl != "INFINITE":
+        key(table, f"{table.split('.')[1]}_open", "Of one failure of one entity, one is open.", "outreach_id",
+            "error_signature")  # fmt: skip
+for change in ("update", "delete", "truncate"):
+    untouchable(MASTER_LOG, "recoup.append_only", "RC009", change, "What is kept for ever stays as it is.")
+
+# Errors: births, moves and exits ------------------------------------------------------------------------------------
+
+NOT_ALLOWED = "recoup.refuse_disposition(text,text,jsonb)"
+BORN, MOVED, LEFT = "recoup.rule_error_births", "recoup.rule_error_moves", "recoup.rule_error_exits"
+
+
+@law(ERROR, BORN, "insert")
+def a_table_holds_what_its_policy_allows(tx: Transaction) -> None:
+    """Whoever decided otherwise, and however: PARK is not stored where nothing may be parked."""
+    for table, row in ((UNPARKED_ERRORS, PARKED), (ERRORS, {"disposition": "'IGNORE'"}), (MASTER_LOG, PENDING)):
+        statement = insertion(tx, ERROR, {**row, "error_table": f"'{table}'"})
+        refused(tx, statement, who=HUB, by=NOT_ALLOWED, sqlstate="RC044", words=table)
+
+
+@law(ERROR, BORN, "insert")
+def an_error_is_born_now_and_free(tx: Transaction) -> None:
+    """Under a policy that there is, without a lease, and not over but for a newer one of the same call."""
+    for row in (
+        {"policy_version": "(select max(version) + 1 from recoup.policy)"},
+        {"created_at": LATER},
+        {"updated_at": LATER},
+        LEASED,
+        BY_HAND,
+        {**BY_HAND, "archive_reason": "'TTL_EXPIRED'"},
+        {**SUPERSEDED, "archived_at": LATER},
+    ):
+        refused(tx, insertion(tx, ERROR, row), who=HUB, by=BORN, sqlstate="RC045")
+
+
+@law(ERROR, BORN, "insert")
+def an_error_makes_a_locked_promotion_wait(tx: Transaction) -> None:
+    """The lock of its entity's bucket is held until the transaction is over."""
+    held = (
+        "select from pg_locks where locktype = 'advisory' and classid = 7701 and mode = 'ShareLock'"
+        " and pid = pg_backend_pid() and objid = recoup.entity_bucket(%s::uuid)"
+    )
+    entity = "00000000-0000-4000-8000-00000000000a"
+    with acting(tx, HUB):
+        tx.execute(insertion(tx, ERROR, {**PENDING, "outreach_id": f"'{entity}'"}).as_string(tx).encode())
+    seen(tx, held, entity)
+
+
+MOVE = "update recoup.error set {} from (select recoup.now() as now_) t where error_id = %s"
+CLAIM = MOVE.format("token = gen_random_uuid(), leased_by = 'w', lease_until = now_ + interval '1 minute'")
+END = "token = null, leased_by = null, lease_until = null"
+PARK = (
+    "status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = now_, parked_by = 'system',"
+    " park_reason = 'MAX_RETRIES_EXCEEDED'"
+)
+
+
+@law(ERROR, MOVED, "update")
+def what_is_over_does_not_move(tx: Transaction) -> None:
+    """Resolved, superseded or archived by hand, it waits for the archiver."""
+    error = new_error(tx, want=Want.ARCHIVE)
+    decide_error(tx, error, "archived_at = now_, archive_reason = 'MANUAL'")
+    refused(tx, MOVE.format("assigned_to = 'ann'"), (error,), who=OPERATOR, by=MOVED, sqlstate="RC046")
+
+
+@law(ERROR, MOVED, "update")
+def a_retry_is_one_workers(tx: Transaction) -> None:
+    """Nobody takes the lease of another."""
+    refused(tx, CLAIM, (claimed_error(tx),), who=WORKER, by=MOVED, sqlstate="RC047")
+
+
+@law(ERROR, MOVED, "update")
+def no_retry_before_its_time_or_after_its_window(tx: Transaction) -> None:
+    """Neither a hub nor the worker claims what is not due."""
+    error = (new_error(tx),)
+    refused(tx, CLAIM, error, who=WORKER, by=MOVED, sqlstate="RC048")
+    refused(tx, CLAIM, error, who=HUB, by=MOVED, sqlstate="RC048")
+    advance(tx, timedelta(hours=24))
+    refused(tx, CLAIM, error, who=WORKER, by=MOVED, sqlstate="RC048")
+
+
+@law(ERROR, MOVED, "update")
+def an_operator_claims_nothing(tx: Transaction) -> None:
+    """A person decides, and does not retry."""
+    error = (new_error(tx),)
+    advance(tx, timedelta(seconds=2))
+    refused(tx, CLAIM, error, who=OPERATOR, by=MOVED, sqlstate="RC049", words="claims no retries")
+
+
+@law(ERROR, MOVED, "update")
+def retries_are_counted_as_they_end(tx: Transaction) -> None:
+    """Not skipped, not made up, and a person grants one more, not ten."""
+    leased, waiting, parked = claimed_error(tx), new_error(tx), error_in(tx, "PARKED")
+    refused(tx, MOVE.format("retry_count = 2"), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
+    refused(tx, MOVE.format(END), (leased,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
+    unpark = "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = now_, max_retries = 15"
+    refused(tx, MOVE.format(unpark), (parked,), who=OPERATOR, by=MOVED, sqlstate="RC049", words="grants one")
+
+
+@law(ERROR, MOVED, "update")
+def each_authority_has_its_reasons(tx: Transaction) -> None:
+    """Only the worker's own reason parks by itself, only a person archives by hand, and nothing expires early."""
+    error = (new_error(tx, want=Want.ARCHIVE),)
+    for who, change, words in (
+        (HUB, "archived_at = now_, archive_reason = 'MANUAL'", "that reason"),
+        (OPERATOR, "archived_at = now_, archive_reason = 'TTL_EXPIRED'", "expires at"),
+        (HUB, "archived_at = now_, archive_reason = 'TTL_EXPIRED'", "expires at"),
+        (OPERATOR, "archived_at = now_ + interval '1 hour', archive_reason = 'MANUAL'", "still to come"),
+        (HUB, "updated_at = now_", "nothing happened"),
+    ):
+        refused(tx, MOVE.format(change), error, who=who, by=MOVED, sqlstate="RC049", words=words)
+    advance(tx, timedelta(days=1))
+    waiting = (new_error(tx),)
+    parked = PARK.replace("MAX_RETRIES_EXCEEDED", "DATA_QUALITY")
+    refused(tx, MOVE.format(parked), waiting, who=WORKER, by=MOVED, sqlstate="RC049", words="that reason")
+
+
+@law(ERROR, MOVED, "update")
+def a_person_too_keeps_to_what_the_table_allows(tx: Transaction) -> None:
+    """Nothing is parked by hand where nothing may be parked."""
+    error = (new_error(tx, table=UNPARKED_ERRORS, want=Want.ARCHIVE),)
+    by_hand = MOVE.format(PARK.replace("'system'", "'ann'"))
+    refused(tx, by_hand, error, who=OPERATOR, by=NOT_ALLOWED, sqlstate="RC044", words=UNPARKED_ERRORS)
+
+
+@law(ERROR, LEFT, "delete")
+def nothing_leaves_before_its_time(tx: Transaction) -> None:
+    """Neither what is still to be kept, nor what is being retried."""
+    leave = "delete from recoup.error where error_id = %s"
+    leased, kept = claimed_error(tx), new_error(tx)
+    room_in_archive(tx, kept)
+    refused(tx, leave, (kept,), who=ARCHIVER, by=LEFT, sqlstate="RC050", words="expires at")
+    advance(tx, timedelta(days=40))
+    room_in_archive(tx, leased)
+    refused(tx, leave, (leased,), who=ARCHIVER, by=LEFT, sqlstate="RC050", words="being retried")
+
+
+SAID = "select from recoup.error_event where error_id = %s and event_type = %s"
+
+
+@law(ERROR, "recoup.record_error_births", "insert")
+def an_error_that_is_recorded_is_logged(tx: Transaction) -> None:
+    """RECORDED is in the log, with its status and who recorded it."""
+    error = new_error(tx)
+    seen(tx, SAID + " and to_status = 'RETRY_PENDING' and authority = 'recoup_hub'", error, "RECORDED")
+
+
+@law(ERROR, "recoup.record_error_moves", "update")
+def every_move_of_an_error_is_logged(tx: Transaction) -> None:
+    """What it was, from where to where, and by whose hand."""
+    error = claimed_error(tx)
+    seen(tx, SAID + " and reason = 'test-worker' and authority = 'recoup_error_worker'", error, "CLAIMED")
+    for row in tx.execute("select error_table, error_id, token from recoup.error where error_id = %s", (error,)):
+        with acting(tx, WORKER):
+            retrying.finish(tx, [retrying.Failed(error_table=row[0], error_id=row[1], token=row[2], failure="again")])
+    seen(tx, SAID + " and reason = 'again' and retry_count = 1", error, "FAILED")
+    decide_error(tx, error, PARK.replace("'system'", "'ann'").replace("MAX_RETRIES_EXCEEDED", "look"))
+    seen(tx, SAID + " and (from_status, to_status, reason) = ('RETRY_PENDING', 'PARKED', 'look')", error, "PARKED")
+    decide_error(tx, error, "status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED'")
+    seen(tx, SAID + " and to_status = 'RESOLVED' and authority = 'recoup_operator'", error, "RESOLVED")
+
+
+@law(ERROR, "recoup.archive_errors_gone", "delete")
+def what_leaves_is_archived_and_logged(tx: Transaction) -> None:
+    """By the statement that deletes it, as it was, and with whether it was blocking."""
+    error = new_error(tx)
+    advance(tx, timedelta(days=40))
+    room_in_archive(tx, error)
+    with acting(tx, ARCHIVER):
+        assert tx.execute("delete from recoup.error where error_id = %s", (error,)).rowcount == 1
+    seen(
+        tx,
+        "select from recoup.error_archive where error_id = %s and was_blocking and error_message = 'timed out'"
+        " and (status, final_disposition, archive_reason) = ('ARCHIVED', 'RETRY', 'TTL_EXPIRED')",
+        error,
+    )
+    seen(tx, SAID + " and from_status = 'RETRY_PENDING' and authority = 'recoup_archiver'", error, "ARCHIVED")
+
+
+# The archive and its months -----------------------------------------------------------------------------------------
+
+ARCHIVE = "recoup.error_archive"
+
+untouchable(ARCHIVE, "recoup.only_recorders", "RC010", "insert", "Nothing is archived by hand.")
+for change in ("update", "delete"):
+    untouchable(ARCHIVE, "recoup.append_only", "RC009", change, "What is archived stays.", words=f"{ERRORS}_archive")
+untouchable(ARCHIVE, "recoup.append_only", "RC009", "truncate", "And does not leave all at once.")
+key(ARCHIVE, "error_archive_pkey", "Nothing is archived twice in one moment.", "error_table", "error_id", "archived_at",
+    told="dol_errors_archive_199001_pkey")  # fmt: skip
+check(ARCHIVE, "error_archive_status", "What is archived says so.", status="'ACTIVE'")
+check(ARCHIVE, "error_archive_why", "Why is a listed reason.", archive_reason="'BORED'")
+check(ARCHIVE, "error_archive_final_disposition_check", "A disposition is a listed one.", final_disposition="'PARK'")
+
+MONTH = "recoup.error_archive_month"
+DROPPED = {"status": "'DROPPED'", "dropped_at": NOW, "rows": "0", "digest": "''"}
+DROP = (
+    "update recoup.error_archive_month set status = 'DROPPED', dropped_at = recoup.now(), rows = 0, digest = ''"
+    " where month = %s"
+)
+
+key(MONTH, "error_archive_month_pkey", "A month is kept once.", "error_table", "month")
+check(MONTH, "error_archive_month_month_check", "A month begins on its first.", month="date '1990-02-02'")
+check(MONTH, "error_archive_month_status_check", "A status is a listed one.", status="'LOST'")
+check(MONTH, "error_archive_month_made_at_check", "Times are times.", made_at=INFINITE)
+check(MONTH, "error_archive_month_dropped_at_check", "Times are times.", **DROPPED | {"dropped_at": INFINITE})
+check(MONTH, "error_archive_month_rows_check", "No month held less than nothing.", **DROPPED | {"rows": "-1"})
+for told in ("dropped_at", "rows", "digest"):
+    check(MONTH, "error_archive_month_check", f"A dropped month has its {told}.", **DROPPED | {told: "null"})
+check(MONTH, "error_archive_month_check", "One that is kept has none.", dropped_at=NOW)
+
+
+@law(MONTH, "recoup.rule_archive_months", "update")
+def a_month_is_kept_for_as_long_as_the_policy_says(tx: Transaction) -> None:
+    """A year means that all of the month is older than that."""
+    (first,) = tx.execute("select (date_trunc('month', recoup.now()) - interval '1 year')::date").fetchone() or (None,)
+    month = new_archive_month(tx, month=str(first))
+    refused(tx, DROP, (month,), who=ARCHIVER, by="recoup.rule_archive_months", sqlstate="RC051", words=ERRORS)
+
+
+TOLD = "select from recoup.control_log where subject = %s and key = %s and event_type = %s"
+
+
+@law(MONTH, "recoup.record_control", "insert")
+def a_month_that_begins_is_logged(tx: Transaction) -> None:
+    """BIRTH is in the control log."""
+    seen(tx, TOLD, MONTH, f"{ERRORS}, {new_archive_month(tx)}", "BIRTH")
+
+
+@law(MONTH, "recoup.record_control", "update")
+def a_month_that_is_dropped_is_logged(tx: Transaction) -> None:
+    """With how many errors it held, and their digest."""
+    month = new_archive_month(tx)
+    with acting(tx, ARCHIVER):
+        tx.execute(DROP, (month,))
+    seen(tx, TOLD + " and facts ? 'digest' and facts -> 'rows' = '0'", MONTH, f"{ERRORS}, {month}", "MOVE")
+
+
+THERE = "select where to_regclass(%s) is not null"
+
+
+@law(MONTH, "recoup.settle_archive_months", "insert")
+def a_month_that_begins_has_its_partition(tx: Transaction) -> None:
+    """Closed like its parent, so that nothing archived in it is changed."""
+    new_archive_month(tx)
+    seen(tx, THERE, f"{ERRORS}_archive_199001")
+
+
+@law(MONTH, "recoup.settle_archive_months", "update")
+def a_month_that_is_dropped_is_gone(tx: Transaction) -> None:
+    """The row stays, the partition does not."""
+    month = new_archive_month(tx)
+    with acting(tx, ARCHIVER):
+        tx.execute(DROP, (month,))
+    if tx.execute(THERE, (f"{ERRORS}_archive_199001",)).rowcount:
+        raise Silent("The partition is still there.")
+
+
+# The log ------------------------------------------------------------------------------------------------------------
+
+EVENT = "recoup.error_event"
+
+key(EVENT, "error_event_pkey", "A place in the order is one event's.", "seq")
+check(EVENT, "error_event_logged_at_check", "Times are times.", logged_at=INFINITE)
+check(EVENT, "error_event_event_type_check", "An event is a listed one.", event_type="'LOST'")
+check(EVENT, "error_event_actor_check", "An actor is of a known kind.", actor="'robot'")
+
+# Operations over many -----------------------------------------------------------------------------------------------
+
+OPERATION = "recoup.error_operation"
+DONE = {"status": "'DONE'", "done_at": NOW}
+
+key(OPERATION, "error_operation_pkey", "An id is one operation's.", "operation_id")
+check(OPERATION, "error_operation_verb_check", "A verb is a listed one.", verb="'forget'")
+check(OPERATION, "error_operation_items_check", "Nothing is about less than nothing.", items="-1")
+check(OPERATION, "error_operation_status_check", "A status is a listed one.", status="'LOST'")
+check(OPERATION, "error_operation_requested_at_check", "Times are times.", requested_at=INFINITE)
+check(OPERATION, "error_operation_done_at_check", "Times are times.", **DONE | {"done_at": INFINITE})
+check(OPERATION, "error_operation_check", "What is done was so at a time.", status="'DONE'")
+check(OPERATION, "error_operation_check", "What is not was not.", done_at=NOW)
+
+
+@law(OPERATION, "recoup.record_control", "insert")
+def an_operation_that_is_asked_for_is_logged(tx: Transaction) -> None:
+    """With its verb and what it is about."""
+    seen(tx, TOLD + " and facts ->> 'verb' = 'review'", OPERATION, str(new_operation(tx)), "BIRTH")
+
+
+@law(OPERATION, "recoup.record_control", "update")
+def an_operation_that_is_done_is_logged(tx: Transaction) -> None:
+    """MOVE is in the control log."""
+    operation = new_operation(tx)
+    with acting(tx, OPERATOR):
+        done = "update recoup.error_operation set status = 'DONE', done_at = recoup.now() where operation_id = %s"
+        tx.execute(done, (operation,))
+    seen(tx, TOLD + " and to_status = 'DONE'", OPERATION, str(operation), "MOVE")
+
+
+ITEM = "recoup.error_operation_item"
+GONE = {"status": "'REFUSED'", "refusal": "'gone'", "ended_at": NOW}
+
+key(ITEM, "error_operation_item_pkey", "A place is one item's.", "operation_id", "place", then={"error_id": "2"})
+key(ITEM, "error_operation_item_operation_id_error_id_key", "An error stands in an operation once.", "operation_id",
+    "error_id", then={"place": "2"})  # fmt: skip
+reference(ITEM, "operation_id", OPERATION, "An item belongs to an operation.")
+check(ITEM, "error_operation_item_place_check", "Places are counted from one.", place="0")
+check(
+    ITEM,
+    "error_operation_item_status_check",
+    "A status is a listed one.",
+    **GONE | {"status": "'LOST'", "refusal": "null"},
+)
+check(ITEM, "error_operation_item_ended_at_check", "Times are times.", **GONE | {"ended_at": INFINITE})
+check(ITEM, "error_operation_item_check", "A refusal has a reason.", **GONE | {"refusal": "null"})
+check(ITEM, "error_operation_item_check", "What is done has none.", **GONE | {"status": "'DONE'"})
+check(ITEM, "error_operation_item_check1", "What has its result got it at a time.", **GONE | {"ended_at": "null"})
+check(ITEM, "error_operation_item_check1", "What has none did not.", ended_at=NOW)
