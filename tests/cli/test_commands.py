@@ -214,12 +214,22 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "nothing to do" in cli("migrate").stdout
     assert "broken" not in cli("doctor").stdout
     first = cli("demo").stdout
-    for word in ("Building", "2,002 companies came in", "█", "STATE_MISMATCH", "REENTER", "EXISTENCE_CONFIRMED"):
+    for word in (
+        "Building",
+        "2,002 companies came in",
+        "█",
+        "STATE_MISMATCH",
+        "REENTER",
+        "EXISTENCE_CONFIRMED",
+        "the vendor is back",
+        "Where the errors stand",
+    ):
         assert word in first
     _shows_every_status(cli("db", "uri", "--demo").stdout.strip())
-    again = cli("demo", "gate").stdout
+    again = cli("demo", "errors").stdout
     assert "Building" not in again
     assert again.strip().splitlines()[-1] == first.strip().splitlines()[-1]
+    assert "Building" not in cli("demo", "gate").stdout
     assert json.loads(cli("clock", "show", "--demo", "--json").stdout)["status"] == "released"
     assert "refused: clock_not_simulated" in cli("clock", "advance", "1h", "--demo", fails=True).stderr
     assert "refused: clock_not_simulated" in cli("clock", "release", fails=True).stderr

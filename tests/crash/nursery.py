@@ -11,15 +11,20 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 import recoup.verification  # noqa: F401 - imported once, for all of them
 from recoup import mint
 from recoup.database.connection import Database
+from recoup.errors import archive, bulk, importing, retrying
+from recoup.errors.recording import NewError, record
+from recoup.errors.retrying import Succeeded
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 
 NAME = "victim"
+SMALL = 2  # errors of one batch, so that there are several
 
 
 def verify_first(db: Database) -> Callable[[], object]:
@@ -32,9 +37,13 @@ def verify_again(db: Database) -> Callable[[], object]:
     return lambda: verifying.verify(hands, retries=True)
 
 
-def mint_a_page(db: Database) -> Callable[[], object]:
+def connected(db: Database) -> None:
     with db.transaction(Authority.READER):
         """Connected."""
+
+
+def mint_a_page(db: Database) -> Callable[[], object]:
+    connected(db)
 
     def work() -> None:
         with db.transaction(Authority.MINT) as tx:
@@ -43,10 +52,82 @@ def mint_a_page(db: Database) -> Callable[[], object]:
     return work
 
 
-TASKS: dict[str, Callable[[Database], Callable[[], object]]] = {
+def record_errors(db: Database, *entities: str) -> Callable[[], object]:
+    """One batch, of one failure of each."""
+    connected(db)
+    errors = [
+        NewError(table="outreach.dol_errors", message="the request timed out", outreach_id=UUID(one))
+        for one in entities
+    ]
+
+    def work() -> None:
+        with db.transaction(Authority.HUB) as tx:
+            record(tx, errors)
+
+    return work
+
+
+def record_file(db: Database, path: str) -> Callable[[], object]:
+    connected(db)
+    importing.BATCH = SMALL
+
+    def work() -> None:
+        with Path(path).open("rb") as file:
+            importing.bring_in(db, file)
+
+    return work
+
+
+def retry_errors(db: Database) -> Callable[[], object]:
+    """What is due, as a hub does it: claim, mend, report."""
+    connected(db)
+
+    def work() -> None:
+        with db.transaction(Authority.HUB) as tx:
+            claimed = retrying.claim(tx, limit=10, worker=NAME)
+        outcomes = [Succeeded(error_table=one.error_table, error_id=one.error_id, token=one.token) for one in claimed]
+        with db.transaction(Authority.HUB) as tx:
+            retrying.finish(tx, outcomes)
+
+    return work
+
+
+def carry_on(db: Database, operation: str) -> Callable[[], object]:
+    connected(db)
+    bulk.BATCH = SMALL
+    return lambda: bulk.carry_on(db, UUID(operation))
+
+
+def sweep_errors(db: Database) -> Callable[[], object]:
+    connected(db)
+
+    def work() -> None:
+        with db.transaction(Authority.ARCHIVER) as tx:
+            archive.sweep(tx)
+
+    return work
+
+
+def drop_month(db: Database) -> Callable[[], object]:
+    connected(db)
+
+    def work() -> None:
+        with db.transaction(Authority.ARCHIVER) as tx:
+            archive.drop_month(tx)
+
+    return work
+
+
+TASKS: dict[str, Callable[..., Callable[[], object]]] = {
     "verify": verify_first,
     "retry": verify_again,
     "mint": mint_a_page,
+    "record errors": record_errors,
+    "record file": record_file,
+    "retry errors": retry_errors,
+    "carry on": carry_on,
+    "sweep errors": sweep_errors,
+    "drop month": drop_month,
 }
 
 
@@ -63,7 +144,7 @@ def main() -> None:
             if worker == 0:
                 # One connection: statements come one after the other.
                 db = Database(told["conninfo"], Settings(home=Path("nowhere"), actor=NAME, pool_max=1))
-                work = TASKS[told["task"]](db)
+                work = TASKS[told["task"]](db, *told["given"])
                 tell(ready=os.getpid())
                 sys.stdin.readline()
                 work()

@@ -8,26 +8,21 @@ so on, until it lives to the end. Whatever was left is swept when its lease has 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
 
 from recoup import gate, mint, policy
 from recoup.database import embedded
-from recoup.database.connection import Database, Transaction, connect
+from recoup.database.connection import Database, connect
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
@@ -39,39 +34,12 @@ from desk import FAILURE, LEASE, Desk
 from lively import audited, broken
 
 sys.path.insert(0, str(Path(__file__).parent))
-import nursery
+from killing import KILLED, Ground, Worker, bearing
 from local_world import brought_in, policy_of
 from wire import Wire
 
-PATIENCE_S = 30
 WORLD_COMPANIES = 30  # the first of each kind are among them
 OPEN = ("S", "R")
-KILLED = -signal.SIGKILL
-
-
-@dataclass
-class Worker:
-    """A worker that is ready, and does nothing yet."""
-
-    process: subprocess.Popen[str]
-    pid: int
-
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-
-    def go(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def ends(self) -> int:
-        return int(_said(self.process)["ended"])
-
-
-def _said(process: subprocess.Popen[str]) -> dict[str, Any]:
-    assert process.stdout is not None
-    said: dict[str, Any] = json.loads(process.stdout.readline())
-    return said
 
 
 @pytest.fixture(scope="module")
@@ -82,14 +50,8 @@ def world() -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def bears() -> Iterator[subprocess.Popen[str]]:
-    """The process that bears the workers."""
-    with subprocess.Popen(
-        [sys.executable, nursery.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with bearing() as process:
         yield process
-        assert process.stdin is not None
-        process.stdin.close()
-        assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.fixture(scope="module")
@@ -111,48 +73,18 @@ def wire(desk: Desk) -> Iterator[Wire]:
 
 
 @dataclass(frozen=True)
-class Ground:
-    """Where workers are born and killed."""
+class GateGround(Ground):
+    """The same, with whoever works there."""
 
     desk: Desk
-    wire: Wire
-    bears: subprocess.Popen[str]
-    admin: Transaction
-
-    def struck(self, task: str, boundary: int, act: Callable[[Worker], None], *, heard: bool = True) -> int:
-        """Let a worker work until this boundary, and act there. Returns how the worker ended."""
-        assert self.bears.stdin is not None
-        self.bears.stdin.write(json.dumps({"task": task, "conninfo": self.wire.conninfo}) + "\n")
-        self.bears.stdin.flush()
-        worker = Worker(self.bears, int(_said(self.bears)["ready"]))
-        self.wire.watch(at=boundary, act=lambda: act(worker), heard=heard)
-        if boundary == 0:
-            act(worker)
-        else:
-            worker.go()
-        ended = worker.ends()
-        self._let_go()
-        return ended
-
-    def terminate(self) -> None:
-        """The server ends the connection that spoke last, as an administrator would have it."""
-        assert self.admin.execute("select pg_terminate_backend(%s)", (self.wire.backend,)).fetchone() == (True,)
-        self._let_go()
-
-    def _let_go(self) -> None:
-        """Wait until the server has rolled back what the worker left."""
-        end = time.monotonic() + PATIENCE_S
-        while self.desk.rows("select from pg_stat_activity where pid = %s", self.wire.backend):
-            assert time.monotonic() < end, "the server does not let go"
-            time.sleep(0.002)
 
 
 @pytest.fixture
 def ground(
     desk: Desk, wire: Wire, bears: subprocess.Popen[str], server: embedded.Server, settings: Settings
-) -> Iterator[Ground]:
+) -> Iterator[GateGround]:
     with contextlib.closing(connect(server.uri("postgres", admin=True), settings)) as admin:
-        yield Ground(desk, wire, bears, admin)
+        yield GateGround(wire=wire, bears=bears, admin=admin, desk=desk)
 
 
 # An attempt ---------------------------------------------------------------------------------------------------------
@@ -207,7 +139,7 @@ def brought(desk: Desk, world: World, case: Case) -> UUID:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_killed_at_every_statement_of_an_attempt(ground: Ground, world: World, case: Case) -> None:
+def test_killed_at_every_statement_of_an_attempt(ground: GateGround, world: World, case: Case) -> None:
     """Nothing happened, or it is open and swept, or all of it happened; then another worker goes on, and mints."""
     desk, left = ground.desk, list[str]()
     for boundary in count():
@@ -289,7 +221,7 @@ def assert_minted_at_most_once(desk: Desk, intake: UUID) -> None:
 
 
 @pytest.mark.parametrize("failures", [0, 1], ids=["plain", "re-entered"])
-def test_killed_at_every_statement_of_a_mint(ground: Ground, failures: int) -> None:
+def test_killed_at_every_statement_of_a_mint(ground: GateGround, failures: int) -> None:
     """All of it or nothing: identity, MINT and place in the log. The next one mints what was not, and nothing twice."""
     desk, left = ground.desk, list[int]()
     for boundary in count():
@@ -315,7 +247,7 @@ def test_killed_at_every_statement_of_a_mint(ground: Ground, failures: int) -> N
 
 
 @pytest.mark.parametrize("boundary", [1, 3, 5, CLAIMED, CLAIMED + 2, WRITTEN - 1, WRITTEN])
-def test_the_server_ends_the_connection_in_an_attempt(ground: Ground, world: World, boundary: int) -> None:
+def test_the_server_ends_the_connection_in_an_attempt(ground: GateGround, world: World, boundary: int) -> None:
     """Before the claim stands the worker gives up, and another one goes on. Afterwards it writes what it found."""
     desk, case = ground.desk, CASES["retry passes"]
     intake = brought(desk, world, case)
@@ -329,7 +261,7 @@ def test_the_server_ends_the_connection_in_an_attempt(ground: Ground, world: Wor
     assert broken(audited(desk.db)) == {}
 
 
-def test_a_worker_that_does_not_hear_of_its_commit_writes_again(ground: Ground, world: World) -> None:
+def test_a_worker_that_does_not_hear_of_its_commit_writes_again(ground: GateGround, world: World) -> None:
     """The outcome stands since its first word; the second one is late, stored and not applied."""
     desk, case = ground.desk, CASES["retry passes"]
     intake = brought(desk, world, case)
@@ -337,7 +269,7 @@ def test_a_worker_that_does_not_hear_of_its_commit_writes_again(ground: Ground, 
     assert desk.word(intake) == case.finished
     late = desk.rows(
         "select l.result ->> 'status' from recoup.late_result l"
-        "  join cl.gate_zero_attempt a on a.attempt_id = l.unit_id where a.intake_id = %s",
+        "  join cl.gate_zero_attempt a on a.attempt_id::text = l.unit_id where a.intake_id = %s",
         intake,
     )
     assert late == [("passed",)]
@@ -345,7 +277,7 @@ def test_a_worker_that_does_not_hear_of_its_commit_writes_again(ground: Ground, 
     assert broken(audited(desk.db)) == {}
 
 
-def test_a_worker_that_does_not_hear_of_its_claim_is_swept(ground: Ground, world: World) -> None:
+def test_a_worker_that_does_not_hear_of_its_claim_is_swept(ground: GateGround, world: World) -> None:
     """It knows of no attempt and gives up; the attempt is open, lapses, and counts."""
     desk, case = ground.desk, CASES["retry passes"]
     intake = brought(desk, world, case)
@@ -358,7 +290,7 @@ def test_a_worker_that_does_not_hear_of_its_claim_is_swept(ground: Ground, world
 
 
 @pytest.mark.parametrize(("boundary", "minted"), [(1, 0), (4, 0), (MINTED - 1, 0), (MINTED, 1)])
-def test_the_server_ends_the_connection_in_a_mint(ground: Ground, boundary: int, minted: int) -> None:
+def test_the_server_ends_the_connection_in_a_mint(ground: GateGround, boundary: int, minted: int) -> None:
     """Without its answer the worker fails. It has minted nothing before its commit, and all of it behind."""
     desk = ground.desk
     intake = desk.intake()

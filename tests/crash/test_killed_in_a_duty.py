@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -23,9 +24,12 @@ import psycopg
 import pytest
 
 from command_line import RECOUP
+from hub import DOL, OPERATIONAL, TRANSIENT, Hub
 from recoup import gate, pauses, policy
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
+from recoup.errors.recording import NewError
+from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import Scope
@@ -45,7 +49,7 @@ PATIENCE_S = 30
 UNITS = 40
 AT_ONCE = 10  # companies that a worker looks at
 WORLD_COMPANIES = 200  # more than half of them good
-HURRY = "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n"
+HURRY = f"[worker]\nheartbeat_s = 1\nlost_after_s = 3\n[errors]\nretries_at_once = {AT_ONCE}\n"
 COMMAND = [*RECOUP, "worker"]
 
 
@@ -58,9 +62,11 @@ def until(true: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def worker(db: Database, name: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process of its own, on this database."""
+def worker(db: Database, name: str, *, packages: Path | None) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process of its own, on this database, with what is installed there beside Recoup."""
     environment = {**os.environ, "RECOUP_DSN": db.conninfo, "RECOUP_ACTOR": name}
+    if packages is not None:
+        environment["PYTHONPATH"] = os.fspath(packages)
     environment.pop("TEST_RECOUP_HOME", None)
     with subprocess.Popen(
         [*COMMAND, "--name", name], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -120,25 +126,80 @@ def unsealed_rows(desk: Desk, world: World) -> int:
     return int(count)
 
 
+def recorded(desk: Desk, message: str, **more: Any) -> Hub:
+    hub = Hub(desk.db)
+    hub.record_all(NewError(table=DOL, message=message, outreach_id=uuid.uuid4(), **more) for _ in range(UNITS))
+    return hub
+
+
+def due_errors(desk: Desk, world: World) -> int:
+    recorded(desk, TRANSIENT).advance(timedelta(seconds=2))
+    return UNITS
+
+
+def lapsed_retries(desk: Desk, world: World) -> int:
+    hub = recorded(desk, TRANSIENT)
+    hub.advance(timedelta(seconds=2))
+    assert len(hub.claim()) == UNITS
+    hub.advance(timedelta(minutes=6))
+    return UNITS
+
+
+def missed_windows(desk: Desk, world: World) -> int:
+    recorded(desk, OPERATIONAL).advance(timedelta(days=8))
+    return UNITS
+
+
+def expired_errors(desk: Desk, world: World) -> int:
+    recorded(desk, OPERATIONAL, want=Want.ARCHIVE).advance(timedelta(days=31))
+    return UNITS
+
+
+def old_month(desk: Desk, world: World) -> int:
+    expired_errors(desk, world)
+    hub = Hub(desk.db)
+    assert hub.sweep_all() == UNITS
+    hub.advance(timedelta(days=400))
+    return 1
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
     "mint": authorised_companies,
     "attempt-sweep": lapsed_attempts,
     "batch-freeze": closed_window,
+    "error-retry": due_errors,
+    "error-lapse": lapsed_retries,
+    "retry-window": missed_windows,
+    "error-archive": expired_errors,
+    "archive-retention": old_month,
     "lost-workers": silent_workers,
     "seal": unsealed_rows,
 }
+ERRORS = ("error-retry", "error-lapse", "retry-window", "error-archive", "archive-retention")
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
-ALONE = ("verify", "gate-retry", "mint", "seal")
+ALONE = ("verify", "gate-retry", "mint", "seal", *ERRORS)
 # A flow leaves open what it was looking at. The histories of what the survivor saw first, and of what the victim held.
-FLOWS = {"verify": ("SPA", "SFRPAN"), "gate-retry": ("SFRPAN", "SFRFRPAN")}
+FLOWS = {"verify": ("SPA", "SFRPAN"), "gate-retry": ("SFRPAN", "SFRFRPAN"), "error-retry": ("RCS", "RCLCS")}
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with World(WORLD_COMPANIES) as world:
         yield world
+
+
+@pytest.fixture(scope="module")
+def handler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of a hub, whose handler mends everything."""
+    packages = tmp_path_factory.mktemp("packages")
+    (packages / "dol_hub.py").write_text("def retry(error):\n    pass\n")
+    info = packages / "dol_hub-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dol-hub\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[recoup.error_handlers]\n{DOL} = dol_hub:retry\n")
+    return packages
 
 
 def test_every_duty_is_tried() -> None:
@@ -148,7 +209,7 @@ def test_every_duty_is_tried() -> None:
 
 @pytest.mark.parametrize("duty", PREPARED)
 def test_killed_in_the_middle(
-    fresh: Callable[..., Database], server: embedded.Server, settings: Settings, world: World, duty: str
+    fresh: Callable[..., Database], server: embedded.Server, settings: Settings, world: World, handler: Path, duty: str
 ) -> None:
     """The survivor does all of it, exactly once, and the dead one is declared lost.
 
@@ -161,9 +222,10 @@ def test_killed_in_the_middle(
         pauses.pause(tx, Scope.DUTY, duty, reason="until both are there")
     units = PREPARED[duty](desk, world)
     name = str(psycopg.conninfo.conninfo_to_dict(db.conninfo)["dbname"])
+    packages = handler if duty == "error-retry" else None
     with (
-        worker(db, "victim") as victim,
-        worker(db, "survivor") as survivor,
+        worker(db, "victim", packages=packages) as victim,
+        worker(db, "survivor", packages=packages) as survivor,
         contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin,
     ):
         ids = until(lambda: running(desk) if len(running(desk)) == 2 else None)
@@ -181,7 +243,7 @@ def test_killed_in_the_middle(
         victim.send_signal(signal.SIGKILL)
         victim.wait()
         admin.execute("rollback")
-        held = open_attempts(desk, "victim")
+        held = held_by(desk, "victim")
         assert held == (AT_ONCE if duty in FLOWS else 0)
         if duty in ALONE:
             os.kill(survivor.pid, signal.SIGCONT)
@@ -191,11 +253,12 @@ def test_killed_in_the_middle(
         desk.advance(timedelta(minutes=1))
         until(lambda: desk.rows("select from recoup.worker where name = 'victim' and status = 'lost'"))
         if held:
-            assert open_attempts(desk, "victim") == held
+            assert held_by(desk, "victim") == held
             desk.advance(LEASE)
-            until(lambda: open_attempts(desk, "victim") == 0)
-            desk.advance(max(WAITS))
+            until(lambda: held_by(desk, "victim") == 0)
+            desk.advance(timedelta(minutes=1) if duty in ERRORS else max(WAITS))
             until(lambda: not desk.rows("select from cl.gate_zero_recovery where status = 'ACTIVE'"))
+            until(lambda: not desk.rows("select from recoup.error where status = 'RETRY_PENDING'"))
         check(desk, duty, done, units - held)
         until(lambda: "survivor" in running(desk))  # the minute made it silent too: it goes on as another
         survivor.send_signal(signal.SIGTERM)
@@ -220,9 +283,15 @@ def waiting_for(admin: psycopg.Connection[Any]) -> bool:
     return row == (True,)
 
 
-def open_attempts(desk: Desk, worker: str) -> int:
-    count = desk.rows("select count(*) from cl.gate_zero_attempt where status = 'open' and worker = %s", worker)
-    return int(count[0][0])
+def held_by(desk: Desk, worker: str) -> int:
+    """Attempts and retries that are under way."""
+    ((attempts, retries),) = desk.rows(
+        "select (select count(*) from cl.gate_zero_attempt where status = 'open' and worker = %s),"
+        "       (select count(*) from recoup.error where leased_by = %s)",
+        worker,
+        worker,
+    )
+    return int(attempts) + int(retries)
 
 
 def done_by_all(desk: Desk, duty: str) -> int:
@@ -251,11 +320,46 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
                 "select count(*) from recoup.control_log where to_status = 'lost' group by key having count(*) > 1"
             )
             assert ends == []
+        case "error-retry":
+            seen, crashed = FLOWS[duty]
+            until(lambda: archived(desk) == UNITS)  # by another duty, when all were resolved
+            assert (error_words(desk), done) == ({seen + "A": units, crashed + "A": UNITS - units}, units)
+        case "error-lapse":
+            assert (error_words(desk), done) == ({"RCL": UNITS}, units)
+            assert desk.rows("select distinct retry_count, status from recoup.error") == [(1, "RETRY_PENDING")]
+        case "retry-window":
+            assert (error_words(desk), done) == ({"RW": UNITS}, units)
+            assert desk.rows("select distinct status from recoup.error") == [("PARKED",)]
+        case "error-archive":
+            assert (error_words(desk), done) == ({"RA": UNITS}, units)
+            assert archived(desk) == UNITS
+        case "archive-retention":
+            assert (error_words(desk), done) == ({"RA": UNITS}, units)
+            assert desk.rows("select status, rows from recoup.error_archive_month") == [("DROPPED", UNITS)]
+            assert desk.rows("select from recoup.control_log where to_status = 'DROPPED'") == [()]
+            assert desk.rows("select from pg_partition_tree('recoup.error_archive') where level > 1") == []
         case "seal":
             with desk.db.transaction(Authority.READER) as tx:
                 assert seals.verify(tx) == []
     with desk.db.transaction(Authority.GATE) as tx:
         assert gate.sweep_lag(tx) is None or duty == "seal"
+
+
+def error_words(desk: Desk) -> Counter[str]:
+    """The first letters of what happened to each error, and of how many it did."""
+    rows = desk.rows(
+        "select string_agg(left(event_type, 1), '' order by seq) from recoup.error_event group by error_table, error_id"
+    )
+    return Counter(row[0] for row in rows)
+
+
+def archived(desk: Desk) -> int:
+    """Errors in the archive; none is in both places."""
+    ((errors, both),) = desk.rows(
+        "select count(*), count(e.error_id) from recoup.error_archive a left join recoup.error e using (error_id)"
+    )
+    assert both == 0
+    return int(errors)
 
 
 def minted(desk: Desk) -> int:

@@ -330,7 +330,7 @@ def test_killed_after_the_outcome_committed(desk: Desk, start: Callable[..., Chi
     assert new == 1
     ((late,),) = desk.rows(
         "select count(*) from recoup.late_result where unit_id in"
-        " (select attempt_id from cl.gate_zero_attempt where intake_id = any(%s))",
+        " (select attempt_id::text from cl.gate_zero_attempt where intake_id = any(%s))",
         intakes,
     )
     assert late == 0

@@ -368,7 +368,7 @@ def test_a_result_after_the_lease_and_before_the_sweep_counts(desk: Desk) -> Non
 
 def late_results(desk: Desk, attempt_id: UUID) -> list[Any]:
     return desk.rows(
-        "select subject, token, result, received_at, actor_id from recoup.late_result where unit_id = %s"
+        "select subject, token, result, received_at, actor_id from recoup.late_result where unit_id = %s::text"
         " order by late_result_id",
         attempt_id,
     )
@@ -865,7 +865,7 @@ def test_reporting_is_all_or_none(desk: Desk) -> None:
     with pytest.raises(psycopg.errors.CheckViolation):
         desk.report(*map(outcome, attempts, reasons))
     assert desk.lawful(*intakes) == ["S", "S", "S"]
-    assert desk.rows("select 1 from recoup.late_result where unit_id = any(%s)", [a.attempt_id for a in attempts]) == []
+    assert desk.rows("select 1 from recoup.late_result where unit_id = any(%s::uuid[]::text[])", [a.attempt_id for a in attempts]) == []
 
 
 def test_a_lease_that_ends_before_it_begins_is_refused(desk: Desk) -> None:

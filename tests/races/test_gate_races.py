@@ -118,7 +118,7 @@ def test_a_finish_against_the_sweep_at_the_leases_end(desk: Desk, reason: Reason
         finished, swept = together(partial(desk.finish, attempt, reason), desk.sweep)
         assert isinstance(finished, Finished)
         assert (finished.status == "late") == (swept == [attempt.attempt_id])
-        late = desk.rows("select result from recoup.late_result where unit_id = %s", attempt.attempt_id)
+        late = desk.rows("select result from recoup.late_result where unit_id = %s::text", attempt.attempt_id)
         assert len(late) == (1 if finished.status == "late" else 0)
         expected = "F" if finished.status == "late" or reason else "PAN" if retry else "PA"
         assert desk.word(intake) == ("SFR" if retry else "S") + expected

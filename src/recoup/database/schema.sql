@@ -2037,7 +2037,7 @@ grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
 CREATE OR REPLACE FUNCTION recoup.blocking_tables()
  RETURNS text[]
  LANGUAGE sql
- STABLE; -- body bd3364c550f5c1056dff975c6b1374c2
+ STABLE; -- body 587db76e424525f925fadaa48fb95994
 comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
 grant execute on function recoup.blocking_tables() to public;
 
@@ -2146,6 +2146,13 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
+CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE; -- body 14b9ae0f681ada8477f224b4db85d7fb
+comment on function recoup.each_blocking_table() is 'Error tables whose open errors keep their entity from moving on. Inlined where it is asked.';
+grant execute on function recoup.each_blocking_table() to public;
+
 grant execute on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[])
@@ -2189,7 +2196,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 09e8a4780b09b5a0cc6f406ca286bab2
+ STABLE; -- body 3500012adc43aaba6e6102b1588f88b2
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a move of an error breaks, or null.';
 
 CREATE OR REPLACE FUNCTION recoup.error_policy()
@@ -2249,6 +2256,19 @@ CREATE OR REPLACE FUNCTION recoup.guard_truncate()
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
 
+grant execute on function recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body bc599e7f1c2a5fdf47eeba10c1eddc5f
+comment on function recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+
 CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
  RETURNS void
  LANGUAGE plpgsql; -- body bb2274db90c989518ca988697077dc79
@@ -2275,7 +2295,7 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked(outreach_id uuid)
  STABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 787a5d04e9072c7a0ee33001c7e1aafc
+ SET enable_seqscan TO 'off'; -- body e05fd215524e5900ac406268318709b1
 comment on function recoup.is_blocked(outreach_id uuid) is 'Whether a blocking table holds an error of this entity that is to be retried, or is parked.';
 grant execute on function recoup.is_blocked(outreach_id uuid) to public;
 
@@ -2434,7 +2454,7 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body c536850eb858639cdc90701def18bdde
+ SET jit TO 'off'; -- body 18e3fbf778dcfcc067743697016ae358
 comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) is 'Records errors, superseding what is open of the same failure; ids in the order given, or null when another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
@@ -2502,8 +2522,8 @@ grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 CREATE OR REPLACE FUNCTION recoup.rule_archive_months()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7f605bc9ef806c1bdbe199bf872f79c0
-comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ba8c06bb7278fe27bf81832198491aa7
+comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over, or while an error of it is still live.';
 grant execute on function recoup.rule_archive_months() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()

@@ -17,10 +17,12 @@ select extract(epoch from recoup.now() - min(l.since)) from (
  where l.since < recoup.now();
 
 -- name: months_over
--- Months all of which is older than its table's retention, oldest first.
+-- Months all of which is older than its table's retention, oldest first. Not while an error has yet to be archived there:
+-- after a long pause of the archiver it would find no place.
 select m.error_table, m.month, recoup.archive_month_name(m.error_table, m.month) from recoup.error_archive_month m
   join unnest(%(tables)s::text[], %(years)s::integer[]) t (name, years) on t.name = m.error_table
  where m.status = 'KEPT' and m.month + interval '1 month' <= recoup.now() at time zone 'UTC' - make_interval(years => t.years)
+   and not exists (select from recoup.error e where e.error_table = m.error_table and e.archived_at < (m.month + interval '1 month') at time zone 'UTC')
  order by m.month, m.error_table limit %(limit)s;
 
 -- name: lock_month

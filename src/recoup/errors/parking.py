@@ -6,7 +6,7 @@ in the order of their ids, so that two people who act on the same errors wait fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -75,6 +75,8 @@ def archive(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
 def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Answer]:
     """Do this with these errors. Answers come in the order given."""
     policy = figures.renewed(tx).errors
+    if act.verb in (Verb.PARK, Verb.UNPARK):  # what did not block may do so from now on
+        tx.execute(Q["hold_promotions"], _arrays(_storable(errors)))
     standing = _locked(tx, errors)
     refused = dict(_missing(tx, errors, standing))
     for key, error in standing.items():
@@ -87,10 +89,14 @@ def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Ans
 
 
 def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Standing]:
-    asked = {key for key in errors if 0 < key.error_id <= ID_MOST and "\0" not in key.error_table}
     with tx.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(Q["lock"], _arrays(asked)).fetchall()
+        rows = cursor.execute(Q["lock"], _arrays(_storable(errors))).fetchall()
     return {ErrorKey(row["error_table"], row["error_id"]): _standing(row) for row in rows}
+
+
+def _storable(errors: Iterable[ErrorKey]) -> set[ErrorKey]:
+    """Those that there could be."""
+    return {key for key in errors if 0 < key.error_id <= ID_MOST and "\0" not in key.error_table}
 
 
 def _standing(row: Mapping[str, Any]) -> Standing:
@@ -102,8 +108,7 @@ def _missing(tx: Transaction, errors: Sequence[ErrorKey], found: Mapping[ErrorKe
     missing = {key for key in errors if key not in found}
     if not missing:
         return {}
-    asked = {key for key in missing if 0 < key.error_id <= ID_MOST and "\0" not in key.error_table}
-    archived = {ErrorKey._make(row) for row in tx.execute(Q["archived"], _arrays(asked))}
+    archived = {ErrorKey._make(row) for row in tx.execute(Q["archived"], _arrays(_storable(missing)))}
     return {key: ARCHIVED if key in archived else UNKNOWN for key in missing}
 
 

@@ -4,8 +4,42 @@
 -- switched off, and the plan is kept. Results are one row of arrays: a thousand rows of many columns would cost the way to
 -- the client what it costs to write them.
 
+create or replace function recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[],
+  tiers text[], policy jsonb, now_ timestamptz,
+  out by_row bigint[], out of_table text[], out ids bigint[], out parked boolean[], out expired boolean[], out leased boolean[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  table_ text;
+begin
+  -- In the order of tables and ids, as everybody does who locks several. One table after the other, each planned for what
+  -- it holds now: a plan that was made while a table was empty, and kept, read all of it for each row.
+  for table_ in select distinct t.name from unnest(tables, tiers) t (name, tier) where t.tier <> 'INFINITE' order by 1 loop
+    execute format($look$
+      select $8 || array_agg(f.place), $9 || array_agg(f.error_table), $10 || array_agg(f.error_id), $11 || array_agg(f.parked),
+             $12 || array_agg(f.expired), $13 || array_agg(f.leased)
+        from (select r.place, e.error_table, e.error_id, e.status in ('PARKED', 'ESCALATED') as parked,
+                     coalesce(recoup.may_expire(e, $6, $7), false) as expired, e.token is not null as leased
+                from (select u.place, e.error_id
+                        from unnest($1, $2, $3, $4) with ordinality u (decision, entity, signature, later, place)
+                       cross join lateral (select e.error_id from recoup.error e
+                                            where e.error_table = %1$L and e.outreach_id = u.entity and e.error_signature = u.signature
+                                              and e.archived_at is null limit 1) e
+                       where u.entity is not null and u.later is null and ($5)[u.decision] = %1$L
+                       order by e.error_id) r
+               cross join lateral (select e.* from recoup.error e where e.error_table = %1$L and e.error_id = r.error_id
+                                      and e.archived_at is null limit 1 for no key update) e) f $look$, table_)
+      into by_row, of_table, ids, parked, expired, leased
+      using places, entities, signatures, later, tables, now_, policy, by_row, of_table, ids, parked, expired, leased;
+  end loop;
+end $$;
+comment on function recoup.hold_open_errors(integer[], uuid[], text[], integer[], text[], text[], jsonb, timestamptz) is
+'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+
 create or replace function recoup.record_errors(
-  -- Each row: which of the decisions below, its entity, its message, its signature, its payload, and the place of the row in this call that supersedes it.
+  -- Each row: which of the decisions below, its entity, message, signature and payload, and which later row of this call supersedes it.
   places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[],
   -- Each decision, once.
   tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[],
@@ -21,13 +55,7 @@ declare
   now_     timestamptz;
   ids      bigint[];
   table_   text;
-  -- What is superseded, or has expired: by which row of this call, which error, and how it stood.
-  old_places  bigint[];
-  old_tables  text[];
-  old_ids     bigint[];
-  old_parked  boolean[];
-  old_expired boolean[];
-  old_leased  boolean[];
+  old_     record;  -- what is superseded, or has expired: recoup.hold_open_errors
 begin
   select t into table_ from unnest(tables) t where to_regclass(t) is null limit 1;
   if found then
@@ -38,36 +66,15 @@ begin
   for turn in 1 .. 10 loop
     begin
       now_ := recoup.now();
-      perform set_config('enable_hashjoin', 'off', true), set_config('enable_nestloop', 'on', true);
-      -- What is open of the same failure of the same entity, locked in the order of tables and ids, as everybody does who
-      -- locks several. The newest row of a call supersedes it. One table after the other, each planned for what it holds now: a plan that was made while a table was empty, and kept,
-      -- went along the primary key, through all of it, for each row.
-      old_places := null; old_tables := null; old_ids := null; old_parked := null; old_expired := null; old_leased := null;
-      for table_ in select distinct t.name from unnest(tables, tiers) t (name, tier) where t.tier <> 'INFINITE' order by 1 loop
-        execute format($look$
-          select $8 || array_agg(f.place), $9 || array_agg(f.error_table), $10 || array_agg(f.error_id), $11 || array_agg(f.was_parked),
-                 $12 || array_agg(f.expired), $13 || array_agg(f.leased)
-            from (select r.place, e.error_table, e.error_id, e.status in ('PARKED', 'ESCALATED') as was_parked, e.token is not null as leased,
-                         coalesce(recoup.may_expire(e, $6, $7), false) as expired
-                    from (select u.place, e.error_id
-                            from unnest($1, $2, $3, $4) with ordinality u (decision, entity, signature, later, place)
-                           cross join lateral (select e.error_id from recoup.error e
-                                                where e.error_table = %1$L and e.outreach_id = u.entity and e.error_signature = u.signature
-                                                  and e.archived_at is null limit 1) e
-                           where u.entity is not null and u.later is null and ($5)[u.decision] = %1$L
-                           order by e.error_id) r
-                   cross join lateral (select e.* from recoup.error e where e.error_table = %1$L and e.error_id = r.error_id
-                                          and e.archived_at is null limit 1 for no key update) e) f $look$, table_)
-          into old_places, old_tables, old_ids, old_parked, old_expired, old_leased
-          using places, entities, signatures, later, tables, now_, policy, old_places, old_tables, old_ids, old_parked, old_expired, old_leased;
-      end loop;
+      -- The newest row of a call supersedes what is open of the same failure.
+      old_ := recoup.hold_open_errors(places, entities, signatures, later, tables, tiers, policy, now_);
       -- Not before all has been waited for: what is decided by a policy that is not in force any more is decided anew, and
       -- what supersedes has the greater id.
       if recoup.policy_version() <> decided_under then
         return null;
       end if;
       select array_agg(nextval('recoup.error_seq')) into ids from generate_series(1, cardinality(places));
-      if old_places is not null then
+      if old_.ids is not null then
         update recoup.error e
            set archived_at = now_, updated_at = greatest(e.updated_at, now_),
                archive_reason = case when o.expired then 'TTL_EXPIRED' else 'SUPERSEDED' end,
@@ -76,7 +83,7 @@ begin
                last_outcome = case when o.leased then 'FAILED' else e.last_outcome end,
                last_failure = case when o.leased then 'superseded by error ' || ids[o.place] else e.last_failure end,
                token = null, leased_by = null, lease_until = null, next_retry_at = null
-          from unnest(old_places, old_tables, old_ids, old_expired, old_leased) o (place, error_table, error_id, expired, leased)
+          from unnest(old_.by_row, old_.of_table, old_.ids, old_.expired, old_.leased) o (place, error_table, error_id, expired, leased)
          where e.error_table = o.error_table and e.error_id = o.error_id;
       end if;
       -- Each row finds what it supersedes by its place: by hash, because a thousand rows may supersede a thousand.
@@ -116,7 +123,7 @@ begin
                          case when o.was_parked then e.parked_at end as parked_at, case when o.was_parked then e.parked_by end as parked_by,
                          case when o.was_parked then e.park_reason end as park_reason, e.assigned_to, e.escalation_level, e.last_reviewed_at,
                          e.escalated_at, e.escalated_to, e.escalation_reason, e.expires_at
-                    from unnest(old_places, old_tables, old_ids, old_parked, old_expired) o (place, error_table, error_id, was_parked, expired)
+                    from unnest(old_.by_row, old_.of_table, old_.ids, old_.parked, old_.expired) o (place, error_table, error_id, was_parked, expired)
                     join lateral (select e.* from recoup.error e where e.error_table = o.error_table and e.error_id = o.error_id limit 1) e on true
                    where not o.expired) p on p.place = u.place) r
        cross join lateral (select dispositions[r.decision] = 'RETRY' and not coalesce(r.is_parked, false)

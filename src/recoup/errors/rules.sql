@@ -6,10 +6,15 @@ create or replace function recoup.error_policy() returns jsonb
 language sql stable as $$ select p.figures -> 'errors' from recoup.policy p order by p.version desc limit 1 $$;
 comment on function recoup.error_policy() is 'The section on errors of the policy in force.';
 
-create or replace function recoup.blocking_tables() returns text[]
+create or replace function recoup.each_blocking_table() returns setof text
 language sql stable as $$
-  select coalesce(array_agg(t.key), '{}') from jsonb_each(recoup.error_policy() -> 'tables') t where (t.value -> 'blocks')::boolean
+  select t.key from jsonb_each((select p.figures -> 'errors' -> 'tables' from recoup.policy p order by p.version desc limit 1)) t
+   where (t.value -> 'blocks')::boolean
 $$;
+comment on function recoup.each_blocking_table() is 'Error tables whose open errors keep their entity from moving on. Inlined where it is asked.';
+
+create or replace function recoup.blocking_tables() returns text[]
+language sql stable as $$ select coalesce(array_agg(b), '{}') from recoup.each_blocking_table() b $$;
 comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
 
 create or replace function recoup.retry_rules(policy jsonb, out category text, out backoff text, out base_s integer, out cap_s integer,
@@ -127,7 +132,8 @@ language sql stable as $$
     when o.archived_at is not null then 'over'
     when o.token is not null and n.token is not null and n.token <> o.token then 'leased'
     when o.token is null and n.token is not null and acting = 'recoup_operator' then 'lease'
-    when o.token is null and n.token is not null and (o.next_retry_at > now_ or o.retry_until <= now_) then 'early'
+    -- A second, because the statement that claimed it looked a moment ago.
+    when o.token is null and n.token is not null and (o.next_retry_at > now_ or o.retry_until <= now_ - interval '1 second') then 'early'
     when n.retry_count <> o.retry_count + (o.token is not null and n.token is null)::integer then 'count'
     when n.max_retries > greatest(o.max_retries, n.retry_count + 1) then 'grant'
     when n.archive_reason = 'SUPERSEDED' and acting <> 'recoup_hub' or n.archive_reason = 'MANUAL' and acting <> 'recoup_operator' then 'reason'
@@ -266,6 +272,16 @@ begin
       hint = 'A month is dropped when all of it is older than its retention.',
       detail = jsonb_build_object('error_table', bad.error_table, 'month', bad.month, 'now', now_);
   end if;
+  select n.error_table, n.month into bad from new_rows n
+   where n.status = 'DROPPED'
+     and exists (select from recoup.error e where e.error_table = n.error_table and e.archived_at is not null
+                    and e.archived_at at time zone 'UTC' >= n.month and e.archived_at at time zone 'UTC' < n.month + interval '1 month') limit 1;
+  if found then
+    raise exception using errcode = 'RC051',
+      message = format('Errors of %s that were over in %s still wait for the archiver.', bad.error_table, to_char(bad.month, 'YYYY-MM')),
+      hint = 'A month is dropped when nothing can come into it any more: recoup worker --duty error-archive',
+      detail = jsonb_build_object('error_table', bad.error_table, 'month', bad.month, 'now', now_);
+  end if;
   return null;
 end $$;
-comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over.';
+comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over, or while an error of it is still live.';

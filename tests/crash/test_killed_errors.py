@@ -1,0 +1,405 @@
+"""Recorders, retries, sweeps and bulk operations killed at every statement boundary, none left out.
+
+Whoever is killed is a process of its own that talks over a wire on which statements can be seen to end. At boundary 0
+it is killed before its first statement, at boundary 1 after it, and so on, until it lives to the end. Whatever was
+left, somebody else goes on, and at the end it is as if nobody had been killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count, groupby
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+from uuid import UUID
+
+import pytest
+
+from command_line import RECOUP, clean_environment
+from hub import DAY, DOL, MINUTE, ORPHANS, PEOPLE, SECOND, STRUCTURAL, TRANSIENT, Hub, succeeded
+from recoup.database import embedded
+from recoup.database.connection import Database, connect
+from recoup.errors import archive, bulk, parking
+from recoup.errors.acts import Act, Verb
+from recoup.errors.looking import Filter
+from recoup.errors.naming import ErrorKey
+from recoup.errors.recording import NewError
+from recoup.lifecycles.declaration import Authority
+from recoup.settings import Settings
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
+from lively import audited, broken
+
+sys.path.insert(0, str(Path(__file__).parent))
+from killing import KILLED, Ground, Worker, bearing
+from wire import Wire
+
+LONG_ROUNDS, SHORT_ROUNDS = 200, 20  # of kills at any moment
+MOMENT_MOST_S = 0.06  # an operation takes about so long
+FILE_LINES = 1500  # two batches
+Left = TypeVar("Left")
+
+
+@pytest.fixture(scope="module")
+def hub(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> Iterator[Hub]:
+    with Database(server.uri(new_database()), settings) as database:
+        yield Hub(database)
+
+
+@pytest.fixture(scope="module")
+def bears() -> Iterator[subprocess.Popen[str]]:
+    with bearing() as process:
+        yield process
+
+
+@dataclass(frozen=True)
+class HubGround(Ground):
+    """The same, with whoever works there."""
+
+    hub: Hub
+
+    def struck_everywhere(
+        self, task: str, prepare: Callable[[], tuple[str, ...]], what_is_left: Callable[[], Left]
+    ) -> list[Left]:
+        """Kill at every boundary, each time over something new. What was left; the last one was not killed."""
+        left: list[Left] = []
+        for boundary in count():
+            given = prepare()
+            ended = self.struck(task, boundary, Worker.kill, given=given)
+            left.append(what_is_left())
+            if ended == 0:
+                break
+            assert ended == KILLED
+        assert len(left) - 1 == len(self.wire.passed) + 1  # killed before the first, and after each
+        return left
+
+    @property
+    def transactions(self) -> list[int]:
+        """How many statements the last one had in each of its transactions."""
+        return [len(found) for found in re.findall("T+I", self.wire.passed)]
+
+
+@pytest.fixture
+def ground(hub: Hub, bears: subprocess.Popen[str], server: embedded.Server, settings: Settings) -> Iterator[HubGround]:
+    # A folder with a short name: that of a socket is bounded.
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Wire(hub.db.conninfo, Path(folder)) as wire,
+        contextlib.closing(connect(server.uri("postgres", admin=True), settings)) as admin,
+    ):
+        yield HubGround(wire=wire, bears=bears, admin=admin, hub=hub)
+
+
+def entities(number: int) -> list[UUID]:
+    return [uuid.uuid4() for _ in range(number)]
+
+
+def open_of(hub: Hub, of: list[UUID]) -> int:
+    ((errors, failures),) = hub.rows(
+        "select count(*), count(distinct outreach_id) from recoup.error where outreach_id = any(%s)"
+        " and archived_at is null",
+        of,
+    )
+    assert errors == failures, "one is open of each failure"
+    return int(errors)
+
+
+# Recording ----------------------------------------------------------------------------------------------------------
+
+
+def test_killed_at_every_statement_of_a_batch(ground: HubGround) -> None:
+    """All of it is recorded, or nothing. Recorded again it supersedes, and no failure is open twice."""
+    hub, of = ground.hub, list[UUID]()
+
+    def prepare() -> tuple[str, ...]:
+        of[:] = entities(3)
+        return tuple(map(str, of))
+
+    def what_is_left() -> int:
+        left = open_of(hub, of)
+        hub.record_all(NewError(table=DOL, message=TRANSIENT, outreach_id=one) for one in of)
+        assert open_of(hub, of) == 3
+        ((rows, events),) = hub.rows(
+            "select count(distinct e.error_id), count(*) filter (where v.event_type = 'RECORDED') from recoup.error e"
+            "  join recoup.error_event v using (error_id) where e.outreach_id = any(%s)",
+            of,
+        )
+        assert rows == events == left + 3
+        return left
+
+    left = ground.struck_everywhere("record errors", prepare, what_is_left)
+    (statements,) = ground.transactions
+    assert left == [0] * statements + [3] * 2
+
+
+def test_killed_at_every_statement_of_a_file(ground: HubGround, tmp_path: Path) -> None:
+    """What was committed stays, batch by batch; read again, its errors supersede those, and the rest is recorded."""
+    hub, of, path = ground.hub, list[UUID](), tmp_path / "errors.jsonl"
+
+    def prepare() -> tuple[str, ...]:
+        of[:] = entities(5)
+        write_lines(path, of)
+        return (str(path),)
+
+    def what_is_left() -> int:
+        left = open_of(hub, of)
+        hub.record_all(NewError(table=DOL, message=TRANSIENT, outreach_id=one) for one in of)
+        assert open_of(hub, of) == 5
+        assert hub.rows("select count(*) from recoup.error where outreach_id = any(%s)", of) == [(left + 5,)]
+        return left
+
+    left = ground.struck_everywhere("record file", prepare, what_is_left)
+    first, second, third = ground.transactions
+    assert left == [0] * first + [2] * second + [4] * third + [5] * 2
+
+
+def write_lines(path: Path, of: list[UUID]) -> None:
+    lines = (json.dumps({"table": DOL, "entity": str(one), "message": TRANSIENT}) for one in of)
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_the_command_killed_between_two_batches_is_run_again(ground: HubGround, tmp_path: Path) -> None:
+    """A thousand lines stay recorded; all are there after the second run, each once open."""
+    hub, of, path = ground.hub, entities(FILE_LINES), tmp_path / "errors.jsonl"
+    write_lines(path, entities(1))
+    assert record_command(ground, path, killed_at=0) == 0
+    committed = ground.wire.passed.rindex("TI") + 2  # a batch is its last transaction
+    write_lines(path, of)
+    assert record_command(ground, path, killed_at=committed - 1) == KILLED
+    assert open_of(hub, of) == 0
+    assert record_command(ground, path, killed_at=committed) == KILLED
+    assert open_of(hub, of) == 1000
+    assert record_command(ground, path, killed_at=0) == 0
+    assert open_of(hub, of) == FILE_LINES
+    superseded = "select count(*) from recoup.error where outreach_id = any(%s) and archive_reason = 'SUPERSEDED'"
+    assert hub.rows(superseded, of) == [(1000,)]
+
+
+def record_command(ground: HubGround, path: Path, *, killed_at: int) -> int:
+    """Run it over the wire, and kill it at this boundary; at 0, nobody does. Returns how it ended."""
+    born: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
+    ground.wire.watch(at=killed_at, act=lambda: born.get().kill())
+    with subprocess.Popen(
+        [*RECOUP, "errors", "record", "--file", str(path)],
+        env={**clean_environment(), "RECOUP_DSN": ground.wire.conninfo},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        born.put(process)
+    ground.let_go()
+    return process.returncode
+
+
+# A retry ------------------------------------------------------------------------------------------------------------
+
+
+def test_killed_at_every_statement_of_a_retry(ground: HubGround) -> None:
+    """Not begun; or begun, and then its lease lapses and it counts; or ended. Then somebody else mends it."""
+    hub, error = ground.hub, [0]
+
+    def prepare() -> tuple[str, ...]:
+        hub.advance(MINUTE)
+        mend(hub)  # what other tests left
+        error[0] = hub.record(TRANSIENT, table=PEOPLE)
+        hub.advance(2 * SECOND)
+        return ()
+
+    def what_is_left() -> list[str]:
+        left = hub.events(error[0])
+        assert hub.lapse() == 0
+        hub.advance(6 * MINUTE)
+        assert hub.lapse() == (left[-1] == "CLAIMED")
+        assert hub.lapse() == 0
+        assert hub.row(error[0])["retry_count"] == len(left) - 1 - (left[-1] == "SUCCEEDED")
+        hub.advance(MINUTE)
+        mend(hub)
+        assert hub.row(error[0])["status"] == "RESOLVED"
+        lapsed = ["CLAIMED", "LAPSED"] if left[-1] == "CLAIMED" else []
+        assert hub.events(error[0]) == ["RECORDED", *lapsed, "CLAIMED", "SUCCEEDED"]
+        return left
+
+    left = ground.struck_everywhere("retry errors", prepare, what_is_left)
+    claim, finish = ground.transactions
+    begun = ["RECORDED", "CLAIMED"]
+    assert left == [["RECORDED"]] * claim + [begun] * finish + [[*begun, "SUCCEEDED"]] * 2
+
+
+def mend(hub: Hub) -> None:
+    """Whatever is due."""
+    if claimed := hub.claim():
+        hub.finish([succeeded(one) for one in claimed])
+
+
+# The archive --------------------------------------------------------------------------------------------------------
+
+
+def over(hub: Hub, number: int) -> list[int]:
+    """Errors of a table of their own that are over."""
+    recorded = hub.record_all(NewError(table=ORPHANS, message=TRANSIENT, outreach_id=one) for one in entities(number))
+    with hub.db.transaction(Authority.OPERATOR) as tx:
+        assert all(answer.done for answer in parking.archive(tx, [ErrorKey(*one) for one in recorded]))
+    return [one.error_id for one in recorded]
+
+
+def test_killed_at_every_statement_of_a_sweep(ground: HubGround) -> None:
+    """Each error is live or archived, and never both; its month is made with the first, or not at all."""
+    hub, errors = ground.hub, list[int]()
+
+    def prepare() -> tuple[str, ...]:
+        hub.advance(31 * DAY)
+        hub.sweep_all()
+        errors[:] = over(hub, 3)
+        return ()
+
+    def where() -> tuple[int, int, int]:
+        ((live, archived, months),) = hub.rows(
+            "select (select count(*) from recoup.error where error_id = any(%s)),"
+            " (select count(*) from recoup.error_archive where error_id = any(%s)),"
+            " (select count(*) from recoup.error_archive_month where error_table = %s"
+            "   and month = date_trunc('month', recoup.now() at time zone 'UTC'))",
+            errors, errors, ORPHANS,
+        )  # fmt: skip
+        return live, archived, months
+
+    def what_is_left() -> tuple[int, int, int]:
+        left = where()
+        import sys as _s
+
+        print(
+            "LEFT",
+            left,
+            ground.wire.passed,
+            hub.rows("select error_id, archived_at, recoup.now() from recoup.error where error_table=%s", ORPHANS),
+            file=_s.stderr,
+        )
+        assert hub.sweep_all() == left[0]
+        assert where() == (0, 3, 1)
+        assert {tuple(hub.events(error)) for error in errors} == {("RECORDED", "RETIRED", "ARCHIVED")}
+        return left
+
+    left = ground.struck_everywhere("sweep errors", prepare, what_is_left)
+    (statements,) = ground.transactions
+    assert left == [(3, 0, 0)] * statements + [(0, 3, 1)] * 2
+
+
+def test_killed_at_every_statement_of_a_drop(ground: HubGround) -> None:
+    """The month is there with all its errors, or it is gone with its count and digest in its place."""
+    hub, month = ground.hub, list[Any]()
+
+    def prepare() -> tuple[str, ...]:
+        for _ in range(2):  # whatever there is expires; then the months in which it did are over
+            hub.advance(800 * DAY)
+            hub.sweep_all()
+        while drop(hub):
+            """Until no other month is left."""
+        over(hub, 3)
+        month[:] = hub.rows("select date_trunc('month', recoup.now() at time zone 'UTC')::date")[0]
+        hub.sweep_all()
+        hub.advance(800 * DAY)
+        return ()
+
+    def where() -> tuple[str, int | None, int | None]:
+        ((status, rows, name),) = hub.rows(
+            "select status, rows, recoup.archive_month_name(error_table, month) from recoup.error_archive_month"
+            " where error_table = %s and month = %s",
+            ORPHANS, month[0],
+        )  # fmt: skip
+        is_there = hub.rows("select to_regclass(%s) is not null", name) == [(True,)]
+        return status, rows, hub.rows(f"select count(*) from {name}")[0][0] if is_there else None
+
+    def what_is_left() -> tuple[str, int | None, int | None]:
+        left = where()
+        assert (drop(hub) is None) == (left[0] == "DROPPED")
+        assert where() == ("DROPPED", 3, None)
+        logged = "select count(*) from recoup.control_log where to_status = 'DROPPED' and key like %s"
+        assert hub.rows(logged, f"%{ORPHANS}%{month[0]}%") == [(1,)]
+        return left
+
+    left = ground.struck_everywhere("drop month", prepare, what_is_left)
+    (statements,) = ground.transactions
+    assert left == [("KEPT", None, 3)] * statements + [("DROPPED", 3, None)] * 2
+
+
+def drop(hub: Hub) -> archive.Dropped | None:
+    with hub.db.transaction(Authority.ARCHIVER) as tx:
+        return archive.drop_month(tx)
+
+
+# A bulk operation ---------------------------------------------------------------------------------------------------
+
+
+def asked_for(hub: Hub, number: int) -> UUID:
+    """An operation that resolves so many errors."""
+    code = str(uuid.uuid4())
+    hub.record_all(NewError(table=DOL, message=STRUCTURAL, outreach_id=one, code=code) for one in entities(number))
+    with hub.db.transaction(Authority.OPERATOR) as tx:
+        return bulk.begin(tx, Act(verb=Verb.RESOLVE), Filter(codes=(code,)))
+
+
+def carried_on(hub: Hub, operation: UUID, number: int) -> tuple[str, int]:
+    """How far it was; then it is carried on with, and each of its errors has been resolved once."""
+    with hub.db.transaction(Authority.READER) as tx:
+        found = bulk.find(tx, operation)
+    assert (found.refused, found.done + found.pending) == (0, number)
+    assert resolved(hub, operation) == [1] * found.done
+    after = bulk.carry_on(hub.db, operation)
+    assert (after.status, after.done, after.pending, after.refused) == ("DONE", number, 0, 0)
+    assert resolved(hub, operation) == [1] * number
+    return found.status, found.done
+
+
+def resolved(hub: Hub, operation: UUID) -> list[int]:
+    """How often each of its errors was resolved, of those that were."""
+    rows = hub.rows(
+        "select count(*) from recoup.error_operation_item i join recoup.error_event e using (error_table, error_id)"
+        " where i.operation_id = %s and e.event_type = 'RESOLVED' group by error_id",
+        operation,
+    )
+    return [row[0] for row in rows]
+
+
+def test_killed_at_every_statement_of_an_operation(ground: HubGround) -> None:
+    """What a batch did and what was written down of it are one; whoever carries on does the rest, and nothing twice."""
+    hub, operation = ground.hub, list[UUID]()
+
+    def prepare() -> tuple[str, ...]:
+        operation[:] = [asked_for(hub, 5)]
+        return (str(operation[0]),)
+
+    left = ground.struck_everywhere("carry on", prepare, lambda: carried_on(hub, operation[0], 5))
+    assert [stage for stage, _ in groupby(left)] == [("OPEN", 0), ("OPEN", 2), ("OPEN", 4), ("OPEN", 5), ("DONE", 5)]
+
+
+def test_an_operation_killed_at_any_moment(
+    ground: HubGround, pytestconfig: pytest.Config, seed: int, again: int
+) -> None:
+    """The same where nobody chose the moment: also while the server is at a statement."""
+    chance, stages = Random(f"killed operation {seed} {again}"), set[int]()
+    is_long = int(pytestconfig.getoption("--times")) > 1
+    for _ in range(LONG_ROUNDS if is_long else SHORT_ROUNDS):
+        operation = asked_for(ground.hub, 9)
+        worker = ground.born("carry on", str(operation))
+        ground.wire.watch(at=0, act=lambda: None)
+        worker.go()
+        time.sleep(chance.uniform(0, MOMENT_MOST_S))
+        with contextlib.suppress(ProcessLookupError):  # it was done before
+            worker.kill()
+        assert worker.ends() in (KILLED, 0)
+        ground.let_go()
+        stages.add(carried_on(ground.hub, operation, 9)[1])
+    assert len(stages) > 1, "it was killed in more than one place"
+
+
+def test_the_audit_finds_nothing_after_all_that(hub: Hub) -> None:
+    """Every promise of the documents, asked of what those who were killed left behind."""
+    assert broken(audited(hub.db)) == {}
