@@ -865,7 +865,12 @@ def test_reporting_is_all_or_none(desk: Desk) -> None:
     with pytest.raises(psycopg.errors.CheckViolation):
         desk.report(*map(outcome, attempts, reasons))
     assert desk.lawful(*intakes) == ["S", "S", "S"]
-    assert desk.rows("select 1 from recoup.late_result where unit_id = any(%s::uuid[]::text[])", [a.attempt_id for a in attempts]) == []
+    assert (
+        desk.rows(
+            "select 1 from recoup.late_result where unit_id = any(%s::uuid[]::text[])", [a.attempt_id for a in attempts]
+        )
+        == []
+    )
 
 
 def test_a_lease_that_ends_before_it_begins_is_refused(desk: Desk) -> None:

@@ -45,18 +45,19 @@ class CommandEnded:
 def run(command: Sequence[str]) -> CommandEnded:
     """Run a command to its end. Its input and output are ours; its standard error passes through, and is kept."""
     begun = time.monotonic()
-    try:
-        process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    except OSError as error:
-        code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-        said = f"{command[0]}: {error.strerror or error}"
-        print(said, file=sys.stderr)
-        return CommandEnded(command=tuple(command), code=code, signal=None, said=said, seconds=0.0)
-    assert process.stderr is not None
-    said_last: deque[bytes] = deque()
-    reader = threading.Thread(target=_pass_on, args=(process.stderr, said_last), daemon=True)
-    reader.start()
-    with _signals_for(process):
+    with _signals() as passed_on:
+        try:
+            process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        except OSError as error:
+            code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+            said = f"{command[0]}: {error.strerror or error}"
+            print(said, file=sys.stderr)
+            return CommandEnded(command=tuple(command), code=code, signal=None, said=said, seconds=0.0)
+        passed_on.to(process)
+        assert process.stderr is not None
+        said_last: deque[bytes] = deque()
+        reader = threading.Thread(target=_pass_on, args=(process.stderr, said_last), daemon=True)
+        reader.start()
         returned = process.wait()
     reader.join(timeout=1.0)  # what it left running may hold its standard error open
     return CommandEnded(
@@ -125,13 +126,33 @@ def _pass_on(stream: IO[bytes], kept: deque[bytes]) -> None:
             size -= len(kept.popleft())
 
 
+class _PassedOn:
+    """Requests to end, passed on to the command; those that came before it was there, as soon as it is."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+
+    def to(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        for number in self._early:
+            process.send_signal(number)
+
+    def __call__(self, number: int, _: object) -> None:
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)
+
+
 @contextlib.contextmanager
-def _signals_for(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """While it runs, signals are its: Ctrl-C reaches it by itself, a request to end is passed on. We wait for it."""
-    before = {number: signal.signal(number, lambda n, _: process.send_signal(n)) for number in FORWARDED}
+def _signals() -> Iterator[_PassedOn]:
+    """While a command runs, signals are its: Ctrl-C reaches it by itself, a request to end is passed on. We wait."""
+    passed_on = _PassedOn()
+    before = {number: signal.signal(number, passed_on) for number in FORWARDED}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        yield
+        yield passed_on
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
