@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -99,12 +100,15 @@ def test_a_request_to_end_reaches_the_command(hub: Hub) -> None:
     assert last(hub)["error_code"] == "EXIT_7"
 
 
-def test_that_it_cannot_be_recorded_changes_nothing_of_how_it_ended(exec_: Run) -> None:
+def test_that_it_cannot_be_recorded_changes_nothing_of_how_it_ended(hub: Hub, exec_: Run) -> None:
     done = exec_("--", "sh", "-c", "echo boom >&2; exit 5", ends=5, RECOUP_DSN="postgresql://nobody@localhost:1/x")
     assert "boom" in done.stderr
     assert "not recorded (server_unreachable)" in done.stderr
     done = exec_("--table", "outreach.blog_errors", "--", "false", ends=1)
-    assert "table_dead" in done.stderr
+    assert "outreach.blog_errors did not take it" in done.stderr
+    row = last(hub)
+    assert (row["error_table"], row["payload"]["meant_for"]) == (LOG, "outreach.blog_errors")
+    assert "DEAD" in row["payload"]["refused"]
 
 
 def test_without_a_command_it_says_how(exec_: Run) -> None:
@@ -119,20 +123,27 @@ def test_what_a_child_leaves_running_is_not_waited_for(hub: Hub, exec_: Run) -> 
 
 
 def test_telling_arguments_are_redacted_in_every_spelling() -> None:
-    keys = ["password", "token"]
-    command = [
-        "x",
-        "--password",
-        "p",
-        "--db-password=p",
-        "TOKEN=t",
-        "--token",
-        "--verbose",
-        "-p",
-        "8080",
-        "passwords.txt",
-    ]
-    assert redacted_arguments(command, keys) == [
-        "x", "--password", "[redacted]", "--db-password=[redacted]", "TOKEN=[redacted]", "--token", "--verbose", "-p",
-        "8080", "passwords.txt",
+    keys = ["password", "token", "authorization", "api_key"]
+    secret = [
+        "x", "--password", "p", "--password", "-p", "--db-password=p", "TOKEN=p", "-H", "Authorization: Bearer p",
+        "--header=X-Api-Key: p", "postgres://bob:p@db.example/p", "--dsn=postgres://bob:p@q@db/x",
     ]  # fmt: skip
+    assert redacted_arguments(secret, keys) == [
+        "x", "--password", "[redacted]", "--password", "[redacted]", "--db-password=[redacted]", "TOKEN=[redacted]",
+        "-H", "Authorization:[redacted]", "--header=X-Api-Key: [redacted]", "postgres://bob:[redacted]@db.example/p",
+        "--dsn=postgres://bob:[redacted]@db/x",
+    ]  # fmt: skip
+    plain = ["make", "-p", "8080", "passwords.txt", "--verbose", "a=b", "https://example.com/a:b@c", "12:30"]
+    assert redacted_arguments(plain, keys) == plain
+
+
+def test_a_closed_standard_error_does_not_hang_it(hub: Hub) -> None:
+    """Nobody listens; the command is still read to its end."""
+    talkative = f"{sys.executable} -c 'import sys; sys.stderr.write(\"x\" * 300_000); sys.exit(3)'"
+    recoup = " ".join(shlex.quote(part) for part in RECOUP)
+    done = subprocess.run(
+        ["sh", "-c", f"{recoup} exec -- {talkative} 2>&-"],
+        env={**clean_environment(), "RECOUP_DSN": hub.db.conninfo}, timeout=60, check=False, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert last(hub)["error_code"] == "EXIT_3"

@@ -172,7 +172,7 @@ def test_an_unknown_table_is_refused_and_one_of_your_own_is_not() -> None:
         decide(ERRORS, "billing.errors", severity=None, category=Category.OPERATIONAL, code=None)
     assert caught.value.code == "table_unknown"
     own = policy.read(
-        '[errors.tables."billing.errors"]\nttl = "SHORT"\ndefault = "PARK"\nallowed = ["PARK"]\nblocks = true\n'
+        '[errors.tables."billing.errors"]\nttl = "SHORT"\ndefault = "PARK"\nallowed = ["PARK"]\nblocks = false\n'
         'owner = "billing"\narchive_years = 1\n'
     ).errors
     decision = decide(own, "billing.errors", severity=Severity.LOW, category=Category.TRANSIENT, code=None)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
-from hub import TABLES, NewHub
+from hub import DOL, LOG, STRUCTURAL, TABLES, NewHub
+from recoup.audit.examine import examine
+from recoup.audit.registry import chosen
 from recoup.errors import demo
+from recoup.errors.vocabulary import Want
+from recoup.lifecycles.declaration import Authority
 
 
 def test_ninety_days_leave_every_status_disposition_and_reason(new_hub: NewHub) -> None:
@@ -32,3 +37,18 @@ def test_ninety_days_leave_every_status_disposition_and_reason(new_hub: NewHub) 
     }  # fmt: skip
     assert demo.an_eventful_error(hub.db) is not None
     assert any("vendor is back" in line for line in said)
+
+
+def test_what_a_person_asks_for_is_no_breach(new_hub: NewHub) -> None:
+    """A retry of what is not retried by itself; a parked failure after its table gave up parking; one clamped away."""
+    hub, entity = new_hub(), uuid.uuid4()
+    hub.record(STRUCTURAL, want=Want.RETRY)
+    hub.claim()
+    hub.record(STRUCTURAL, outreach_id=entity)
+    hub.record(STRUCTURAL, table=LOG, want=Want.RETRY)
+    hub.apply_policy(f'[errors.tables."{DOL}"]\nallowed = ["RETRY", "ARCHIVE"]')
+    hub.record(STRUCTURAL, outreach_id=entity)
+    hub.record(STRUCTURAL, want=Want.PARK)
+    with hub.db.transaction(Authority.READER) as tx:
+        verdicts = examine(tx, chosen(["errors"]))
+    assert {verdict.id: verdict.rows for verdict in verdicts if not verdict.holds} == {}

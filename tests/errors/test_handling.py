@@ -135,3 +135,59 @@ def test_an_installed_handler_is_found_by_its_entry_point(new_hub: NewHub, setti
     assert f"retried {DOL}/{error}/1" in done.stdout
     assert "handler cannot be loaded" in done.stderr
     assert hub.row(error)["status"] == "RESOLVED"
+
+
+def test_a_coroutine_is_awaited_and_a_generator_is_no_success(new_hub: NewHub) -> None:
+    """What has only begun when it returns did nothing yet: its entity must not be let through for that."""
+    hub = new_hub()
+    awaited, failing, generated = (hub.record(TRANSIENT) for _ in range(3))
+    hub.advance(2 * SECOND)
+
+    async def later(error: Claimed) -> None:
+        if error.error_id == failing:
+            raise ConnectionError("still down")
+
+    def handler(error: Claimed) -> object:
+        return (n for n in range(3)) if error.error_id == generated else later(error)
+
+    assert handling.retry_due(Hands(hub), {DOL: handler}) == 3
+    assert hub.row(awaited)["status"] == "RESOLVED"
+    assert hub.row(failing)["last_failure"] == "ConnectionError: still down"
+    assert hub.row(generated)["last_failure"].startswith("TypeError")
+
+
+def test_one_that_was_given_up_and_comes_back_takes_nothing_from_the_next(
+    new_hub: NewHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one flow: a call hangs and is given up, its error is retried, and only then does the first come back."""
+    hub = new_hub()
+    hub.apply_policy("[errors]\nretry_lease_s = 1\nretries_at_once = 2")
+    monkeypatch.setattr(handling, "GRACE_S", 0.1)
+    error = hub.record(TRANSIENT)
+    for _ in range(3):
+        hub.record(TRANSIENT, table=TARGET)
+    hub.advance(2 * SECOND)
+    calls: list[int] = []
+    others: list[int] = []
+    release = threading.Event()
+
+    def retry(claimed: Claimed) -> None:
+        calls.append(claimed.retry_count)
+        if len(calls) == 1:
+            release.wait(30)
+        else:
+            release.set()
+            time.sleep(0.3)  # the first one reports meanwhile
+
+    def keep_going(claimed: Claimed) -> None:
+        """One after the other, beside the one that hangs, until it was given up and its retry comes due again."""
+        others.append(claimed.error_id)
+        time.sleep(0.7)
+        if len(others) == 3:
+            hub.advance(5 * SECOND)
+            hub.lapse()
+            hub.advance(5 * SECOND)
+
+    handling.retry_due(Hands(hub), {DOL: retry, TARGET: keep_going})
+    assert calls == [0, 1]
+    assert hub.row(error)["status"] == "RESOLVED"

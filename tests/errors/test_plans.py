@@ -181,7 +181,7 @@ ASKED = {
     "sweep a few": Asked(
         Authority.ARCHIVER, lambda tx: archive.sweep(tx, limit=EACH + 5).gone, EACH + 5, LOOKED_AT * EACH
     ),
-    "what leaves": Asked(Authority.READER, lambda tx: len(archive.leaving(tx)), BUSY, LOOKED_AT * BUSY),
+    "what leaves": Asked(Authority.READER, lambda tx: len(archive.leaving(tx)), 2 * BUSY, 2 * LOOKED_AT * BUSY),
     "what lapsed": Asked(Authority.READER, lambda tx: len(retrying.lapsed(tx)), BUSY, LOOKED_AT * BUSY),
     "what closed": Asked(Authority.READER, lambda tx: len(retrying.closed_windows(tx)), BUSY, LOOKED_AT * BUSY),
     "lag of retries": Asked(Authority.READER, lambda tx: as_true(retrying.due_lag(tx, RETRIED)), True, 2 * len(TABLES)),

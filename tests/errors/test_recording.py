@@ -7,6 +7,7 @@ import json
 import threading
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -356,6 +357,59 @@ def test_any_payload_is_recorded_or_says_that_it_was_left_out(hub: Hub, payload:
     assert isinstance(row["payload"], dict)
 
 
+class Unprintable:
+    def __str__(self) -> str:
+        raise RuntimeError("not today")
+
+
+def within_itself() -> dict[str, Any]:
+    """Twice at every level: without a bound the walk through it has 2 to the power of its depth steps."""
+    payload: dict[str, Any] = {}
+    payload["left"] = payload["right"] = payload
+    return payload
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"raised": ValueError("bad\0byte")},
+        {"raised": Unprintable(), Unprintable(): 1},
+        {"number": 10**5000, "less": -(10**5000)},
+        within_itself(),
+        {"wide": list(range(300_000))},
+    ],
+    ids=["nul in an exception", "unprintable", "long number", "within itself", "wide"],
+)
+def test_a_payload_that_was_made_to_hurt_is_recorded_too(hub: Hub, payload: dict[Any, Any]) -> None:
+    assert isinstance(hub.row(hub.record(payload=payload))["payload"], dict)
+
+
+def test_words_will_do_where_the_list_is_closed(hub: Hub) -> None:
+    words: dict[str, Any] = {"severity": "HIGH", "category": "TRANSIENT", "want": "PARK"}
+    error = NewError(table=DOL, message="x", outreach_id=uuid.uuid4(), **words)
+    (recorded,) = hub.record_all([error])
+    row = hub.row(recorded.error_id)
+    assert (row["severity"], row["category"], row["disposition"]) == ("HIGH", "TRANSIENT", "PARKED")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("postgres://bob:p@ss@h/x failed", "postgres://bob:[redacted]@h/x failed"),
+        ("amqp://bob:pa/ss@h:5672", "amqp://bob:[redacted]@h:5672"),
+        (f"ftp://u:{'p' * 500}@h", "ftp://u:[redacted]@h"),
+        ("https://example.com/a@b and me@example.com", "https://example.com/a@b and me@example.com"),
+    ],
+)
+def test_passwords_in_urls_are_stored_nowhere(hub: Hub, text: str, kept: str) -> None:
+    """Not in the message, not in the payload, not in what a failed retry said."""
+    error = hub.record(text, payload={"dsn": text, "in": [text]}, category=Category.TRANSIENT)
+    hub.advance(2 * SECOND)
+    hub.fail(hub.claim_one(error), text)
+    row = hub.row(error)
+    assert (row["error_message"], row["payload"], row["last_failure"]) == (kept, {"dsn": kept, "in": [kept]}, kept)
+
+
 def test_what_cannot_be_an_error_is_refused_and_nothing_is_recorded(hub: Hub) -> None:
     good = NewError(table=DOL, message="x", outreach_id=uuid.uuid4())
     for bad, words in [
@@ -422,7 +476,7 @@ def test_a_table_of_the_policy_that_no_migration_has_made_is_refused_and_told(ne
     hub.record()  # the figures are kept from here on
     table = "billing.invoice_errors"
     hub.apply_policy(
-        f'[errors.tables."{table}"]\nttl = "MEDIUM"\ndefault = "RETRY"\nallowed = ["RETRY", "PARK"]\nblocks = true\n'
+        f'[errors.tables."{table}"]\nttl = "MEDIUM"\ndefault = "RETRY"\nallowed = ["RETRY", "ARCHIVE"]\nblocks = true\n'
         'owner = "billing"\narchive_years = 1'
     )
     with pytest.raises(LawRefused) as refused:

@@ -39,12 +39,12 @@ def test_telling_keys_are_redacted(key: str) -> None:
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
+        st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_characters="\0", codec="utf-8")),
         lambda v: st.lists(v) | st.dictionaries(st.sampled_from(["a", "b", "c"]), v),
     )
 )
 def test_what_is_no_secret_stays(payload: Any) -> None:
-    """Unchanged."""
+    """Unchanged, as far as the database can hold it."""
     assert redacted(payload, KEYS) == payload
 
 

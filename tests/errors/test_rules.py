@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hub import DAY, DOL, OPERATIONAL, SECOND, STRUCTURAL, TRANSIENT, Hub, NewHub
+from hub import DAY, DOL, OPERATIONAL, SECOND, STRUCTURAL, TARGET, TRANSIENT, Hub, NewHub
+from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
 
@@ -66,8 +67,10 @@ def test_a_lease_is_a_day_at_most_and_is_not_prolonged(hub: Hub) -> None:
 
 
 def test_a_retry_that_ends_leaves_it_to_a_person_wherever_that_is_allowed(hub: Hub) -> None:
-    error = hub.record(TRANSIENT)
-    hub.advance(2 * SECOND)
+    error = hub.record(TRANSIENT, table=TARGET, code="DOMAIN_LOOKUP_FAILED")  # it has three
+    for _ in range(2):
+        hub.fail_when_due(error)
+    hub.advance(hub.row(error)["next_retry_at"] - hub.now())
     hub.claim_one(error)
     with pytest.raises(LawRefused) as refused:
         change(
@@ -141,3 +144,53 @@ def test_a_month_is_not_dropped_with_an_invented_count(new_hub: NewHub) -> None:
             "update recoup.error_archive_month set status = 'DROPPED', dropped_at = recoup.now(), rows = 7, digest = ''"
         )
     assert hub.rows("select count(*) from recoup.error_archive") == [(1,)]
+
+
+FAILED = "retry_count = retry_count + 1, last_outcome = 'FAILED', token = null, leased_by = null, lease_until = null"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (f"{PARKED}, park_reason = 'MAX_RETRIES_EXCEEDED', {FAILED}", "retries left"),
+        (f"next_retry_at = '9990-01-01', {FAILED}", "not now"),
+    ],
+    ids=["parked with retries left", "put off for ever"],
+)
+def test_a_worker_does_not_make_up_what_follows_its_retry(hub: Hub, changes: str, words: str) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    hub.claim_one(error)
+    with pytest.raises(LawRefused, match=words):
+        change(hub, WORKER, changes, error)
+
+
+def test_nothing_is_dated_back_or_ahead(hub: Hub) -> None:
+    """Back, it would lie in a month that is dropped at once; ahead, every later event would be told too late."""
+    error = hub.record(STRUCTURAL)
+    resolved = "status = 'RESOLVED', archive_reason = 'RESOLVED'"
+    for changes in (f"{resolved}, archived_at = '2001-05-05'", "assigned_to = 'x', parked_at = '2001-05-05'"):
+        with pytest.raises(LawRefused, match="not now"):
+            change(hub, OPERATOR, changes, error)
+    with pytest.raises(LawRefused, match="not now"), hub.db.transaction(OPERATOR) as tx:
+        tx.execute("update recoup.error set assigned_to = 'x', updated_at = '9999-01-01' where error_id = %s", (error,))
+
+
+def test_what_is_held_does_not_expire_by_a_hubs_word(new_hub: NewHub) -> None:
+    """Its time is over, but it was parked a day ago: stamped as expired it would stop blocking."""
+    hub = new_hub()
+    error = hub.record(TRANSIENT, severity=Severity.HIGH)
+    hub.advance(6 * DAY)
+    hub.close_windows()
+    hub.advance(2 * DAY)
+    with pytest.raises(LawRefused, match="expires at"):
+        change(hub, HUB, "archived_at = recoup.now(), archive_reason = 'TTL_EXPIRED'", error)
+
+
+def test_an_operator_does_not_touch_a_lease(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    hub.claim_one(error)
+    for changes in ("lease_until = '9999-01-01'", "leased_by = 'me'"):
+        with pytest.raises(LawRefused, match="nothing happened"):
+            change(hub, OPERATOR, changes, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
@@ -88,3 +89,39 @@ def test_a_failure_whose_entity_cannot_be_worked_out_is_recorded_among_the_orpha
     assert (row["error_table"], row["status"], row["error_message"]) == (ORPHANS, "PARKED", "the real reason")
     assert row["payload"]["meant_for"] == DOL
     assert "by zero" in row["payload"]["no_outreach_id"]
+
+
+class Unprintable(Exception):  # noqa: N818
+    def __str__(self) -> str:
+        raise RuntimeError("not today")
+
+
+@pytest.mark.parametrize("error", [Unprintable(), ValueError("a\0b"), type("É" * 150, (Exception,), {})("x")])
+def test_whatever_is_raised_comes_out_as_it_was_and_is_recorded(hub: Hub, error: Exception) -> None:
+    watching = failures(hub.db, DOL, outreach_id=uuid.uuid4(), payload={"it": error})
+    with pytest.raises(type(error)) as caught, watching:
+        raise error
+    assert caught.value is error
+    assert watching.recorded is not None
+
+
+@pytest.mark.parametrize("entity", [None, "not a uuid", 7])
+def test_a_function_that_gives_no_entity_makes_an_orphan_of_it(hub: Hub, entity: object) -> None:
+    watching = failures(hub.db, DOL, outreach_id=lambda: entity)  # type: ignore[arg-type, return-value]
+
+    @watching
+    def broken() -> None:
+        raise ValueError("the real reason")
+
+    with pytest.raises(ValueError, match="the real reason"):
+        broken()
+    assert watching.recorded is not None
+    assert watching.recorded.error_table == ORPHANS
+
+
+def test_a_generator_is_not_watched_in_vain(hub: Hub) -> None:
+    with pytest.raises(TypeError, match="block inside"):
+
+        @failures(hub.db, DOL)
+        def generate() -> Iterator[int]:
+            yield 1

@@ -44,7 +44,7 @@ ESCALATED = {
 }  # fmt: skip
 LEASED = {**PENDING, "token": ID, "leased_by": "'w'", "lease_until": LATER}
 BY_HAND = {"archived_at": NOW, "archive_reason": "'MANUAL'"}
-SUPERSEDED = {"archived_at": NOW, "archive_reason": "'SUPERSEDED'", "superseded_by": "0"}
+SUPERSEDED = {"archived_at": NOW, "archive_reason": "'SUPERSEDED'", "superseded_by": "9000000001"}
 
 key(ERROR, "error_pkey", "An id is one error's.", "error_table", "error_id", told="dol_errors_pkey")
 check(ERROR, "error_error_code_check", "A code has letters.", error_code="''")
@@ -57,6 +57,7 @@ check(ERROR, "error_disposition_check", "A disposition is a listed one.",
       disposition="'PARK'", status="'RESOLVED'", archived_at=NOW, archive_reason="'RESOLVED'")  # fmt: skip
 check(ERROR, "error_ttl_tier_check", "A tier is a listed one.", ttl_tier="'EVER'")
 check(ERROR, "error_expires_at_check", "What expires does so some day.", expires_at=INFINITE)
+check(ERROR, "error_error_id_check", "Ids count from one.", error_id="0")
 check(ERROR, "error_retry_count_check", "Nothing is retried less than never.", retry_count="-1")
 check(ERROR, "error_max_retries_check", "No budget is less than nothing.", max_retries="-1")
 check(ERROR, "error_last_retry_at_check", "Times are times.", last_retry_at=INFINITE)
@@ -116,8 +117,8 @@ check(ERROR, "error_resolved", "What is resolved is over.", status="'RESOLVED'")
 check(ERROR, "error_resolved", "Because it is resolved.", status="'RESOLVED'", **BY_HAND)
 check(ERROR, "error_resolved", "Nothing else is.", **BY_HAND | {"archive_reason": "'RESOLVED'"})
 check(ERROR, "error_superseded", "Superseded means by another.", **SUPERSEDED | {"superseded_by": "null"})
-check(ERROR, "error_superseded", "Nothing else has a follower.", **BY_HAND, superseded_by="0")
-check(ERROR, "error_not_superseded_by_itself", "Nothing follows itself.", **SUPERSEDED, error_id="0")
+check(ERROR, "error_superseded", "Nothing else has a follower.", **BY_HAND, superseded_by="9000000001")
+check(ERROR, "error_not_superseded_by_itself", "Nothing follows itself.", **SUPERSEDED, error_id="9000000001")
 
 for table, figures in document.default().errors.tables.items():
     if figures.ttl != "INFINITE":
@@ -227,7 +228,7 @@ def each_authority_has_its_reasons(tx: Transaction) -> None:
         (HUB, "archived_at = now_, archive_reason = 'MANUAL'", "that reason"),
         (OPERATOR, "archived_at = now_, archive_reason = 'TTL_EXPIRED'", "expires at"),
         (HUB, "archived_at = now_, archive_reason = 'TTL_EXPIRED'", "expires at"),
-        (OPERATOR, "archived_at = now_ + interval '1 hour', archive_reason = 'MANUAL'", "still to come"),
+        (OPERATOR, "archived_at = now_ + interval '1 hour', archive_reason = 'MANUAL'", "not now"),
         (HUB, "updated_at = now_", "nothing happened"),
     ):
         refused(tx, MOVE.format(change), error, who=who, by=MOVED, sqlstate="RC049", words=words)
@@ -421,8 +422,8 @@ ITEM = "recoup.error_operation_item"
 GONE = {"status": "'REFUSED'", "refusal": "'gone'", "ended_at": NOW}
 
 key(ITEM, "error_operation_item_pkey", "A place is one item's.", "operation_id", "place", then={"error_id": "2"})
-key(ITEM, "error_operation_item_operation_id_error_id_key", "An error stands in an operation once.", "operation_id",
-    "error_id", then={"place": "2"})  # fmt: skip
+key(ITEM, "error_operation_item_operation_id_error_table_error_id_key", "An error stands in an operation once.",
+    "operation_id", "error_table", "error_id", then={"place": "2"})  # fmt: skip
 reference(ITEM, "operation_id", OPERATION, "An item belongs to an operation.")
 check(ITEM, "error_operation_item_place_check", "Places are counted from one.", place="0")
 check(

@@ -14,7 +14,7 @@ from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting
 from recoup.cli.errors_asking import CategoryWord, SeverityWord, progress
-from recoup.cli.output import Demo, Json, print_fields, print_rows, shown
+from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -132,22 +132,25 @@ def _object(text: str) -> Mapping[str, Any]:
 def _record_file(file: Path, *, table: str | None, skip: int, demo: bool, as_json: bool) -> None:
     from recoup.database import access
     from recoup.database.connection import Actor
-    from recoup.errors.importing import bring_in
+    from recoup.errors.importing import BroughtIn, bring_in
     from recoup.settings import load
 
     settings = load()
+    told = BroughtIn()
     with (
         _opened(file) as (lines, size),
         access.opened(settings, demo=demo) as database,
         progress(quiet=as_json) as tell,
+        _how_far(told),
     ):
-        told = bring_in(
+        bring_in(
             database,
             lines,
             table=table,
             skip=skip,
             actor=Actor("human", settings.actor),
             tell=lambda told: tell(_said(told), None if size is None else min(lines.tell() / max(size, 1), 1.0)),
+            told=told,
         )
     if as_json:
         print_fields({**_fields(told), "refusals": [line._asdict() for line in told.refusals]}, as_json=True)
@@ -155,6 +158,27 @@ def _record_file(file: Path, *, table: str | None, skip: int, demo: bool, as_jso
         _print(told)
     if told.refused:
         sys.exit(1)
+
+
+@contextmanager
+def _how_far(told: BroughtIn) -> Iterator[None]:
+    """Whoever is interrupted, by Ctrl-C or by the server, is told how far it came."""
+    from psycopg import Error
+
+    from recoup.refusals import ServerRefused
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"{told.done:,} lines are in. To go on: the same with --skip {told.done}")
+        raise
+    except Error as error:
+        raise ServerRefused(
+            "import_broken_off",
+            f"{told.done:,} lines are in; then the server said: {' '.join(str(error).split())[:500]}",
+            f"To go on: the same with --skip {told.done}",
+            done=told.done,
+        ) from error
 
 
 def _fields(told: BroughtIn) -> dict[str, Any]:
@@ -182,6 +206,8 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], int | None]]:
     from recoup.refusals import InputRefused
 
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputRefused("file_unreadable", "Standard input is closed.", "Give a file of JSON lines.")
         yield sys.stdin.buffer, None
         return
     try:

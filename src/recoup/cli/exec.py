@@ -40,6 +40,8 @@ def exec_(
                 ended, table=table, outreach_id=entity, code=code, severity=Severity(severity) if severity else None
             )
             say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
+            if recorded.error_table != table:
+                say(f"  {table} did not take it; why: recoup errors show {recorded.error_id}")
         except Refusal as refusal:
             # What the command did is done; that nobody recorded it must not change how it ended.
             say(f"recoup: the command failed, and that was not recorded ({refusal.code}): {shown(refusal.happened)}")

@@ -6,6 +6,8 @@ in a hurry.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -71,6 +73,10 @@ def _answered(run: Callable[[], object]) -> int:
         return 0
     except UnicodeEncodeError as error:
         return _print_refusal(_not_text(error))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+            raise
+        return _print_refusal(_not_printed(error))
     except Exception as error:
         refusal_ = _from_server(error)
         if refusal_ is None:
@@ -86,6 +92,16 @@ def _not_text(error: UnicodeEncodeError) -> Refusal:
         "text_not_utf8",
         f"Something given is not UTF-8: {error.object[:80]!r}.",
         "Write it in UTF-8. Nothing was changed.",
+    )
+
+
+def _not_printed(error: OSError) -> Refusal:
+    from recoup.refusals import ServerRefused
+
+    with contextlib.suppress(OSError, ValueError):  # what is left to print would fail again when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ServerRefused(
+        "output_lost", f"What it came to could not be printed: {error.strerror}.", "It may have been done: look again."
     )
 
 

@@ -159,7 +159,8 @@ def options_of(conninfo: str) -> dict[str, str | int | None]:
     except psycopg.ProgrammingError as error:
         raise ServerRefused(
             "dsn_unreadable",
-            f"RECOUP_DSN is not a connection string: {' '.join(str(error).split())}",
+            # Not what libpq quotes: it may be the password.
+            f"RECOUP_DSN is not a connection string: {' '.join(str(error).split()).split(chr(34))[0].strip()}",
             "Write it as postgresql://user:password@host:port/database.",
         ) from error
 

@@ -1130,6 +1130,7 @@ create table recoup.error (
   constraint error_decided_by_check CHECK (decided_by = ANY (ARRAY['person'::text, 'hub rule'::text, 'code rule'::text, 'severity'::text, 'table'::text])),
   constraint error_disposition_check CHECK (disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_error_code_check CHECK (octet_length(error_code) >= 1 AND octet_length(error_code) <= 200),
+  constraint error_error_id_check CHECK (error_id > 0),
   constraint error_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
   constraint error_escalated CHECK (status <> 'ESCALATED'::text OR escalation_level > 0 AND escalated_at IS NOT NULL AND escalated_to IS NOT NULL),
   constraint error_escalated_at_check CHECK (isfinite(escalated_at)),
@@ -1216,7 +1217,7 @@ comment on column recoup.error.superseded_by is 'The newer error of the same tab
 comment on column recoup.error.archived_at is 'Since when it is over and blocks nothing; the archiver comes for it.';
 comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
 CREATE INDEX error_due ON ONLY recoup.error USING btree (next_retry_at) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL;
-CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL;
+CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_lease_until ON ONLY recoup.error USING btree (lease_until) WHERE token IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
@@ -1498,7 +1499,7 @@ create table recoup.error_operation_item (
   refusal text,
   ended_at timestamp with time zone,
   constraint error_operation_item_pkey PRIMARY KEY (operation_id, place),
-  constraint error_operation_item_operation_id_error_id_key UNIQUE (operation_id, error_id),
+  constraint error_operation_item_operation_id_error_table_error_id_key UNIQUE (operation_id, error_table, error_id),
   constraint error_operation_item_operation_id_fkey FOREIGN KEY (operation_id) REFERENCES recoup.error_operation(operation_id),
   constraint error_operation_item_check CHECK ((status = 'REFUSED'::text) = (refusal IS NOT NULL)),
   constraint error_operation_item_check1 CHECK ((status = 'PENDING'::text) = (ended_at IS NULL)),
@@ -2191,13 +2192,13 @@ CREATE OR REPLACE PROCEDURE recoup.equip_error_table(IN relation regclass)
 comment on procedure recoup.equip_error_table(IN relation regclass) is 'Puts guard, rules and recorders of errors on the parent or a partition.';
 grant execute on procedure recoup.equip_error_table(IN relation regclass) to public;
 
-grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) to public;
+grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
-CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
+CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 3500012adc43aaba6e6102b1588f88b2
-comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a move of an error breaks, or null.';
+ STABLE; -- body 6f7b5504ef876694905bd3ccca6c61d5
+comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks, or null.';
 
 CREATE OR REPLACE FUNCTION recoup.error_policy()
  RETURNS jsonb
@@ -2271,7 +2272,8 @@ comment on function recoup.hold_open_errors(places integer[], entities uuid[], s
 
 CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
  RETURNS void
- LANGUAGE plpgsql; -- body bb2274db90c989518ca988697077dc79
+ LANGUAGE plpgsql
+ SET lock_timeout TO '20s'; -- body bb2274db90c989518ca988697077dc79
 comment on function recoup.hold_promotions(buckets integer[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking).';
 grant execute on function recoup.hold_promotions(buckets integer[]) to public;
 
@@ -2454,7 +2456,7 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 18e3fbf778dcfcc067743697016ae358
+ SET jit TO 'off'; -- body 0fb5e28436f60638e898e440e22d25f8
 comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) is 'Records errors, superseding what is open of the same failure; ids in the order given, or null when another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
@@ -2536,7 +2538,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body c238667177450c65ffd5138740c0db94
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 20fa0f5e40d18157989d8b88f6608ada
 comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait for it.';
 grant execute on function recoup.rule_error_births() to public;
 
@@ -2554,7 +2556,7 @@ CREATE OR REPLACE FUNCTION recoup.rule_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body b7656b39e20a8334488e2c6d95a7680a
+ SET enable_mergejoin TO 'off'; -- body c0650207e9b980877a03cc57c1c6e756
 comment on function recoup.rule_error_moves() is 'Leases, counts, budgets and reasons of a move; what is over does not move.';
 grant execute on function recoup.rule_error_moves() to public;
 

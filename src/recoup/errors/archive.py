@@ -63,7 +63,7 @@ def sweep(tx: Transaction, *, limit: int = 1000, only: Leaving | None = None) ->
 
 
 def leaving(tx: Transaction, *, limit: int = 1000) -> list[Leaving]:
-    """What is over and waits for the archiver."""
+    """What waits for the archiver: it is over, or its time is."""
     return [Leaving(*row) for row in tx.execute(Q["leaving"], {"limit": limit})]
 
 
@@ -102,7 +102,7 @@ def _months_over(tx: Transaction) -> tuple[str, date, str] | None:
 def _digest(tx: Transaction, partition: str) -> tuple[int, bytes]:
     """Count and digest of a month, page by page: a month may hold more than one statement should read."""
     query = Q["digest_page"].format(month=SQL(".").join(map(Identifier, partition.split("."))))
-    rows, after, digest = 0, -1, b""
+    rows, after, digest = 0, 0, b""
     while True:
         given = {"before": digest, "after": after, "page": PAGE}
         count, last, digest = tx.execute(query, given, binary=True).fetchone() or (0, None, b"")

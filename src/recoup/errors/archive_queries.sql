@@ -2,8 +2,13 @@
 select * from recoup.sweep_errors(%(table)s, %(limit)s, %(only)s);
 
 -- name: leaving
--- Through the parent, as in queries.sql. What has expired is told apart by the sweep itself.
-select e.error_table, e.error_id from recoup.error e where e.archived_at is not null order by e.archived_at limit %(limit)s;
+-- Through the parent, as in queries.sql: what is over, and what has expired.
+(select e.error_table, e.error_id from recoup.error e where e.archived_at is not null order by e.archived_at limit %(limit)s)
+ union all
+(select e.error_table, e.error_id from recoup.error e
+  where e.archived_at is null and e.expires_at < (select recoup.now()) and e.token is null
+    and recoup.may_expire(e, (select recoup.now()), (select recoup.error_policy()))
+  order by e.expires_at limit %(limit)s);
 
 -- name: lag
 -- What is over waits since then; what has expired, since it has. What is held is not waiting.

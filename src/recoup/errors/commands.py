@@ -18,16 +18,18 @@ from uuid import UUID
 import psycopg
 
 from recoup.database import access
+from recoup.database.connection import Database
 from recoup.errors import figures
 from recoup.errors.recording import NewError, Recorded, record
-from recoup.errors.redaction import REDACTED, tells
+from recoup.errors.redaction import REDACTED, tells, without_passwords
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import Refusal, ServerRefused
+from recoup.refusals import InputRefused, ServerRefused
 from recoup.settings import load
 
 SAID_MOST = 8_000  # bytes of the end of what a command said
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
+EVERYBODYS = "public.shq_error_log"  # takes what has no better place
 FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -73,51 +75,81 @@ def failed(
     ended: CommandEnded, *, table: str, outreach_id: UUID | None, code: str | None, severity: Severity | None
 ) -> Recorded:
     """Record a command that failed."""
+    settings = load()
     try:
-        with access.opened(load()) as database, database.transaction(Authority.HUB) as tx:
-            keys = figures.kept(tx).errors.redact_keys
-            new = NewError(
-                table=table,
-                message=ended.said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
-                outreach_id=outreach_id,
-                code=code or _code(ended),
-                severity=severity,
-                payload={
-                    "command": redacted_arguments(ended.command, keys),
-                    "exit_code": ended.code,
-                    "signal": ended.signal,
-                    "seconds": round(ended.seconds, 3),
-                },
-            )
-            (recorded,) = record(tx, [new])
-    except Refusal:
-        raise
+        with access.opened(settings) as database:
+            try:
+                return _recorded(database, ended, table, outreach_id, code, severity, {})
+            except InputRefused as refusal:
+                # The command has failed, and what was said about where to record it makes no sense: not lost for that.
+                why = f"{refusal.happened} {refusal.next_step}"
+                meant = {"meant_for": table, "refused": why}
+                return _recorded(database, ended, EVERYBODYS, None, None, severity, meant)
     except psycopg.Error as error:
         raise ServerRefused("not_recorded", " ".join(str(error).split()), "Run recoup doctor.") from error
+
+
+def _recorded(
+    database: Database,
+    ended: CommandEnded,
+    table: str,
+    outreach_id: UUID | None,
+    code: str | None,
+    severity: Severity | None,
+    more: dict[str, str],
+) -> Recorded:
+    with database.transaction(Authority.HUB) as tx:
+        keys = figures.kept(tx).errors.redact_keys
+        new = NewError(
+            table=table,
+            message=ended.said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
+            outreach_id=outreach_id,
+            code=code or _code(ended),
+            severity=severity,
+            payload={
+                **more,
+                "command": redacted_arguments(ended.command, keys),
+                "exit_code": ended.code,
+                "signal": ended.signal,
+                "seconds": round(ended.seconds, 3),
+            },
+        )
+        (recorded,) = record(tx, [new])
     return recorded
 
 
 def redacted_arguments(command: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """The command without what stands under telling names: ``--password x``, ``--password=x``, ``TOKEN=x``."""
+    """The command without secrets: ``--password x``, ``-H "Api-Key: x"``, ``TOKEN=x``, and passwords in URLs."""
     plain: list[str] = []
     hide_next = False
     for argument in command:
-        name, equals, _ = argument.partition("=")
-        if hide_next and not argument.startswith("-"):
+        name, sign, value = _named(argument)
+        inner, colon, _ = value.partition(":")  # --header="X-Api-Key: x"
+        if hide_next:
             plain.append(REDACTED)
-        elif equals and tells(name, keys):
-            plain.append(f"{name}={REDACTED}")
+        elif sign and tells(name, keys):
+            plain.append(f"{name}{sign}{REDACTED}")
+        elif colon and tells(inner, keys):
+            plain.append(f"{name}{sign}{inner}: {REDACTED}")
         else:
-            plain.append(argument)
-        hide_next = not equals and argument.startswith("-") and tells(argument, keys)
+            plain.append(without_passwords(argument))
+        hide_next = not hide_next and not sign and argument.startswith("-") and tells(argument, keys)
     return plain
+
+
+def _named(argument: str) -> tuple[str, str, str]:
+    """Name, sign and value of an argument; of a URL nothing: it is not named by its scheme."""
+    at = min((argument.find(sign) for sign in "=:" if sign in argument), default=-1)
+    if at < 0 or argument.startswith("://", at):
+        return argument, "", ""
+    return argument[:at], argument[at], argument[at + 1 :]
 
 
 def _pass_on(stream: IO[bytes], kept: deque[bytes]) -> None:
     """Everything to our own standard error, and its end to be kept."""
     size = 0
     while chunk := os.read(stream.fileno(), 65_536):
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # AttributeError: ours is closed
             sys.stderr.buffer.write(chunk)
             sys.stderr.buffer.flush()
         kept.append(chunk)

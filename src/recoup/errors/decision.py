@@ -96,7 +96,8 @@ def _wanted(
         wanted = _Wanted(Want(policy.severity[severity.value].disposition), "severity")
     else:
         wanted = _Wanted(Want(table.default), "table")
-    if wanted.want is Want.RETRY and category is Category.STRUCTURAL:
+    # Also where only the clamp would make it a retry.
+    if category is Category.STRUCTURAL and Want.RETRY in (wanted.want, held(table, wanted.want)):
         # No retry can help; a person may start the one that is left.
         return wanted._replace(want=Want.PARK, park_reason=ParkReason.NON_RETRYABLE_ERROR)
     return wanted

@@ -37,8 +37,12 @@ def renewed(tx: Transaction) -> Figures:
     """The figures of the policy in force."""
     row = tx.execute(Q["figures_in_force"]).fetchone()
     assert row is not None, "a migrated database has a policy"
-    version, text = row
-    found = _kept[tx] = Figures(version, _read(text))
+    version, text, is_our_own = row
+    found = Figures(version, _read(text))
+    if is_our_own:
+        _kept.pop(tx, None)
+    else:
+        _kept[tx] = found
     return found
 
 

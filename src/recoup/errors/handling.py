@@ -2,26 +2,30 @@
 
 A hub registers a function under the name of its table, as an entry point of the group ``recoup.error_handlers``. It
 takes the claimed error; when it returns, the error is resolved, and when it raises, the retry failed with those words.
-It may be called twice for one retry only if the worker died in between, and is then fenced: make it safe to repeat, or
-use ``error.key`` with whatever it calls.
+A coroutine function is awaited. It may be called twice for one retry only if the worker died in between, and is then
+fenced: make it safe to repeat, or use ``error.key`` with whatever it calls.
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from importlib.metadata import entry_points
 from typing import NamedTuple
+from uuid import UUID
 
 import psycopg
 from psycopg import errors
 
 from recoup import observe
 from recoup.database.connection import Transaction
+from recoup.errors.redaction import in_words
 from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, due_lag, finish
 from recoup.policy.errors import Errors
 from recoup.refusals import Refusal
@@ -72,7 +76,8 @@ class _Retries:
         self.hands = hands
         self.rules: Errors = hands.policy.errors
         self.found = {table: handler for table, handler in found.items() if table in self.rules.tables}
-        self.running: dict[int, float] = {}  # error -> when it is given up
+        # By error and claim: what was given up may come back while its error is being retried anew.
+        self.running: dict[tuple[int, UUID], float] = {}  # -> when it is given up
         self.outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
         self.done = 0
         self._log = observe.logger(worker=hands.name)
@@ -81,7 +86,8 @@ class _Retries:
         ended: list[_Outcome] = []
         while True:
             for claimed in self._turn(ended, self.rules.retries_at_once - len(self.running)):
-                self.running[claimed.error_id] = time.monotonic() + self.rules.retry_lease_s + GRACE_S
+                patience = time.monotonic() + self.rules.retry_lease_s + GRACE_S
+                self.running[claimed.error_id, claimed.token] = patience
                 # A thread each, and none that anybody has to wait for: a handler that hangs must not hang the worker.
                 threading.Thread(
                     target=self._call, args=(claimed,), name=f"retry-{claimed.error_id}", daemon=True
@@ -93,9 +99,9 @@ class _Retries:
     def _call(self, claimed: Claimed) -> None:
         failure = None
         try:
-            self.found[claimed.error_table](claimed)
+            _called(self.found[claimed.error_table], claimed)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, its retry failed
-            failure = f"{type(error).__name__}: {error}"
+            failure = f"{type(error).__name__}: {in_words(error)}"
         self.outcomes.put(_Outcome(claimed, failure))
 
     def _ended(self) -> list[_Outcome]:
@@ -107,15 +113,15 @@ class _Retries:
                 outcome = self.outcomes.get(timeout=max(until - time.monotonic(), 0.0))
             except queue.Empty:
                 break
-            if self.running.pop(outcome.claimed.error_id, None) is not None:
+            if self.running.pop((outcome.claimed.error_id, outcome.claimed.token), None) is not None:
                 ended.append(outcome)
             if not self.running:
                 break
             until = min(until, time.monotonic() + LINGER_S)
-        for error_id, patience in list(self.running.items()):
+        for claim_, patience in list(self.running.items()):
             if time.monotonic() > patience:
-                del self.running[error_id]
-                self._log.error("handler did not come back within its lease; it is left to itself", error=error_id)
+                del self.running[claim_]
+                self._log.error("handler did not come back within its lease; it is left to itself", error=claim_[0])
         return ended
 
     def _turn(self, ended: Sequence[_Outcome], room: int) -> list[Claimed]:
@@ -162,6 +168,19 @@ class _Retries:
             return []
         lease = timedelta(seconds=self.rules.retry_lease_s)
         return claim(tx, limit=room, worker=self.hands.name, tables=list(self.found), lease=lease)
+
+
+def _called(handler: Handler, claimed: Claimed) -> None:
+    """Call a handler, to its end. One that has only begun when it returns must not pass for a success."""
+    returned = handler(claimed)
+    if inspect.isawaitable(returned):
+        asyncio.run(_awaited(returned))
+    elif inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        raise TypeError("a handler returns when it is done; this one is a generator, and did nothing")
+
+
+async def _awaited(returned: Awaitable[object]) -> None:
+    await returned
 
 
 def _reported(outcome: _Outcome) -> Succeeded | Failed:

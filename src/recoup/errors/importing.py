@@ -24,6 +24,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, Refusal, from_database
 
 BATCH = 1000  # lines of one transaction
+BATCH_BYTES = 8_000_000  # and no more than this, or a line more
 LINE_BYTES_MOST = 4_000_000
 KEPT_MOST = 1000  # refused lines that are told one by one; all are counted
 # What a line may call it -> what it is.
@@ -49,7 +50,8 @@ class RefusedLine(NamedTuple):
 class BroughtIn:
     """What became of a file. Grows while it is read."""
 
-    lines: int = 0
+    lines: int = 0  # read
+    done: int = 0  # lines that have their result: recorded, or refused
     recorded: int = 0
     refused: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
@@ -75,10 +77,15 @@ def bring_in(
     skip: int = 0,
     actor: Actor | None = None,
     tell: Callable[[BroughtIn], None] | None = None,
+    told: BroughtIn | None = None,
 ) -> BroughtIn:
-    """Record the failures of a file of JSON lines. The table is for lines that name none."""
-    told = BroughtIn()
+    """Record the failures of a file of JSON lines. The table is for lines that name none.
+
+    ``told`` grows meanwhile: whoever is interrupted knows how far it came.
+    """
+    told = BroughtIn() if told is None else told
     batch: list[_Line] = []
+    size = 0
     for number, line in _lines(file):
         told.lines = number
         if number <= skip or not line.strip():
@@ -87,13 +94,13 @@ def bring_in(
             batch.append(_Line(number, read(line, table=table)))
         except InputRefused as refusal:
             told.refuse(number, refusal)
-        if len(batch) == BATCH:
+        size += len(line)
+        if len(batch) == BATCH or size >= BATCH_BYTES:
             _record_batch(database, batch, told, actor)
-            batch = []
+            batch, size = [], 0
             if tell is not None:
                 tell(told)
-    if batch:
-        _record_batch(database, batch, told, actor)
+    _record_batch(database, batch, told, actor)
     return told
 
 
@@ -135,8 +142,10 @@ def word(words: type[Word], given: object) -> Word | None:
 
 def _record_batch(database: Database, batch: Sequence[_Line], told: BroughtIn, actor: Actor | None) -> None:
     refused: list[tuple[int, Refusal]] = []
-    with database.transaction(Authority.HUB, actor=actor) as tx:
-        _record(tx, batch, refused)
+    if batch:
+        with database.transaction(Authority.HUB, actor=actor) as tx:
+            _record(tx, batch, refused)
+    told.done = told.lines
     told.recorded += len(batch) - len(refused)
     for number, refusal in refused:
         told.refuse(number, refusal)
@@ -147,15 +156,21 @@ def _record(tx: Transaction, lines: Sequence[_Line], refused: list[tuple[int, Re
     try:
         with tx.transaction():
             record(tx, [line.error for line in lines])
-    except psycopg.OperationalError:  # the server, not a line
-        raise
+    except psycopg.OperationalError as error:
+        if not isinstance(error, psycopg.errors.QueryCanceled) or len(lines) == 1:  # the server, not a line
+            raise
+        _record_halves(tx, lines, refused)
     except (Refusal, psycopg.DatabaseError, UnicodeEncodeError) as error:
         if len(lines) == 1:
             refused.append((lines[0].number, _refusal(error)))
             return
-        half = len(lines) // 2
-        _record(tx, lines[:half], refused)
-        _record(tx, lines[half:], refused)
+        _record_halves(tx, lines, refused)
+
+
+def _record_halves(tx: Transaction, lines: Sequence[_Line], refused: list[tuple[int, Refusal]]) -> None:
+    half = len(lines) // 2
+    _record(tx, lines[:half], refused)
+    _record(tx, lines[half:], refused)
 
 
 def _refusal(error: Exception) -> Refusal:

@@ -109,9 +109,9 @@ retries as (
     from versions v cross join recoup.retry_rules(v.figures) r),
 beside as (
   select k.*, e.logged_at, e.disposition as born_as, e.retry_count as born_count, e.reason as born_reason, t.version is not null as in_policy, t.since, t.until,
-         t.allowed, t.usual, b.error_id is not null as supersedes, b.parked as was_parked, b.retried as was_retried, b.expires_at as old_expires_at,
+         t.allowed, t.usual, b.error_id is not null as supersedes, b.parked and coalesce(t.allowed ? 'PARK', false) as was_parked, b.retried as was_retried, b.expires_at as old_expires_at,
          b.created_at as old_created_at, b.retry_count as old_count, b.retry_until as old_until, b.park_reason as old_reason,
-         u.retry_count as unparked_at, d.error_table is not null and b.error_id is null and k.created_at < e.logged_at as forgotten,
+         u.retry_count as unparked_at, d.error_table is not null and b.error_id is null and k.created_at <= e.logged_at as forgotten,
          case when t.hub_codes ? k.error_code then 'hub rule' when t.codes ? k.error_code then 'code rule'
               when k.severity is not null then 'severity' else 'table' end as rule,
          coalesce(t.hub_codes ->> k.error_code, t.codes ->> k.error_code) as rule_reason, coalesce(s.disposition, t.usual) as plain_want,
@@ -133,19 +133,23 @@ beside as (
 -- What was wanted, what of it the table allows, and until when it may be retried by itself.
 wanted as (
   select x.*, case when x.was_retried then x.old_until else x.own_until end as told_until,
-         case when x.decided_by = 'person' then x.clamped_from when x.rule in ('hub rule', 'code rule') or x.plain_want = 'RETRY' and x.category = 'STRUCTURAL' then 'PARK'
+         case when x.decided_by = 'person' then x.clamped_from when x.rule in ('hub rule', 'code rule') or x.would_retry and x.category = 'STRUCTURAL' then 'PARK'
               else x.plain_want end as want,
          case when x.decided_by = 'person' then 'ESCALATION_REQUIRED'
-              when x.rule in ('hub rule', 'code rule') then x.rule_reason when x.plain_want = 'RETRY' and x.category = 'STRUCTURAL' then 'NON_RETRYABLE_ERROR'
+              when x.rule in ('hub rule', 'code rule') then x.rule_reason when x.would_retry and x.category = 'STRUCTURAL' then 'NON_RETRYABLE_ERROR'
               else 'ESCALATION_REQUIRED' end as told_reason
-    from beside x),
+    from (select b.*, b.plain_want = 'RETRY'
+                      or b.usual = 'RETRY' and not b.allowed ? b.plain_want
+                         and not (b.plain_want in ('IGNORE', 'ARCHIVE') and (b.allowed ? 'IGNORE' or b.allowed ? 'ARCHIVE')) as would_retry
+            from beside b) x),
 held as (
   select x.*, case when x.allowed ? x.want then x.want when x.want = 'IGNORE' and x.allowed ? 'ARCHIVE' then 'ARCHIVE'
                    when x.want = 'ARCHIVE' and x.allowed ? 'IGNORE' then 'IGNORE'
                    when x.want is null then case x.born_as when 'PARKED' then 'PARK' else x.born_as end  -- a person's word that was allowed
                    else x.usual end as got,
          -- Jitter lengthens a wait: between the two a window may have been missed, or not.
-         x.born_count >= x.told_max or x.wait is null or x.logged_at + x.wait > x.told_until as must_end,
+         -- A person may start what is not retried by itself.
+         x.born_count >= x.told_max or x.wait is null and not (x.decided_by = 'person' and x.clamped_from is null) or x.logged_at + x.wait > x.told_until as must_end,
          x.born_count >= x.told_max or x.wait is null or x.logged_at + x.wait * (1 + x.jitter_percent / 100.0) > x.told_until as may_end
     from wanted x),
 judged as (
@@ -168,7 +172,7 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
             case when not r.forgotten and r.born_as = 'PARKED' and not coalesce(r.was_parked, false)
                       and r.born_reason is distinct from case when r.got = 'RETRY' or r.want is null and r.born_reason = 'MAX_RETRIES_EXCEEDED' then 'MAX_RETRIES_EXCEEDED' else r.told_reason end
                  then 'errors/4/parking-triggers' end,
-            case when not r.forgotten and r.category = 'STRUCTURAL' and r.born_as = 'RETRY' then 'errors/5/structural-is-parked' end,
+            case when not r.forgotten and r.category = 'STRUCTURAL' and r.born_as = 'RETRY' and r.decided_by <> 'person' then 'errors/5/structural-is-parked' end,
             case when not r.forgotten and r.max_retries is distinct from greatest(r.told_max, r.unparked_at + 1) then 'errors/5/max-retries' end,
             case when not r.forgotten and r.retry_until is distinct from case when r.unparked_at is null then r.told_until end then 'errors/5/window' end,
             case when r.supersedes and (r.born_count is distinct from r.old_count or r.was_parked and r.born_as is distinct from 'PARKED') then 'errors/7/superseded-inherits' end,
@@ -298,7 +302,9 @@ beside as (
     from retries r
     left join rules k on k.category = r.category and k.since <= r.since + interval '1 minute' and (k.until is null or k.until >= r.since - interval '1 minute')
    cross join lateral (select interval '1 second' * least(k.cap_s, case k.backoff when 'exponential' then power(k.base_s::float8, least(r.number, 60))
-                                when 'linear' then k.base_s::float8 * r.number end) as wait) w
+                                when 'linear' then k.base_s::float8 * r.number end) as wait) plain
+   -- What is not retried by itself was started by a person, at once.
+   cross join lateral (select case when k.backoff = 'none' then interval '0' else plain.wait end as wait) w
    group by 1, 2, 3, 4, 5, 6, 7, 8)
 select case when r.claimed then 'errors/5/no-retry-before-its-time' else 'errors/5/backoff' end as breaks, r.error_table, r.error_id, r.category, r.number,
        r.since, r.at as due_or_claimed_at

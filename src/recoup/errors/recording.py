@@ -7,8 +7,6 @@ same table, entity and signature that a newer one supersedes.
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +17,7 @@ from recoup.database.queries import load
 from recoup.errors import figures
 from recoup.errors.decision import Decision, decide
 from recoup.errors.figures import Figures
-from recoup.errors.redaction import redacted
+from recoup.errors.redaction import in_words, redacted
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.refusals import InputRefused
@@ -31,7 +29,6 @@ MESSAGE_MOST = 100_000  # characters; what is longer is cut, and says so
 PAYLOAD_MOST = 1_000_000  # characters as JSON; what is larger is left out, and says so
 CODE_MOST = 200
 _POLICY_TRIES = 5
-_URL_PASSWORD = re.compile(r"(://[^\s/@:]{0,200}:)[^\s/@]{1,200}@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +75,9 @@ class _Key(NamedTuple):
 def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
     """Record failures, all or none, in the order given. An older open error of the same failure is superseded."""
     given = list(errors)
+    if len(given) > AT_ONCE_MOST:
+        # The locks of all of them first, in order: taken part by part they would deadlock with a promotion of several.
+        tx.execute(Q["hold"], {"entities": _array(error.outreach_id for error in given)})
     recorded: list[Recorded] = []
     for start in range(0, len(given), AT_ONCE_MOST):
         recorded += _record(tx, given[start : start + AT_ONCE_MOST])
@@ -126,9 +126,11 @@ def _row(known: Figures, decisions: dict[_Key, int], error: NewError) -> _Row:
             table=error.table,
         )
     code = _code(error.code)
-    message = _text(error.message)
+    message = in_words(error.message)
     kind = error.category if error.category is not None else category(message, code)
-    key = _Key(error.table, error.severity, kind, code, error.want)
+    severity = None if error.severity is None else Severity(error.severity)  # a plain word will do
+    want = None if error.want is None else Want(error.want)
+    key = _Key(error.table, severity, Category(kind), code, want)
     return _Row(
         decisions.setdefault(key, len(decisions) + 1),
         error.outreach_id,
@@ -182,41 +184,11 @@ def _code(code: str | None) -> str | None:
             "error_code", f"The error code {code[:50]!r} is empty, or too long.",
             f"A code has 1 to {CODE_MOST} bytes; what happened goes into the message.",
         )  # fmt: skip
-    return _text(code)
-
-
-def _text(text: str) -> str:
-    """A text that the database can keep: whatever failed, its failure is recorded."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    if "://" in text and "@" in text:
-        text = _URL_PASSWORD.sub(r"\1[redacted]@", text)
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return in_words(code)
 
 
 def _payload(payload: Mapping[str, Any], keys: Sequence[str]) -> str:
-    clean = redacted(payload, keys)
-    try:
-        text = json.dumps(clean, default=str, allow_nan=False, ensure_ascii=False)
-    except ValueError:  # not a number, or endless
-        text = json.dumps(_storable(clean), default=str, ensure_ascii=False)
-    if "\\u0000" in text:
-        text = json.dumps(_storable(clean), default=str, ensure_ascii=False)
+    text = json.dumps(redacted(payload, keys), allow_nan=False, ensure_ascii=False)
     if len(text) > PAYLOAD_MOST:
         return json.dumps({"left_out": f"a payload of {len(text):,} characters; {PAYLOAD_MOST:,} are kept at most"})
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _storable(value: Any) -> Any:
-    """The same without what JSON, or the database, has no place for."""
-    match value:
-        case dict():
-            return {_storable(key): _storable(one) for key, one in value.items()}
-        case list():
-            return [_storable(one) for one in value]
-        case str():
-            return value.replace("\0", "\ufffd")
-        case float() if not math.isfinite(value):
-            return str(value)
-        case _:
-            return value
+    return text

@@ -1,7 +1,11 @@
-"""Secrets are not recorded: what stands under a telling key is replaced before a payload is stored."""
+"""Secrets are not recorded: what stands under a telling key, and passwords in URLs, are replaced before storing.
+
+Whatever failed, its failure is recorded: so nothing here raises, and nothing takes for ever, whatever a payload holds.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -9,31 +13,76 @@ from typing import Any
 
 REDACTED = "[redacted]"
 DEPTH_MOST = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
+VALUES_MOST = 100_000  # of one payload; the rest is left out. What contains itself has no end
+DIGITS_MOST = 1_000  # a longer number is told by its length
 _KEY_MOST = 200  # characters of a key that is remembered; payloads have the same few keys again and again
+# Up to the last @ before a space: a password may hold one, and a slash.
+_URL_PASSWORD = re.compile(r"(://[^\s/@:]{0,200}:)[^\s\"'<>]{1,1000}@")
 
 
 def redacted(payload: Any, keys: Sequence[str]) -> Any:
-    """A payload without the values of keys that have one of these in their name, whatever their spelling."""
-    return _redacted(payload, tuple(keys), DEPTH_MOST)
+    """A payload as JSON can hold it, without the values of keys that have one of these in their name."""
+    return _Walk(tuple(keys)).value(payload, DEPTH_MOST)
 
 
-def _redacted(value: Any, telling: tuple[str, ...], depth: int) -> Any:
-    if depth == 0:
-        return "[too deep]"
-    if isinstance(value, Mapping):
-        return {
-            str(key): REDACTED if tells(str(key), telling) else _redacted(one, telling, depth - 1)
-            for key, one in value.items()
-        }
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_redacted(one, telling, depth - 1) for one in value]
-    return value
+def without_passwords(text: str) -> str:
+    """A text without the passwords of the URLs in it."""
+    return _URL_PASSWORD.sub(rf"\1{REDACTED}@", text) if "://" in text and "@" in text else text
+
+
+def in_words(value: object) -> str:
+    """Whatever it is, as a text that the database can keep."""
+    try:
+        text = value if isinstance(value, str) else str(value)
+    except Exception:  # noqa: BLE001 - whatever its author made of it
+        return f"[{type(value).__name__} that cannot be printed]"
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return without_passwords(text if text.isascii() else text.encode("utf-8", "replace").decode())
 
 
 def tells(key: str, keys: Sequence[str]) -> bool:
     """Whether a key has one of these in its name, whatever its spelling."""
     telling = tuple(keys)
     return _remembered(key, telling) if len(key) <= _KEY_MOST else _is_telling(key, telling)
+
+
+class _Walk:
+    """One walk through a payload, which ends."""
+
+    def __init__(self, telling: tuple[str, ...]) -> None:
+        self.telling = telling
+        self.left = VALUES_MOST
+
+    def value(self, value: Any, depth: int) -> Any:
+        self.left -= 1
+        if depth == 0 or self.left < 0:
+            return "[too deep]" if depth == 0 else "[too much]"
+        if isinstance(value, str):
+            return in_words(value)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, Mapping):
+            return self.mapping(value, depth)
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.value(one, depth - 1) for one in list(value)[: max(self.left, 0) + 1]]
+        return _number(value) if isinstance(value, int | float) else in_words(value)
+
+    def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        plain: dict[str, Any] = {}
+        for key, one in value.items():
+            name = in_words(key)
+            plain[name] = REDACTED if tells(name, self.telling) else self.value(one, depth - 1)
+            if self.left < 0:
+                break
+        return plain
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    bits = int(value).bit_length()
+    return int(value) if bits <= DIGITS_MOST * 3 else f"[a number of {bits} bits]"
 
 
 def _is_telling(key: str, telling: tuple[str, ...]) -> bool:

@@ -113,7 +113,8 @@ begin
                      p.parked_at, p.parked_by, p.park_reason, p.is_parked, p.assigned_to, coalesce(p.escalation_level, 0) as escalation_level,
                      p.last_reviewed_at, p.escalated_at, p.escalated_to, p.escalation_reason, p.expires_at as old_expires_at,
                      coalesce(now_ + recoup.retry_wait(k.backoff, k.base_s, k.cap_s, k.jitter_percent, coalesce(p.retry_count, 0) + 1),
-                              case when deciders[u.decision] = 'person' then now_ end) as next_retry_at  -- a person may start what is not retried by itself
+                              -- A person may start what is not retried by itself.
+                              case when deciders[u.decision] = 'person' and clamps[u.decision] is null then now_ end) as next_retry_at
                 from unnest(places, entities, messages, signatures, coalesce(payloads, array_fill(null::jsonb, array[cardinality(places)])), later)
                        with ordinality u (decision, entity, message, signature, payload, later, place)
                 join (select * from recoup.retry_rules(policy) offset 0) k on k.category = categories[u.decision]

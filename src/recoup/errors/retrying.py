@@ -12,6 +12,7 @@ from uuid import UUID
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
+from recoup.errors.redaction import in_words
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
 
@@ -172,8 +173,7 @@ def _claimed(row: tuple[Any, ...]) -> Iterator[Claimed]:
 def _said(outcome: Succeeded | Failed) -> str | None:
     if isinstance(outcome, Succeeded):
         return None
-    said = outcome.failure.replace("\0", "\ufffd")[:FAILURE_MOST]
-    return said if said.isascii() else said.encode("utf-8", "replace").decode()
+    return in_words(outcome.failure)[:FAILURE_MOST]
 
 
 def _refuse_unknown(outcomes: Sequence[Succeeded | Failed], ended: Sequence[Ended]) -> None:

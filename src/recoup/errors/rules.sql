@@ -62,7 +62,9 @@ language sql immutable parallel safe as $$ select (hashtextextended(entity::text
 comment on function recoup.entity_bucket(uuid) is 'The lock that an entity shares with about a thousandth of all others.';
 
 create or replace function recoup.hold_promotions(buckets integer[]) returns void
-language plpgsql as $$
+language plpgsql
+set lock_timeout = '20s'  -- longer than for a row: what fails here is a failure that would not be recorded
+as $$
 begin
   -- In order, so that two that hold several wait for each other instead of deadlocking. A thousand locks at most, however
   -- many entities: one for each entity would use up the server's table of locks.
@@ -109,12 +111,13 @@ begin
   end if;
   select n.error_id, n.token is not null as leased, n.archive_reason into bad from new_rows n
    where n.created_at > now_ + interval '1 second' or n.updated_at > now_ + interval '1 second' or n.token is not null
-      or n.archived_at > now_ + interval '1 second' or n.archive_reason <> 'SUPERSEDED' limit 1;
+      or n.updated_at < now_ - interval '1 minute' or n.archive_reason <> 'SUPERSEDED'
+      or n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second' limit 1;
   if found then
     raise exception using errcode = 'RC045',
       message = case when bad.leased then format('Error %s is born with a lease.', bad.error_id)
                      when bad.archive_reason <> 'SUPERSEDED' then format('Error %s is born as %s.', bad.error_id, bad.archive_reason)
-                     else format('Error %s has a time that is still to come.', bad.error_id) end,
+                     else format('Error %s has a time that is not now.', bad.error_id) end,
       hint = 'Record errors with recoup.record_errors, or through the library: it writes what is right.',
       detail = jsonb_build_object('error_id', bad.error_id, 'now', now_);
   end if;
@@ -125,7 +128,7 @@ begin
 end $$;
 comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait for it.';
 
-create or replace function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamptz, acting text) returns text
+create or replace function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamptz, acting text, policy jsonb) returns text
 language sql stable as $$
   -- STABLE, as the sums in it are: only then is it inlined.
   select case
@@ -137,7 +140,7 @@ language sql stable as $$
     when n.retry_count <> o.retry_count + (o.token is not null and n.token is null)::integer then 'count'
     when n.max_retries > greatest(o.max_retries, n.retry_count + 1) then 'grant'
     when n.archive_reason = 'SUPERSEDED' and acting <> 'recoup_hub' or n.archive_reason = 'MANUAL' and acting <> 'recoup_operator' then 'reason'
-    when n.archive_reason = 'TTL_EXPIRED' and not n.expires_at < now_ then 'unexpired'
+    when n.archive_reason = 'TTL_EXPIRED' and not coalesce(recoup.may_expire(o, now_, policy), false) then 'unexpired'
     when n.archived_at is null and n.status = o.status and n.status <> 'RETRY_PENDING' and acting = 'recoup_hub' then 'nothing'
     when n.status = 'PARKED' and o.status = 'RETRY_PENDING' and acting <> 'recoup_operator'
          and (n.park_reason <> 'MAX_RETRIES_EXCEEDED' or n.parked_by <> 'system') then 'reason'
@@ -147,12 +150,22 @@ language sql stable as $$
     when n.status = 'RESOLVED' and acting <> 'recoup_operator' and (o.token is null or n.last_outcome is distinct from 'SUCCEEDED') then 'unclaimed'
     when n.status = 'RETRY_PENDING' and n.archived_at is null and acting <> 'recoup_operator' and o.token is not distinct from n.token then 'nothing'
     when n.status = 'RETRY_PENDING' and o.status = 'RETRY_PENDING' and acting = 'recoup_operator' and n.archived_at is null
-         and (n.token is distinct from o.token or n.next_retry_at is distinct from o.next_retry_at) then 'nothing'
+         and (n.token, n.leased_by, n.lease_until, n.next_retry_at) is distinct from (o.token, o.leased_by, o.lease_until, o.next_retry_at) then 'nothing'
+    -- A retry that failed is parked when it was the last, or when the next would come after the window, or by itself never.
+    when o.token is not null and n.status in ('PARKED', 'ACTIVE') and acting <> 'recoup_operator' and n.retry_count < n.max_retries
+         and policy -> 'retry' -> n.category ->> 'backoff' <> 'none'
+         and coalesce(o.retry_until > now_ + make_interval(secs => (policy -> 'retry' -> n.category ->> 'cap_s')::float8
+                                                                   * (1 + (policy -> 'retry' -> n.category ->> 'jitter_percent')::float8 / 100)), true) then 'budget'
+    when o.token is not null and n.token is null and n.status = 'RETRY_PENDING' and n.archived_at is null
+         and n.next_retry_at > now_ + interval '30 days' then 'times'
     when o.token is null and n.token is not null and n.lease_until > now_ + interval '24 hours 1 second' then 'long'
-    when n.archived_at > now_ + interval '1 second' or n.parked_at > now_ + interval '1 second' then 'times'
+    -- What a statement calls now is now: nothing is dated back, into a month that is dropped, or ahead.
+    when o.archived_at is null and n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second'
+         or n.updated_at > greatest(o.updated_at, now_ + interval '1 second')
+         or n.parked_at is distinct from o.parked_at and n.parked_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'times'
     end
 $$;
-comment on function recoup.error_move_broken(recoup.error, recoup.error, timestamptz, text) is 'The rule that a move of an error breaks, or null.';
+comment on function recoup.error_move_broken(recoup.error, recoup.error, timestamptz, text, jsonb) is 'The rule that a move of an error breaks, or null.';
 
 create or replace function recoup.rule_error_moves() returns trigger
 language plpgsql
@@ -163,7 +176,7 @@ as $$
 declare
   now_    constant timestamptz := recoup.now();
   acting  constant text := current_user;
-  policy  jsonb;
+  policy  constant jsonb := recoup.error_policy();
   allowed jsonb;
   seen    record;
   bad     record;
@@ -173,7 +186,7 @@ begin
   end if;
   perform recoup.require_read_committed('Errors');
   -- One pass over old and new.
-  select bool_or(recoup.error_move_broken(o, n, now_, acting) is not null) as broken,
+  select bool_or(recoup.error_move_broken(o, n, now_, acting, policy) is not null) as broken,
          array_agg(distinct recoup.entity_bucket(n.outreach_id)) filter (where n.disposition <> o.disposition and n.outreach_id is not null
            and n.disposition in ('RETRY', 'PARKED') and o.disposition not in ('RETRY', 'PARKED')) as buckets,
          jsonb_object_agg(n.error_table, n.disposition) filter (where n.disposition <> o.disposition and n.archived_at is null) as changed
@@ -181,9 +194,9 @@ begin
     from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table;
   if seen.broken then
     select n.error_table, n.error_id, n.status, o.status as was, o.lease_until, o.next_retry_at, n.expires_at,
-           recoup.error_move_broken(o, n, now_, acting) as why into bad
+           recoup.error_move_broken(o, n, now_, acting, policy) as why into bad
       from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
-     where recoup.error_move_broken(o, n, now_, acting) is not null limit 1;
+     where recoup.error_move_broken(o, n, now_, acting, policy) is not null limit 1;
     raise exception using errcode = case bad.why when 'over' then 'RC046' when 'leased' then 'RC047' when 'early' then 'RC048' else 'RC049' end,
       message = format('Error %s of %s: ', bad.error_id, bad.error_table) || case bad.why
         when 'over' then 'it is over, and waits for the archiver.'
@@ -197,7 +210,7 @@ begin
         when 'budget' then 'it has retries left.'
         when 'unclaimed' then 'a retry that nobody claimed does not succeed.'
         when 'long' then 'a lease is a day at most.'
-        when 'times' then 'it has a time that is still to come.'
+        when 'times' then 'it has a time that is not now.'
         else 'an operator claims no retries.' end,
       hint = case bad.why
         when 'over' then 'What is over does not come back: if it still fails, it is recorded anew.'
@@ -211,7 +224,6 @@ begin
   end if;
   if seen.changed is not null then
     -- A new disposition is one that the table allows. What merely stays as it is, stays, though the policy was narrowed.
-    policy := recoup.error_policy();
     allowed := policy -> 'tables';
     if acting <> 'recoup_operator' then
       -- What is not retried any more waits for a person wherever that is allowed.

@@ -22,17 +22,21 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-import psycopg
+from psycopg import errors
 
 from recoup import observe
 from recoup.database.connection import Database
-from recoup.errors.recording import NewError, Recorded, record
+from recoup.errors.recording import CODE_MOST, NewError, Recorded, record
+from recoup.errors.redaction import in_words
+from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
 
 ORPHANS = "public.shq_orphan_errors"
 FRAMES_MOST = 20  # of a traceback, the innermost
+TRACEBACK_MOST = 20_000  # characters
+_IN_THE_WAY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -69,6 +73,8 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
 
     def __call__(self, function: Decorated) -> Decorated:
         """A function whose failures are recorded; a coroutine's as well, without holding up its loop."""
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("A generator fails while it is used, not when it is called: write the block inside it.")
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -93,36 +99,57 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
 
     def _record_of(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Record it, of the entity that a call was about."""
-        if not callable(self._outreach_id):
-            self._record(error, self._outreach_id)
-            return
-        try:
-            entity = self._outreach_id(*args, **kwargs)
-        except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
-            why = f"{type(other).__name__}: {other}"
-            self._record(error, None, table=ORPHANS, meant_for=self._table, no_outreach_id=why)
-        else:
-            self._record(error, entity)
+        entity, why = self._outreach_id, "the function gave none"
+        if callable(entity):
+            try:
+                entity = entity(*args, **kwargs)
+            except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
+                entity, why = None, f"{type(other).__name__}: {in_words(other)}"
+        self._record(error, entity, why)
 
-    def _record(self, error: Exception, outreach_id: UUID | None, *, table: str | None = None, **more: str) -> None:
-        frames = traceback.format_exception(type(error), error, error.__traceback__, limit=-FRAMES_MOST)
-        new = NewError(
-            table=table or self._table,
-            message=str(error) or repr(error),
-            outreach_id=outreach_id,
-            code=self._code or type(error).__name__[:200],
-            severity=self._severity,
-            category=self._category,
-            payload={**(self._payload or {}), **more, "traceback": "".join(frames)[-20_000:]},
-        )
+    def _record(self, error: Exception, entity: object, why: str = "none was given") -> None:
         try:
-            with self._database.transaction(Authority.HUB) as tx:
-                (self.recorded,) = record(tx, [new])
+            orphan = not isinstance(entity, UUID) and not (entity is None and is_global(self._table))
+            new = self._new(error, None if orphan else cast("UUID | None", entity), why if orphan else None)
+            self.recorded = self._recorded(new)
         except Refusal as refusal:
             self._unrecorded(error, f"{refusal.happened} {refusal.next_step}")
-        except psycopg.Error as other:
-            self._unrecorded(error, str(other))
+        except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
+            self._unrecorded(error, in_words(other))
+
+    def _new(self, error: Exception, outreach_id: UUID | None, orphaned: str | None) -> NewError:
+        frames = _frames(error)
+        more = {} if orphaned is None else {"meant_for": self._table, "no_outreach_id": orphaned}
+        return NewError(
+            table=self._table if orphaned is None else ORPHANS,
+            message=in_words(error) or type(error).__name__,
+            outreach_id=outreach_id,
+            code=self._code or type(error).__name__.encode()[:CODE_MOST].decode("utf-8", "ignore"),
+            severity=self._severity,
+            category=self._category,
+            payload={**(self._payload or {}), **more, "traceback": frames},
+        )
+
+    def _recorded(self, new: NewError) -> Recorded:
+        """In a transaction of its own; once more, if others were in the way."""
+        try:
+            return self._transact(new)
+        except _IN_THE_WAY:
+            return self._transact(new)
+
+    def _transact(self, new: NewError) -> Recorded:
+        with self._database.transaction(Authority.HUB) as tx:
+            (recorded,) = record(tx, [new])
+        return recorded
 
     def _unrecorded(self, error: Exception, why: str) -> None:
         error.add_note(f"This failure was not recorded in {self._table}: {why}")
-        observe.logger().error("failure was not recorded", table=self._table, failure=str(error), why=why)
+        observe.logger().error("failure was not recorded", table=self._table, failure=in_words(error), why=why)
+
+
+def _frames(error: Exception) -> str:
+    try:
+        told = traceback.format_exception(type(error), error, error.__traceback__, limit=-FRAMES_MOST)
+    except Exception:  # noqa: BLE001 - an exception may be made so that it cannot be told
+        return "[a traceback that cannot be printed]"
+    return "".join(told)[-TRACEBACK_MOST:]

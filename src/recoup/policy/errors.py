@@ -81,6 +81,8 @@ class ErrorTable(Section):
             raise wrong_figure("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
         if "RETRY" in self.allowed and not {"PARK", "ARCHIVE"}.intersection(self.allowed):
             raise wrong_figure("allowed", ", ".join(self.allowed), "PARK or ARCHIVE beside RETRY: retries have an end")
+        if self.blocks and not {"IGNORE", "ARCHIVE"}.intersection(self.allowed):
+            raise wrong_figure("allowed", ", ".join(self.allowed), "also ARCHIVE or IGNORE: what is LOW never blocks")
         return self
 
 

@@ -8,7 +8,7 @@ comment on sequence recoup.error_seq is 'Ids of errors, over all error tables.';
 
 create table recoup.error (
   error_table       text not null,
-  error_id          bigint not null default nextval('recoup.error_seq'),
+  error_id          bigint not null default nextval('recoup.error_seq') check (error_id > 0),
   outreach_id       uuid,
   error_code        text check (octet_length(error_code) between 1 and 200),
   error_message     text not null,
@@ -69,7 +69,8 @@ create table recoup.error (
 create index error_due on recoup.error (next_retry_at) where status = 'RETRY_PENDING' and token is null and archived_at is null;
 create index error_lease_until on recoup.error (lease_until) where token is not null;
 create index error_window on recoup.error (retry_until) where status = 'RETRY_PENDING' and token is null and archived_at is null and retry_until is not null;
-create index error_expiry on recoup.error (expires_at) where archived_at is null;
+-- Not for what is merely open: a query for that must not take this for its way.
+create index error_expiry on recoup.error (expires_at) where archived_at is null and expires_at is not null;
 create index error_leaving on recoup.error (archived_at) where archived_at is not null;
 create index error_parked_at on recoup.error (parked_at) where status in ('PARKED', 'ESCALATED') and archived_at is null;
 comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; a row leaves only for the archive.';
@@ -228,7 +229,7 @@ create table recoup.error_operation_item (
   refusal      text,
   ended_at     timestamptz check (isfinite(ended_at)),
   primary key (operation_id, place),
-  unique (operation_id, error_id),
+  unique (operation_id, error_table, error_id),
   check ((status = 'REFUSED') = (refusal is not null)),
   check ((status = 'PENDING') = (ended_at is null))
 ) with (fillfactor = 85);
