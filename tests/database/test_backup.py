@@ -236,7 +236,13 @@ def test_a_database_in_use_is_refused_and_its_sessions_live(
         assert "test_used" in told.happened
         assert "pg_stat_activity" in told.next_step
         with psycopg.connect(server.uri("postgres", admin=True)) as admin:
-            assert value(admin, "select count(*) from pg_stat_activity where datname = 'test_used'") == 1
+            assert (
+                value(
+                    admin,
+                    "select count(*) from pg_stat_activity where datname = 'test_used' and backend_type = 'client backend'",
+                )
+                == 1
+            )
     assert databases(server, "test_used") == ["test_used"]
 
 

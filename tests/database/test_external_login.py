@@ -173,7 +173,7 @@ OWN_TABLE = """
 [errors.tables."{}"]
 ttl = "SHORT"
 default = "RETRY"
-allowed = ["RETRY", "PARK"]
+allowed = ["RETRY", "ARCHIVE"]
 blocks = true
 owner = "sales"
 archive_years = 1
