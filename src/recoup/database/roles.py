@@ -87,8 +87,11 @@ def open_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
     with _rights_explained(connection):
         for schema in foreign:
             name = Identifier(schema)
-            connection.execute(SQL("grant usage, create on schema {} to {}").format(name, Identifier(OWNER)))
-            connection.execute(SQL("grant usage on schema {} to {}").format(name, Identifier(Authority.READER.role)))
+            with _as_its_owner(connection, schema):
+                connection.execute(SQL("grant usage, create on schema {} to {}").format(name, Identifier(OWNER)))
+                connection.execute(
+                    SQL("grant usage on schema {} to {}").format(name, Identifier(Authority.READER.role))
+                )
     # Asked again: GRANT only warns where the login has some other right, as everybody has to use what is public.
     for schema in _closed(connection, foreign):
         raise MigrationRefused(
@@ -98,6 +101,22 @@ def open_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
             f" GRANT USAGE ON SCHEMA {schema} TO {Authority.READER.role}; then migrate again.",
             schema=schema, login=connection.info.user,
         )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _as_its_owner(connection: Transaction, schema: str) -> Iterator[None]:
+    """Before 16 a login with NOINHERIT has the rights of a role it is in only while it acts as that role."""
+    row = connection.execute(
+        "select pg_get_userbyid(nspowner) from pg_namespace where nspname = %s"
+        " and current_setting('server_version_num')::integer < 160000 and pg_has_role(nspowner, 'member')",
+        (schema,),
+    ).fetchone()
+    if row is None:
+        yield
+        return
+    connection.execute(SQL("set role {}").format(Identifier(str(row[0]))))
+    yield
+    connection.execute("reset role")
 
 
 def _closed(connection: Transaction, schemas: Iterable[str]) -> list[str]:

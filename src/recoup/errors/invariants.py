@@ -20,7 +20,7 @@ ASKED_MOST = 1000  # entities of which the gate is asked one by one
 
 def _promotions(tx: Transaction) -> Iterator[Offending]:
     """Entities of which the gate and the printed query say different things."""
-    queries = load("recoup.errors", "invariants.sql")
+    queries = load("recoup.errors", "table_invariants.sql")
     blocking = [str(row[0]) for row in tx.execute(queries["blocking_tables"])]
     if not blocking:
         return
@@ -54,6 +54,7 @@ def _rows(tx: Transaction, query: Composed) -> Iterator[Offending]:
 
 
 _of = InFile("recoup.errors")
+_tables = InFile("recoup.errors", "table_invariants.sql")
 
 TTL: tuple[Invariant, ...] = (
     _of("errors/1/tiers", "error_rows",
@@ -77,9 +78,9 @@ DISPOSITIONS: tuple[Invariant, ...] = (
 )  # fmt: skip
 
 TABLES: tuple[Invariant, ...] = (
-    _of("errors/3/tables", "error_tables", "Every error table of the policy is there, under its name."),
-    _of("errors/3/dead-tables", "error_tables", "No DEAD table is an error table."),
-    _of("errors/3/guards", "error_tables",
+    _tables("errors/3/tables", "error_tables", "Every error table of the policy is there, under its name."),
+    _tables("errors/3/dead-tables", "error_tables", "No DEAD table is an error table."),
+    _tables("errors/3/guards", "error_tables",
         "Every error table has every trigger of their parent, and nobody may write to it but through that."),
     _of("errors/3/policy-mapping", "births", "Every error is of a table that the policy on it lists."),
     _of("errors/3/allowed-at-birth", "births", "Every error was born with a disposition that its table allowed."),
@@ -156,8 +157,8 @@ ARCHIVE: tuple[Invariant, ...] = (
     _of("errors/7/superseded-inherits", "births",
         "What superseded another was born with its retries, and parked if that was."),
     _of("errors/7/one-open", "superseding", "Of one failure of one entity at most one error is open in a table."),
-    _of("errors/7/destination", "error_tables", "Every error table of the policy has its archive."),
-    _of("errors/7/archive-guards", "error_tables",
+    _tables("errors/7/destination", "error_tables", "Every error table of the policy has its archive."),
+    _tables("errors/7/archive-guards", "error_tables",
         "Every part of an archive takes rows from the recorder of exits alone, and is append-only."),
     _of("errors/7/moved-once", "histories", "An error is either live or archived, once, and the log says so."),
     _of("errors/7/nothing-lost", "histories",
@@ -167,10 +168,10 @@ ARCHIVE: tuple[Invariant, ...] = (
     _of("errors/7/archived-by", "histories", "archived_by is who ended it; of what expired, the archiver."),
     _of("errors/7/final-disposition", "error_rows", "final_disposition is the disposition that it had."),
     _of("errors/7/was-blocking", "histories", "What expired in a blocking table with work left to do is marked so."),
-    _of("errors/7/in-its-month", "archived_in_their_month", "Every archived error lies in its month."),
-    _of("errors/7/months", "months", "Every kept month of an archive is there, and no dropped one."),
-    _of("errors/7/retention", "months", "No month of an archive was dropped before its retention was over."),
-    _of("errors/7/dropped-is-counted", "months",
+    _tables("errors/7/in-its-month", "archived_in_their_month", "Every archived error lies in its month."),
+    _tables("errors/7/months", "months", "Every kept month of an archive is there, and no dropped one."),
+    _tables("errors/7/retention", "months", "No month of an archive was dropped before its retention was over."),
+    _tables("errors/7/dropped-is-counted", "months",
         "A dropped month has its digest, and as many errors as the log says left then."),
 )  # fmt: skip
 
@@ -196,11 +197,11 @@ LAWS: tuple[Invariant, ...] = (
     _of("laws/L8/error-stamped", "births", "Every error carries the policy that was in force when it was recorded."),
     _of("rebuild/recoup.error", "histories",
         "What the log says of an error is what stands in its table, or in its archive."),
-    _of("rebuild/recoup.error_archive_month", "rebuild_months",
+    _tables("rebuild/recoup.error_archive_month", "rebuild_months",
         "What the control log says of a month is what stands in recoup.error_archive_month."),
-    _of("rebuild/recoup.error_operation", "rebuild_operations",
+    _tables("rebuild/recoup.error_operation", "rebuild_operations",
         "What the control log says of an operation is what stands in recoup.error_operation, with all its items."),
-    _of("rebuild/recoup.error_operation_item", "rebuild_operations",
+    _tables("rebuild/recoup.error_operation_item", "rebuild_operations",
         "Every item of an operation that is done has its event in the log."),
 )  # fmt: skip
 
