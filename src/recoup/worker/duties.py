@@ -64,7 +64,7 @@ def _archive(tx: Transaction, _: Policy) -> int:
         observe.logger().warning(
             "blocking errors expired unrepaired; their entities are free to move on",
             errors=swept.was_blocking,
-            then="recoup errors list --archived --newer-than …, and in an archive: where was_blocking",
+            then="recoup errors list --archived",
         )
     return swept.gone
 
