@@ -3,7 +3,17 @@
 Stateless and deterministic: the same text has the same key on every worker, for ever, under one version.
 """
 
-from recoup.signatures.category import category
+from recoup.signatures.category import RULES_VERSION, Judgement, OwnRule, category, judge, own_rule
 from recoup.signatures.signature import VERSION, Signature, signature
 
-__all__ = ["VERSION", "Signature", "category", "signature"]
+__all__ = [
+    "RULES_VERSION",
+    "VERSION",
+    "Judgement",
+    "OwnRule",
+    "Signature",
+    "category",
+    "judge",
+    "own_rule",
+    "signature",
+]

@@ -1,37 +1,18 @@
-"""The signature of a message: what remains when the values in it are masked, as a key.
-
-A first version: ids, numbers, times, addresses, paths and quoted values are masked by one pass of patterns that take
-time linear in the message's length.
-"""
+"""The signature of a message: which failure it tells of, whatever the values in it. A key, and how it came about."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-VERSION = 1
-LENGTH_MOST = 4_000  # characters that count; what tells failures apart stands at the beginning
+from recoup.signatures import v1, v2
 
-_QUOTED = re.compile(r"(?P<quoted>'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`)")
-# One alternation, so that every character is looked at once. In this order: what contains others comes first.
-_MASKS: tuple[tuple[str, str], ...] = (
-    ("url", r"\b[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+"),
-    ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
-    (
-        "time",
-        r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b"
-        r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b",
-    ),
-    ("email", r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+\b"),
-    ("address", r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"),
-    ("path", r"(?<![\w/])/(?:[\w.@%+=-]+/)*[\w.@%+=-]+"),
-    ("host", r"\b(?:[a-z0-9-]{1,63}\.){2,6}[a-z]{2,24}(?::\d+)?\b"),
-    ("hex", r"\b0x[0-9a-fA-F]+\b|\b(?=[a-f]*\d)[0-9a-f]{12,64}\b"),
-    ("number", r"(?<![A-Za-z_])[+-]?\d+(?:[.,]\d+)*(?![A-Za-z_])|(?<=[A-Za-z_-])\d{3,}\b"),
-)
-_MASK = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _MASKS))
+VERSION = 2
+
+Told = list[tuple[str, str]]
+# What remains of a message under each version. One that was released stays as it is: its keys are stored.
+_VERSIONS: dict[int, Callable[[str, Told | None], str]] = {1: v1.remaining, 2: v2.remaining}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +20,41 @@ class Signature:
     """Which failure a message tells of."""
 
     key: str
-    masked: str  # the message as it counts
-    found: tuple[tuple[str, str], ...]  # what was masked: kind and text
+    version: int
+    message: str
+    code: str | None = None
+
+    @property
+    def remained(self) -> str:
+        """What counts of the message."""
+        return _VERSIONS[self.version](self.message, None)
+
+    @property
+    def masked(self) -> tuple[tuple[str, str], ...]:
+        """What does not count, and why: kind and text."""
+        told: Told = []
+        _VERSIONS[self.version](self.message, told)
+        return tuple(told)
 
     def explain(self) -> str:
-        """What remained, and what was masked."""
-        masked = ", ".join(f"{kind} {text!r}" for kind, text in self.found[:20])
-        return f"{self.key}: {self.masked}" + (f" (masked: {masked})" if masked else "")
+        """What counts, and what was masked."""
+        lines = [f"{self.key} (version {self.version})"]
+        if self.code is not None:
+            lines.append(f"  code      {self.code}")
+        lines.append(f"  counts    {self.remained}")
+        kinds: dict[str, list[str]] = {}
+        for kind, text in self.masked:
+            kinds.setdefault(kind, []).append(text if len(text) <= 60 else f"{text[:59]}…")
+        for kind, texts in kinds.items():
+            shown = ", ".join(dict.fromkeys(texts[:8])) + (f" and {len(texts) - 8} more" if len(texts) > 8 else "")
+            lines.append(f"  masked    {kind}: {shown}")
+        return "\n".join(lines)
 
 
-def signature(message: str, code: str | None = None) -> Signature:
-    """The signature of a message, and of the code that came with it."""
-    found: list[tuple[str, str]] = []
-
-    def mask(match: re.Match[str]) -> str:
-        kind = match.lastgroup or ""
-        found.append((kind, match[0][:100]))
-        return f"<{kind}>"
-
-    masked = " ".join(_parts(message[:LENGTH_MOST], mask))
-    text = f"{VERSION}\n{code or ''}\n{masked}"
-    key = f"s{VERSION}-{blake2b(text.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
-    return Signature(key=key, masked=masked, found=tuple(found))
-
-
-def _parts(text: str, mask: Callable[[re.Match[str]], str]) -> Iterator[str]:
-    """The words of a message, masked. Most are letters alone, and have nothing to mask: they are passed over."""
-    values: list[str] = []
-    for word in _QUOTED.sub(mask, text).split():
-        if not word.isalpha():
-            values.append(word)
-            continue
-        if values:
-            yield _MASK.sub(mask, " ".join(values))
-            values.clear()
-        yield word
-    if values:
-        yield _MASK.sub(mask, " ".join(values))
+def signature(message: str, code: str | None = None, *, version: int = VERSION) -> Signature:
+    """The signature of a message, and of the code that came with it. The version says by which rules."""
+    if version not in _VERSIONS:
+        raise ValueError(f"signatures have the versions {', '.join(map(str, _VERSIONS))}, and not {version}")
+    text = f"{version}\n{code or ''}\n{_VERSIONS[version](message, None)}"
+    key = f"s{version}-{blake2b(text.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
+    return Signature(key, version, message, code)
