@@ -80,9 +80,9 @@ def category(message: str, code: str | None = None, rules: Sequence[OwnRule] = (
 def judge(message: str, code: str | None = None, rules: Sequence[OwnRule] = ()) -> Judgement:
     """What kind of failure this is, and which rule says so."""
     message = message[:LENGTH_MOST]
-    code = code.strip()[:LENGTH_MOST] if code else ""
-    words = _words(message)
-    of_code = _words(code) if code else []
+    code = f"{code}".strip()[:LENGTH_MOST] if code else ""  # some callers have numbers
+    words = words_of(message)
+    of_code = words_of(code) if code else []
     return (
         (_own(rules, code, words) if rules else None)
         or (_named(code) if code else None)
@@ -99,7 +99,8 @@ def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRul
     return OwnRule(category, code, tuple(phrase.lower().split()) if phrase else ())
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text, and those within its names, in lower case."""
     return [word.lower().strip("'") for word in _WORDS.findall(text)]
 
 
@@ -120,7 +121,7 @@ def _own(rules: Sequence[OwnRule], code: str, words: list[str]) -> Judgement | N
 
 def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
-    found = _name(code) or _ending(code)
+    found = _name(code) or _family(code)
     if found is None and _SQLSTATE_CODE.fullmatch(code) and not code.isalpha():
         found = _RULES.sqlstate(code)
     return found
@@ -145,8 +146,12 @@ def _name(text: str) -> Judgement | None:
     return None if found is None else Judgement(found[0], f"a name of {found[1]}", text)
 
 
-def _ending(code: str) -> Judgement | None:
+def _family(code: str) -> Judgement | None:
+    """By how a code begins or ends."""
     low = code.lower()
+    for beginning, kind, vocabulary in _RULES.beginnings:
+        if low.startswith(beginning):
+            return Judgement(kind, f"a beginning of {vocabulary}", f"{beginning}…")
     for ending, kind, vocabulary in _RULES.endings:
         if low.endswith(ending):
             return Judgement(kind, f"an ending of {vocabulary}", f"…{ending}")
@@ -201,11 +206,11 @@ def _spoken(words: list[str]) -> tuple[Category, float, str]:
             operational += weight[1]
             structural += weight[2]
     most = max(transient, operational, structural)
-    kind = _CATEGORIES[(transient, operational, structural).index(most)]
+    kind = CATEGORIES[(transient, operational, structural).index(most)]
     share = 1 / (math.exp(transient - most) + math.exp(operational - most) + math.exp(structural - most))
     if share < SURE:
         return kind, share, ""
-    at = _CATEGORIES.index(kind)
+    at = CATEGORIES.index(kind)
     heard.sort(key=lambda one: -one[1][at])
     return kind, share, ", ".join(word for word, weight in heard[:4] if weight[at] > 0)
 
@@ -242,7 +247,7 @@ def _follows(words: list[str], place: int, phrase: tuple[str, ...]) -> bool:
     return True
 
 
-_CATEGORIES = (Category.TRANSIENT, Category.OPERATIONAL, Category.STRUCTURAL)
+CATEGORIES = (Category.TRANSIENT, Category.OPERATIONAL, Category.STRUCTURAL)
 
 
 class Rules:
@@ -251,6 +256,7 @@ class Rules:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.version = int(document["version"])
         self.names: dict[str, tuple[Category, str]] = {}
+        self.beginnings: list[tuple[str, Category, str]] = []
         self.endings: list[tuple[str, Category, str]] = []
         self.http: dict[str, Category] = {}
         self._sqlstates: dict[str, Category] = {}
@@ -305,12 +311,14 @@ class Rules:
                 self._numbers.setdefault(name, []).append(number)
             elif name.startswith("*"):
                 self.endings.append((name[1:].lower(), kind, vocabulary["about"]))
+            elif name.endswith("*"):
+                self.beginnings.append((name[:-1].lower(), kind, vocabulary["about"]))
             else:
                 self.names.setdefault(name.lower(), (kind, vocabulary["about"]))
 
     @staticmethod
     def _entries(vocabulary: Mapping[str, Any]) -> Iterable[tuple[Category, str]]:
-        return ((kind, name) for kind in _CATEGORIES for name in vocabulary.get(kind, ()))
+        return ((kind, name) for kind in CATEGORIES for name in vocabulary.get(kind, ()))
 
 
 _RULES = Rules(tomllib.loads(files(__package__).joinpath("categories.toml").read_text("utf-8")))
