@@ -1,7 +1,7 @@
 """Write the pages that are made from the program itself, or with --check say which of them are out of date.
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
-docs/reference/dispositions.md, docs/reference/cli.md
+docs/reference/dispositions.md, docs/reference/signature-report.md, docs/reference/cli.md
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+
+import signature_report
 
 from recoup.cli.main import app
 from recoup.errors import Category, Severity, decide, delay
@@ -183,6 +185,7 @@ PAGES = {
     "docs/reference/refusals.md": refusals_page,
     "docs/reference/findings.md": findings_page,
     "docs/reference/dispositions.md": dispositions_page,
+    "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
     "docs/reference/cli.md": cli_page,
 }
 

@@ -257,6 +257,9 @@ def test_what_somebody_wrote_does_not_reach_the_terminal(cli: Run, hub: Hub) -> 
         (("claim", "--worker", " "), "worker_name"),
         (("succeed", "--token", "00000000-0000-0000-0000-000000000000"), "nothing_asked"),
         (("blocked",), "nothing_asked"),
+        (("groups", "--table", "nothing"), "table_unknown"),
+        (("explain", " "), "text_empty"),
+        (("explain", "x", "--version", "99"), "signature_version"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(cli: Run, given: tuple[str, ...], code: str) -> None:
@@ -313,13 +316,27 @@ def test_watching_goes_on_until_it_is_interrupted(hub: Hub, dsn: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", ["record", "list", "show", "claim", "succeed", "fail", "blocked", "stats", "operations", *VERBS]
+    "verb",
+    [
+        "record",
+        "list",
+        "show",
+        "claim",
+        "succeed",
+        "fail",
+        "blocked",
+        "stats",
+        "operations",
+        "groups",
+        "explain",
+        *VERBS,
+    ],
 )
 def test_every_command_teaches(cli: Run, verb: str) -> None:
     """Its help says what it does; those with a choice have an example."""
     said = " ".join(cli(verb, "--help").stdout.split())
     assert f"recoup errors {verb}" in said
-    if verb in ("record", "list", "claim", "blocked", *VERBS):
+    if verb in ("record", "list", "claim", "blocked", "groups", "explain", *VERBS):
         assert f"For example: recoup errors {verb}" in said
 
 

@@ -16,10 +16,11 @@ from uuid import UUID
 import pytest
 
 from company import acting
-from plans import assert_reads_only, carried_out
+from plans import assert_reads_only, carried_out, handled, nodes
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.errors import archive, figures, parking, promotion, retrying
+from recoup.errors import archive, figures, grouping, parking, promotion, retrying
+from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Claimed, Failed, Succeeded
@@ -286,6 +287,16 @@ def test_what_people_do_reads_the_errors_that_they_name(
         assert [answer.done for answer in verb(crowded, named)] == [True] * SET
         found = plans.take()
     assert_reads_only(found, LOOKED_AT * SET, big=BIG)
+
+
+def test_groups_read_each_error_once(crowded: Transaction) -> None:
+    """However many groups are shown: examples are found by their ids, and entities counted from what was read."""
+    with carried_out(crowded, kept=False) as plans, acting(crowded, Authority.READER):
+        found = grouping.largest(crowded, Filter(), limit=1000)
+        carried = plans.take()
+    assert [(one.error_signature, one.errors) for one in found.groups] == [(SIGNATURE, IDLE), ("busy", 4 * BUSY)]
+    read = sum(handled(node) for plan in carried for node in nodes(plan["Plan"]) if node.get("Relation Name") in BIG)
+    assert found.all_errors <= read <= found.all_errors + LOOKED_AT * BUSY
 
 
 def parked(tx: Transaction) -> list[ErrorKey]:

@@ -15,6 +15,13 @@ from recoup.policy.document import flattened, known_only, merged, validated
 from recoup.refusals import InputRefused
 
 CHECKS = "[gate.verification]\n"
+
+
+def rule(rest: str) -> str:
+    """A document with one rule for the category TRANSIENT."""
+    return f'[errors]\ncategory_rules = [{{ category = "TRANSIENT"{rest} }}]'
+
+
 WRONG = [
     ("[gate]\nwait_hours = [0, 72]", "gate.wait_hours[0]", "0", "a whole number from 1 to 8,760"),
     ("[gate]\nwait_hours = [24]", "gate.wait_hours", "[24]", "a list of 2, each a whole number from 1 to 8,760"),
@@ -39,6 +46,38 @@ WRONG = [
         "gate.verification.allowed_networks",
         "'10.0.0.1/8'",
         "host bits set",
+    ),
+    (rule(""), "errors.category_rules[0]", "{'category': 'TRANSIENT'}", "code or words beside it, or both"),
+    (rule(', kode = "A"'), "errors.category_rules[0].kode", "'A'", "did you mean errors.category_rules[0].code"),
+    (
+        rule(', code = "*"'),
+        "errors.category_rules[0].code",
+        "'*'",
+        "an error code of up to 200 characters, or how codes",
+    ),
+    (rule(', code = "A*B"'), "errors.category_rules[0].code", "'A*B'", "how codes begin and then *"),
+    (rule(', code = " A"'), "errors.category_rules[0].code", "' A'", "an error code"),
+    (rule(', code = "A\\u0000"'), "errors.category_rules[0].code", r"'A\x00'", "an error code"),
+    (rule(f', code = "{"x" * 201}"'), "errors.category_rules[0].code", "'" + "x" * 199, "of up to 200 characters"),
+    (rule(f', words = "{"x" * 201}"'), "errors.category_rules[0].words", "'" + "x" * 199, "of up to 200 characters"),
+    (rule(', words = " "'), "errors.category_rules[0].words", "' '", "at least one word"),
+    (rule(', words = "… down"'), "errors.category_rules[0].words", "'… down'", "a word before and after each …"),
+    (rule(', words = "down …"'), "errors.category_rules[0].words", "'down …'", "a word before and after each …"),
+    (rule(', words = "a … … b"'), "errors.category_rules[0].words", "'a … … b'", "which stands for up to four others"),
+    (rule(', words = "a * b"'), "errors.category_rules[0].words", "'a * b'", "words of letters, digits and '"),
+    (rule(', words = "a*b"'), "errors.category_rules[0].words", "'a*b'", "a*b is none"),
+    (rule(', words = "rate-limit"'), "errors.category_rules[0].words", "'rate-limit'", "rate-limit is none"),
+    (
+        '[errors]\ncategory_rules = [{ category = "SOFT", code = "A" }]',
+        "errors.category_rules[0].category",
+        "'SOFT'",
+        "one of TRANSIENT, OPERATIONAL, STRUCTURAL",
+    ),
+    (
+        "[errors]\ncategory_rules = 7",
+        "errors.category_rules",
+        "7",
+        "a list of 0 to 200, each a section with category, code",
     ),
     ("[seals]\nblock_rows = 99999999999999999999", "seals.block_rows", "99999999999999999999", "1 to 1,000,000"),
 ]
@@ -139,3 +178,22 @@ def test_a_key_that_is_no_more_does_not_stop_an_upgrade() -> None:
     filled = validated(merged(policy.default().figures, known_only(stored)))
     assert filled.gate.wait_hours == [5, 6]
     assert filled.gate.recovery_window_days == 14
+
+
+def test_two_hundred_category_rules_and_no_more() -> None:
+    """Each may have a code, words, or both; the shipped policy has none."""
+    one = '{ category = "OPERATIONAL", code = "VENDOR_*", words = "can\'t … Quota* 503" },'
+    read = policy.read(f"[errors]\ncategory_rules = [{one * 200}]")
+    assert len(read.errors.category_rules) == 200
+    assert validated(read.figures) == read
+    assert policy.default().errors.category_rules == []
+    with pytest.raises(InputRefused) as caught:
+        policy.read(f"[errors]\ncategory_rules = [{one * 201}]")
+    assert "a list of 0 to 200" in caught.value.next_step
+
+
+def test_a_key_that_is_no_more_is_left_out_of_a_rule_too() -> None:
+    """Stored figures of another program, within a list."""
+    stored = {"errors": {"category_rules": [{"category": "TRANSIENT", "code": "A", "gone": 1}]}}
+    (kept,) = validated(merged(policy.default().figures, known_only(stored))).errors.category_rules
+    assert (kept.code, kept.words) == ("A", None)

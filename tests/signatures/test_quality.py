@@ -1,7 +1,7 @@
 """How well it groups and judges the development set, of which one half is tuned on and the other is not looked at.
 
-The floors stand a little below what is reached: a change that groups or judges worse shows here. The figures themselves,
-with the errors that are made, are in docs/reference/signature-report.md.
+The floors stand a little below what is reached: a change that groups or judges worse shows here. The figures
+themselves, with the errors that are made, are in docs/reference/signature-report.md.
 """
 
 from __future__ import annotations

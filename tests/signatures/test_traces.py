@@ -1,4 +1,4 @@
-"""Of a trace the thrown error and the innermost own frame count; lines, addresses, libraries and outer frames do not."""
+"""Of a trace the thrown error and the innermost own frame count; lines, addresses, libraries, outer frames do not."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def ruby(function: str, line: int, value: str) -> str:
 
 
 def php(function: str, line: int, value: str) -> str:
-    return f"""PHP Fatal error:  Uncaught ValueError: str_repeat(): Argument #2 must be positive in /srv/{value}/o.php:{line}
+    return f"""PHP Fatal error:  Uncaught ValueError: str_repeat(): Argument #2 is too low in /srv/{value}/o.php:{line}
 Stack trace:
 #0 /srv/{value}/o.php({line}): str_repeat()
 #1 /srv/{value}/o.php({line + 9}): {function}()

@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 
 from recoup.cli import errors_by_hand as by_hand
 from recoup.cli import errors_retry as retry
+from recoup.cli import errors_signatures as signatures
 from recoup.cli.acting import acting
 from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.errors_record import record
@@ -26,7 +27,7 @@ app = App(
     name="errors",
     help_epilogue="Every failure is recorded once; the policy decides whether it is retried, waits for a person, or is"
     " only kept.\n\nWhat waits for a person: recoup errors list --status PARKED. Why: recoup errors show ID."
-    " Mended? recoup errors unpark ID --reason …",
+    " Mended? recoup errors unpark ID --reason …\n\nWhat fails most: recoup errors groups.",
     help_format="plaintext",
 )
 app.command(record)
@@ -41,6 +42,8 @@ app.command(by_hand.assign)
 app.command(by_hand.review)
 app.command(by_hand.archive)
 app.command(by_hand.operations)
+app.command(signatures.groups)
+app.command(signatures.explain)
 
 MESSAGE_CHARS_MOST = 100
 WATCH_EVERY_S = 2.0

@@ -6,12 +6,15 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False, help="Print JSON instead of a table.")]
 Demo = Annotated[bool, Parameter(name="--demo", negative="", show_default=False, help="Use the demo's database.")]
@@ -49,6 +52,19 @@ def print_fields(row: object, *, as_json: bool) -> None:
     _print_lines(record)
 
 
+def print_wrapped(lines: Iterable[tuple[str, object]], *, indent: int = 0) -> None:
+    """Names and values, a line each; what is longer than the terminal is wide goes on below itself."""
+    from rich.text import Text
+
+    told = list(lines)
+    console = _console()
+    left = indent + max((len(name) for name, _ in told), default=0) + 2
+    for name, value in told:
+        wrapped = Text(shown(value) or "–").wrap(console, max(console.width - left, FOLDED_WIDTH))
+        for number, line in enumerate(wrapped):
+            print(f"{' ' * indent}{'' if number else name}".ljust(left) + line.plain.rstrip())
+
+
 def say(text: str, *, end: str = "\n") -> None:
     """Something on standard error beside the work. Whether anybody listens makes no difference to the work."""
     with contextlib.suppress(OSError, ValueError):  # a broken pipe, a terminal that is gone, a closed file
@@ -74,11 +90,9 @@ def shown(value: object) -> str:
 def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
-    from rich.console import Console
     from rich.table import Table
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
-    console = Console(width=width, highlight=False, markup=False)
+    console = _console()
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     told = [name for name in columns if any(record[name] is not None for record in records)]
     needed = 0
@@ -98,6 +112,13 @@ def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
     for record in records:
         table.add_row(*(shown(record[name]) for name in told))
     console.print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    return Console(width=width, highlight=False, markup=False)
 
 
 def _print_lines(record: Mapping[str, Any]) -> None:

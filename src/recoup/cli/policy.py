@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -62,8 +65,9 @@ def show(
     print(f"version {found.version}, applied {who}: {shown(found.reason)}\n")
     shipped = dict(flattened(policy.default().figures))
     rows = [
-        {"key": key, "value": shown(value), "shipped": None if shipped.get(key) == value else shown(shipped.get(key))}
+        {"key": place, "value": _told(one), "shipped": None if shipped.get(key) == value else shown(shipped.get(key))}
         for key, value in flattened(found.policy.figures)
+        for place, one in _items(key, value)
     ]
     print_rows(rows, as_json=False, empty="")
 
@@ -148,8 +152,39 @@ def _text(file: Path) -> str:
 
 
 def _print_changes(changes: list[Change], before: str, after: str, nothing: str) -> None:
-    rows = [{"key": c.key, before: shown(c.before), after: shown(c.after)} for c in changes]
+    rows = [
+        {"key": key, before: _told(old), after: _told(new)} for change in changes for key, old, new in _changed(change)
+    ]
     print_rows(rows, as_json=False, empty=nothing)
+
+
+def _changed(change: Change) -> Iterator[tuple[str, Any, Any]]:
+    """One line for a figure; of a list of rules one for each rule that comes or goes, by its place."""
+    if not (_is_rules(change.before) or _is_rules(change.after)):
+        yield change.key, change.before, change.after
+        return
+    old, new = change.before or [], change.after or []
+    matched = SequenceMatcher(None, [_told(one) for one in old], [_told(one) for one in new], autojunk=False)
+    for kind, start, end, new_start, new_end in matched.get_opcodes():
+        if kind != "equal":
+            pairs = zip_longest(old[start:end], new[new_start:new_end])
+            for place, (gone, come) in enumerate(pairs, new_start if new_end > new_start else start):
+                yield f"{change.key}[{place}]", gone, come
+
+
+def _items(key: str, value: Any) -> list[tuple[str, Any]]:
+    return [(f"{key}[{place}]", one) for place, one in enumerate(value)] if _is_rules(value) else [(key, value)]
+
+
+def _is_rules(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(one, Mapping) for one in value)
+
+
+def _told(value: Any) -> str:
+    """A figure, or a rule by what it says. The database keeps the keys of a rule in an order of its own."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {shown(said)}" for name, said in sorted(value.items()) if said is not None)
+    return shown(value)
 
 
 def _print_json(found: Version) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.errors.vocabulary import Category
 from recoup.policy import document
-from recoup.policy.errors import Errors
+from recoup.policy.errors import CategoryRule, Errors
+
+if TYPE_CHECKING:
+    from recoup.signatures import OwnRule
 
 Q = load("recoup.errors")
 
@@ -21,6 +25,7 @@ class Figures(NamedTuple):
 
     version: int
     errors: Errors
+    rules: tuple[OwnRule, ...]  # its own for categories, as they are judged by
 
 
 # A connection is to one database for all its life, so what was read through it stays true of that version.
@@ -38,7 +43,7 @@ def renewed(tx: Transaction) -> Figures:
     row = tx.execute(Q["figures_in_force"]).fetchone()
     assert row is not None, "a migrated database has a policy"
     version, text, is_our_own = row
-    found = Figures(version, _read(text))
+    found = Figures(version, *_read(text))
     if is_our_own:
         _kept.pop(tx, None)
     else:
@@ -55,6 +60,15 @@ def check_tables(tx: Transaction, names: Iterable[str]) -> None:
 
 
 @lru_cache(maxsize=20)
-def _read(text: str) -> Errors:
+def _read(text: str) -> tuple[Errors, tuple[OwnRule, ...]]:
     figures = document.known_only({"errors": json.loads(text)})
-    return document.validated(document.merged(document.default().figures, figures)).errors
+    errors = document.validated(document.merged(document.default().figures, figures)).errors
+    return errors, _own_rules(errors.category_rules)
+
+
+def _own_rules(rules: Sequence[CategoryRule]) -> tuple[OwnRule, ...]:
+    if not rules:
+        return ()
+    from recoup.signatures import own_rule  # late: most policies have no such rules, and most commands judge nothing
+
+    return tuple(own_rule(Category(rule.category), rule.code, rule.words) for rule in rules)

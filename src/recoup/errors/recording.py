@@ -40,7 +40,7 @@ class NewError:
     outreach_id: UUID | None = None  # the entity; may be missing in global tables
     code: str | None = None
     severity: Severity | None = None
-    category: Category | None = None  # by its words and its code when it is not given
+    category: Category | None = None  # by the policy's rules, its words and its code when it is not given
     payload: Mapping[str, Any] | None = None
     want: Want | None = None  # a person's word, which comes before every rule
 
@@ -127,7 +127,7 @@ def _row(known: Figures, decisions: dict[_Key, int], error: NewError) -> _Row:
         )
     code = _code(error.code)
     message = in_words(error.message)
-    kind = error.category if error.category is not None else category(message, code)
+    kind = error.category if error.category is not None else category(message, code, known.rules)
     severity = None if error.severity is None else Severity(error.severity)  # a plain word will do
     want = None if error.want is None else Want(error.want)
     key = _Key(error.table, severity, Category(kind), code, want)

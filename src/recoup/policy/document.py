@@ -200,6 +200,8 @@ def _known(stored: Mapping[str, Any], section: type[Section]) -> dict[str, Any]:
 
 
 def _known_value(value: Any, kind: Any) -> Any:
+    if isinstance(value, list) and get_origin(kind) is list:
+        return [_known_value(one, get_args(kind)[0]) for one in value]
     if not isinstance(value, Mapping):
         return value
     if isinstance(kind, type) and issubclass(kind, Section):
@@ -218,6 +220,7 @@ def _in_words(details: Any) -> dict[str, Any]:
     match details["type"]:
         case "extra_forbidden":
             known = [key for key, _ in flattened(default().figures)]
+            known += _beside(key, details["loc"])
             near = difflib.get_close_matches(key, [*known, *{k.split(".")[0] for k in known}], n=1, cutoff=0.5)
             allowed = (
                 f"there is no such key; did you mean {near[0]}"
@@ -242,6 +245,16 @@ def _bounds(place: tuple[int | str, ...]) -> str:
     for part in place[:-2] if key else place:  # a key is a matter of the section that it stands in
         at = _resolved(schema, _below(at, part))
     return _of_keys(at) if key else _of_values(schema, at)
+
+
+def _beside(key: str, place: tuple[int | str, ...]) -> list[str]:
+    """What else an item of a list may have, where a key was given that it has not. The shipped policy has no items."""
+    if "]." not in key:
+        return []
+    schema = at = Policy.model_json_schema()
+    for part in place[:-1]:
+        at = _resolved(schema, _below(at, part))
+    return [f"{key.rpartition('.')[0]}.{name}" for name in at["properties"]]
 
 
 def _below(at: Any, part: int | str) -> Any:

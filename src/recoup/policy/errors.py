@@ -5,7 +5,9 @@ The figures are the requirement's; tables of your own stand beside them under th
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -31,6 +33,17 @@ TableName = Annotated[
     ),
 ]
 Retries = Annotated[int, Field(ge=0, le=100)]
+CodeOrBeginning = Annotated[
+    str,
+    Field(
+        # Nothing that cannot be seen, and no space around it: no code would ever be the same.
+        pattern=r"^[^*\s\pC]([^*\pC]*[^*\s\pC])?\*?$",
+        max_length=200,
+        description="an error code of up to 200 characters, or how codes begin and then *",
+    ),
+]
+Phrase = Annotated[str, Field(max_length=200, description="words, of up to 200 characters in all")]
+_WORD = re.compile(r"'*[^\W_](?:[^\W_]|')*\*?")
 # Known by name, so that whoever writes to one is told what to do instead.
 DEAD: dict[str, str] = {
     "outreach.bit_errors": "Create table or remove from ERD",
@@ -58,6 +71,34 @@ class RetryRule(Section):
     cap_s: Annotated[int, Field(ge=1, le=604_800)]
     jitter_percent: Annotated[int, Field(ge=0, le=100)]
     window_hours: Annotated[int, Field(ge=1, le=8_760)]
+
+
+class CategoryRule(Section):
+    """Which category an error has by its code, by words in its message, or by both."""
+
+    category: CategoryWord
+    code: CodeOrBeginning | None = None
+    words: Phrase | None = None
+
+    @field_validator("words")
+    @classmethod
+    def _words_are_words(cls, words: str | None) -> str | None:
+        parts = words.split() if words is not None else ["none"]
+        for part in parts:
+            if part != "…" and not _WORD.fullmatch(part):
+                allowed = "words of letters, digits and ', with * after one for whatever begins so, and … between two"
+                raise wrong_figure("", words, f"{allowed} for up to four others; {part} is none")
+        if not parts:
+            raise wrong_figure("", words, "at least one word")
+        if "…" in (parts[0], parts[-1]) or ("…", "…") in pairwise(parts):
+            raise wrong_figure("", words, "a word before and after each …, which stands for up to four others")
+        return words
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> CategoryRule:
+        if self.code is None and self.words is None:
+            raise wrong_figure("", {"category": self.category}, "code or words beside it, or both")
+        return self
 
 
 class ErrorTable(Section):
@@ -97,6 +138,7 @@ class Errors(Section):
     retry: dict[CategoryWord, RetryRule]
     park_codes: dict[Code, ParkWord]
     redact_keys: list[Annotated[str, Field(min_length=1, max_length=100, description="a part of a key's name")]]
+    category_rules: Annotated[list[CategoryRule], Field(max_length=200)]
     tables: dict[TableName, ErrorTable]
 
     @field_validator("tables")

@@ -9,29 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from recoup.errors.vocabulary import Category
+from recoup.signatures.rules import CACHE_MOST, CATEGORIES, RULES, Judgement, Phrase, Weight
 
 LENGTH_MOST = 4_000  # what tells categories apart stands at the beginning
+WORDS_MOST = 300
+TOKEN_MOST = 80  # a longer one is not kept: it does not come again
 GAP_MOST = 4  # words that the … in a phrase stands for
 SURE = 0.7  # so likely a category is by its words that no phrase is asked
-CACHE_MOST = 50_000
-
-
-class Judgement(NamedTuple):
-    """A category, which rule decided, and what in the text it was about."""
-
-    category: Category
-    rule: str
-    because: str = ""
-
-    def explain(self) -> str:
-        """In words."""
-        return f"{self.category}: {self.rule}" + (f" ({self.because})" if self.because else "")
 
 
 class OwnRule(NamedTuple):
@@ -42,34 +30,38 @@ class OwnRule(NamedTuple):
     phrase: tuple[str, ...] = ()
 
 
-class _Phrase(NamedTuple):
-    rank: int
+class _Token(NamedTuple):
+    """What is known of a token."""
+
     words: tuple[str, ...]
-    category: Category
-    rule: str
-
-
-class _Number(NamedTuple):
-    category: Category
-    vocabulary: str
-    marks: frozenset[str]  # one of these has to be among the words: numbers mean different things to different programs
+    names: tuple[tuple[str, str, Judgement], ...]  # with the sign before each
+    has_digit: bool
+    late: Judgement | None  # by a name that stands for failures of several kinds
 
 
 # Words within words too: ThrottlingException, rate_limit_exceeded.
-_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z']+|[A-Z]+|\d+|[^\W\d_]+")
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:[^\W\d_A-Z]|')+|[A-Z]+|\d+")
 _NAME = re.compile(r"[A-Za-z_][\w.$-]*[\w$]")
+# What is not said by the program: ids, addresses and paths never speak, quotations only where nothing else does.
+_IDS = re.compile(
+    r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{9,31}|\b(?=[a-f]*\d)[0-9a-f]{12,}\b|\b[a-z][a-z0-9+.-]{1,15}://\S*"
+    r"|(?<![\w/])/[\w.@%+=~-]+/[\w./@%+=~-]*"
+)
+_QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`'\n]*[`']|‘[^‘’\n]*’|“[^“”\n]*”")
 _HTTP_CODE = re.compile(r"(?:http)?[ _-]?(?:status)?[ _-]?([1-5]\d\d)", re.IGNORECASE)
 _HTTP = re.compile(
-    r"\b(?:http(?:/\d(?:\.\d)?)?|status(?: ?code)?|response(?: code)?|error|code|returned)\W{0,4}([1-5]\d\d)\b"
-    r"|\b([45]\d\d) (?=[A-Z][a-z])",
-    re.IGNORECASE,
+    r"\b(?i:http(?:/\d(?:\.\d)?)?|status(?: ?code)?|response(?: code)?|error|code|returned)\W{0,4}([1-5]\d\d)\b"
+    r"|(?:^|: )([45]\d\d) (?=[A-Z][a-z])"
 )
-_SQLSTATE_CODE = re.compile(r"[0-9A-Z]{5}")
-_SQLSTATE = re.compile(
-    r"\bSQLSTATE\W{0,4}([0-9A-Z]{5})\b|[\[(]([0-9A-Z]{2}[0-9]{3}|[0-9]{2}[0-9A-Z]{3})[\])]"
-    r"|(?:^|: )([0-9]{2}[0-9A-Z]{3}): "
-)
+_STATE = re.compile(r"[0-9A-Z]{5}")
+_STATE_SAID = re.compile(r"\bSQLSTATE\W{0,4}([0-9A-Z]{5})\b", re.IGNORECASE)
+_STATE_SHOWN = re.compile(r"[\[(]([0-9]{2}[0-9A-Z]{3}|[A-Z]{2}[0-9]{3})[\])]|(?:^|: )([0-9]{2}[0-9A-Z]{3}): ")
+_THREE = re.compile(r"\b[1-5]\d\d\b")
+_QUOTE = re.compile(r"[\"'`‘“]")
+_DIGIT = re.compile(r"\d")
 _NUMBERS = re.compile(r"\d+(?:\.\d+){0,3}")
+# An error of POSIX, or a word in capitals where a status stands: code = UNAVAILABLE, [UNAVAILABLE].
+_AFTER_SIGN = frozenset("=:.([{\"'")
 
 
 def category(message: str, code: str | None = None, rules: Sequence[OwnRule] = ()) -> Category:
@@ -81,22 +73,31 @@ def judge(message: str, code: str | None = None, rules: Sequence[OwnRule] = ()) 
     """What kind of failure this is, and which rule says so."""
     message = message[:LENGTH_MOST]
     code = f"{code}".strip()[:LENGTH_MOST] if code else ""  # some callers have numbers
-    words = words_of(message)
-    of_code = words_of(code) if code else []
+    found = _own(rules, code, message) if rules else None
+    if found is None and code:
+        found = _named(code)
+    if found is not None:
+        return found
+    said = _QUOTED.sub(" ", message) if _QUOTE.search(message) else message
     return (
-        (_own(rules, code, words) if rules else None)
-        or (_named(code) if code else None)
-        or _named_within(message)
-        or _numbered(code, message, words, of_code)
-        or _worded([*of_code, "", *words] if of_code else words)
-        or _by_status(code, message)
+        _told(said, code)
+        or (_told(message, code) if said != message else None)
+        or _at_last(code, message)
         or Judgement(Category.OPERATIONAL, "nothing known decides: the middle")
     )
 
 
 def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRule:
-    """A rule of the policy's, as it is written there."""
-    return OwnRule(category, code, tuple(phrase.lower().split()) if phrase else ())
+    """A rule of the policy's, as it is written there: words of any case, names as they are."""
+    words: list[str] = []
+    for part in (phrase or "").split():
+        if part == "…":
+            words.append(part)
+        else:
+            words += words_of(part)
+            if part.endswith("*"):
+                words[-1] += "*"
+    return OwnRule(category, code, tuple(words))
 
 
 def words_of(text: str) -> list[str]:
@@ -104,8 +105,55 @@ def words_of(text: str) -> list[str]:
     return [word.lower().strip("'") for word in _WORDS.findall(text)]
 
 
-def _own(rules: Sequence[OwnRule], code: str, words: list[str]) -> Judgement | None:
+def _told(message: str, code: str) -> Judgement | None:
+    """By what a message says."""
+    words: list[str] = [*words_of(code), ""] if code else []
+    has_digit, before = code[:1].isdigit(), ""
+    for token in message.split():
+        seen = _tokens.get(token) or _see(token)
+        for sign, text, judgement in seen.names:
+            if _is_name(text, sign or before):
+                return judgement
+        words += seen.words
+        has_digit = has_digit or seen.has_digit
+        before = token[-1]
+    del words[WORDS_MOST:]
+    found = _numbered(code, message, words) if has_digit else None
+    return found or _worded(words) or (_by_status(code, message) if has_digit else None)
+
+
+# What is in a token depends on itself alone, and most tokens come again and again.
+_tokens: dict[str, _Token] = {}
+
+
+def _see(token: str) -> _Token:
+    has_digit = _DIGIT.search(token) is not None
+    text = _IDS.sub(" ", token) if has_digit or "/" in token else token
+    names = tuple(_names(text)) if not text.islower() or "_" in text else ()
+    late = next((found for name in _NAME.findall(text) if (found := _late(name)) is not None), None)
+    seen = _Token(tuple(words_of(text)), names, has_digit, late)
+    if len(token) <= TOKEN_MOST:
+        if len(_tokens) >= CACHE_MOST:
+            _tokens.clear()
+        _tokens[token] = seen
+    return seen
+
+
+def _names(text: str) -> Iterator[tuple[str, str, Judgement]]:
+    """The names in a token. A plain word is none: a name has capitals or underscores within."""
+    for found in _NAME.finditer(text):
+        if not found[0].islower() or "_" in found[0]:
+            judgement = _name(found[0])
+            if judgement is not None:
+                yield text[: found.start()][-1:], found[0], judgement
+
+
+def _own(rules: Sequence[OwnRule], code: str, message: str) -> Judgement | None:
+    words = words_of(message)
+    heard = frozenset(words)
     for rule in rules:
+        if rule.phrase and rule.phrase[0][-1] != "*" and rule.phrase[0] not in heard:
+            continue
         if rule.code is not None:
             is_met = code.startswith(rule.code[:-1]) if rule.code.endswith("*") else code == rule.code
             if not is_met:
@@ -122,23 +170,19 @@ def _own(rules: Sequence[OwnRule], code: str, words: list[str]) -> Judgement | N
 def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
     found = _name(code) or _family(code)
-    if found is None and _SQLSTATE_CODE.fullmatch(code) and not code.isalpha():
-        found = _RULES.sqlstate(code)
+    if found is None and _STATE.fullmatch(code) and not code.isalpha():
+        found = RULES.sqlstate(code)
     return found
 
 
-def _named_within(message: str) -> Judgement | None:
-    """By the first name in the message. A plain word is none: it has capitals or underscores in it, or a digit."""
-    for text in _NAME.findall(message):
-        if not text.islower() or "_" in text:
-            found = _name(text) if not text.istitle() else None
-            if found is not None:
-                return found
-    return None
+def _is_name(text: str, before: str) -> bool:
+    if text.isupper() and text.isalpha():
+        return text[0] == "E" or not before or before in _AFTER_SIGN
+    return not text.istitle() or before == "="
 
 
 def _name(text: str) -> Judgement | None:
-    names = _RULES.names
+    names = RULES.names
     low = text.lower()
     found = names.get(low)
     if found is None and ("." in low or "$" in low):
@@ -149,30 +193,40 @@ def _name(text: str) -> Judgement | None:
 def _family(code: str) -> Judgement | None:
     """By how a code begins or ends."""
     low = code.lower()
-    for beginning, kind, vocabulary in _RULES.beginnings:
+    for beginning, kind, vocabulary in RULES.beginnings:
         if low.startswith(beginning):
             return Judgement(kind, f"a beginning of {vocabulary}", f"{beginning}…")
-    for ending, kind, vocabulary in _RULES.endings:
+    for ending, kind, vocabulary in RULES.endings:
         if low.endswith(ending):
             return Judgement(kind, f"an ending of {vocabulary}", f"…{ending}")
     return None
 
 
-def _numbered(code: str, message: str, words: list[str], of_code: list[str]) -> Judgement | None:
+def _late(name: str) -> Judgement | None:
+    kind = RULES.late.get(name.lower().rpartition(".")[2])
+    return None if kind is None else Judgement(kind, "a name that says little, where nothing says more", name)
+
+
+def _at_last(code: str, message: str) -> Judgement | None:
+    found = _late(code)
+    for token in message.split():
+        found = found or (_tokens.get(token) or _see(token)).late
+    return found
+
+
+def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
     """By an SQLSTATE in the message, or by a number where the words say whose number it is."""
-    digits = _NUMBERS.findall(message)
-    if not digits and not code[:1].isdigit():
-        return None
-    state = _SQLSTATE.search(message)
-    if state is not None:
-        found = _RULES.sqlstate(state[1] or state[2] or state[3])
+    if "sqlstate" in words and (said := _STATE_SAID.search(message)):
+        return RULES.sqlstate(said[1])
+    if shown := _STATE_SHOWN.search(message):
+        found = RULES.sqlstate(shown[1] or shown[2], is_whole=True)
         if found is not None:
             return found
-    marks = _RULES.marks.intersection([*words, *of_code])
+    marks = RULES.marks.intersection(words)
     if not marks:
         return None
-    for number in (code, *digits):
-        for meant in _RULES.numbered(number):
+    for number in (code, *_NUMBERS.findall(message)):
+        for meant in RULES.numbered(number):
             if not marks.isdisjoint(meant.marks):
                 return Judgement(meant.category, f"a number of {meant.vocabulary}", number)
     return None
@@ -183,9 +237,11 @@ def _worded(words: list[str]) -> Judgement | None:
     kind, share, because = _spoken(words)
     if share >= SURE:
         return Judgement(kind, "its words", because)
-    best: _Phrase | None = None
+    best: Phrase | None = None
+    begins = RULES.begins
     for place, word in enumerate(words):
-        for phrase in _RULES.beginning(word):
+        phrases = begins.get(word)
+        for phrase in RULES.beginning(word) if phrases is None else phrases:
             if (best is None or phrase.rank < best.rank) and _follows(words, place, phrase.words):
                 best = phrase
     if best is not None:
@@ -195,9 +251,9 @@ def _worded(words: list[str]) -> Judgement | None:
 
 def _spoken(words: list[str]) -> tuple[Category, float, str]:
     """The category that a message's words speak for, how sure they are, and which say most."""
-    transient, operational, structural = _RULES.at_first
-    heard: list[tuple[str, tuple[float, float, float]]] = []
-    weights = _RULES.weights
+    transient, operational, structural = RULES.at_first
+    heard: list[tuple[str, Weight]] = []
+    weights = RULES.weights
     for word in dict.fromkeys(words):
         weight = weights.get(word)
         if weight is not None:
@@ -219,9 +275,9 @@ def _by_status(code: str, message: str) -> Judgement | None:
     found = _HTTP_CODE.fullmatch(code) if code else None
     status = found[1] if found else None
     if status is None:
-        within = _HTTP.search(message)
+        within = _HTTP.search(message) if _THREE.search(message) else None
         status = (within[1] or within[2]) if within else None
-    kind = _RULES.http.get(status) if status else None
+    kind = RULES.http.get(status) if status else None
     return None if kind is None else Judgement(kind, "an HTTP status", status or "")
 
 
@@ -245,81 +301,3 @@ def _follows(words: list[str], place: int, phrase: tuple[str, ...]) -> bool:
             return False
         reach = 1
     return True
-
-
-CATEGORIES = (Category.TRANSIENT, Category.OPERATIONAL, Category.STRUCTURAL)
-
-
-class Rules:
-    """The rules of categories.toml, indexed by what they begin with."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self.version = int(document["version"])
-        self.names: dict[str, tuple[Category, str]] = {}
-        self.beginnings: list[tuple[str, Category, str]] = []
-        self.endings: list[tuple[str, Category, str]] = []
-        self.http: dict[str, Category] = {}
-        self._sqlstates: dict[str, Category] = {}
-        self._numbers: dict[str, list[_Number]] = {}
-        for vocabulary in document["vocabulary"]:
-            self._take(vocabulary)
-        self.marks = frozenset(mark for found in self._numbers.values() for one in found for mark in one.marks)
-        self._phrases = [
-            _Phrase(rank, tuple(phrase.split()), Category(wording["category"]), wording["rule"])
-            for rank, wording in enumerate(document["wording"])
-            for phrase in wording["phrases"]
-        ]
-        self._beginning: dict[str, tuple[_Phrase, ...]] = {}
-        self._exact: dict[str, list[_Phrase]] = {}
-        for phrase in self._phrases:
-            self._exact.setdefault(phrase.words[0], []).append(phrase)
-        self._open = [phrase for phrase in self._phrases if phrase.words[0].endswith("*")]
-        self.at_first: tuple[float, float, float] = tuple(document["words"]["at_first"])
-        self.weights = {word: tuple(weight) for word, weight in document["words"]["weights"].items()}
-
-    def sqlstate(self, state: str) -> Judgement | None:
-        """By an SQLSTATE, or its class."""
-        for key in (state, state[:2]):
-            if key in self._sqlstates:
-                return Judgement(self._sqlstates[key], "SQLSTATE" if key == state else "an SQLSTATE's class", key)
-        return None
-
-    def numbered(self, number: str) -> Iterator[_Number]:
-        """What a number may mean; an SMTP status by its class too."""
-        yield from self._numbers.get(number, ())
-        if number.count(".") == 2:
-            yield from self._numbers.get(f"{number.rpartition('.')[0]}.*", ())
-
-    def beginning(self, word: str) -> tuple[_Phrase, ...]:
-        """The phrases that begin with a word."""
-        found = self._beginning.get(word)
-        if found is None:
-            found = (*self._exact.get(word, ()), *(p for p in self._open if word.startswith(p.words[0][:-1])))
-            if len(self._beginning) >= CACHE_MOST:
-                self._beginning.clear()
-            self._beginning[word] = found
-        return found
-
-    def _take(self, vocabulary: Mapping[str, Any]) -> None:
-        for kind, name in self._entries(vocabulary):
-            if vocabulary["name"] == "http":
-                self.http[name] = kind
-            elif vocabulary["name"] == "sqlstate":
-                self._sqlstates[name.rstrip("*")] = kind
-            elif "marks" in vocabulary:
-                number = _Number(kind, vocabulary["about"], frozenset(vocabulary["marks"]))
-                self._numbers.setdefault(name, []).append(number)
-            elif name.startswith("*"):
-                self.endings.append((name[1:].lower(), kind, vocabulary["about"]))
-            elif name.endswith("*"):
-                self.beginnings.append((name[:-1].lower(), kind, vocabulary["about"]))
-            else:
-                self.names.setdefault(name.lower(), (kind, vocabulary["about"]))
-
-    @staticmethod
-    def _entries(vocabulary: Mapping[str, Any]) -> Iterable[tuple[Category, str]]:
-        return ((kind, name) for kind in CATEGORIES for name in vocabulary.get(kind, ()))
-
-
-_RULES = Rules(tomllib.loads(files(__package__).joinpath("categories.toml").read_text("utf-8")))
-RULES_VERSION = _RULES.version

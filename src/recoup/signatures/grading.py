@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recoup.errors.vocabulary import Category
-from recoup.signatures.category import Judgement, judge
+from recoup.signatures.category import judge
+from recoup.signatures.rules import Judgement
 from recoup.signatures.signature import VERSION, signature
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from recoup.signatures import v1, v2
 
@@ -15,8 +15,7 @@ Told = list[tuple[str, str]]
 _VERSIONS: dict[int, Callable[[str, Told | None], str]] = {1: v1.remaining, 2: v2.remaining}
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Which failure a message tells of."""
 
     key: str

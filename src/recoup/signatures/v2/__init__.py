@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 
-from recoup.signatures.v2.forms import form
+from recoup.signatures.v2.forms import form, plain
 from recoup.signatures.v2.words import Told, counting, without_quoted
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SHAPE_MOST = 200
 _TOKEN = re.compile(r"[^\s()\[\]{}<>,;=\"']+")
 _LIST = re.compile(r"\*(?:[\s,]*\*)+")
@@ -18,15 +17,17 @@ _LIST = re.compile(r"\*(?:[\s,]*\*)+")
 
 def remaining(message: str, told: Told | None = None) -> str:
     """What counts of a message, as text. What does not is told, if a list is given for it."""
-    text = _ESCAPES.sub(" ", message) if not message.isprintable() else message
-    found = form(text)
-    parts = [" ".join(words) for sentence in found.sentences if (words := counting(sentence, told)) and words != ("*",)]
+    found = form(message)
+    parts = [" ".join(words) for sentence in found.sentences if (words := counting(sentence, told)) != ("*",)]
+    parts += found.codes
     if found.function:
         parts.append(f"in {found.function}")
-    return " | ".join(parts) or _shape(text)
+    if told is not None:
+        told += found.left_out
+    return " | ".join(filter(None, parts)) or _shape(plain(message[:_SHAPE_MOST]))
 
 
 def _shape(text: str) -> str:
     """For a text without words of its own: where its values stand."""
-    marked = _TOKEN.sub(lambda token: "w" if token[0].isalpha() else "*", without_quoted(text[:_SHAPE_MOST]))
+    marked = _TOKEN.sub(lambda token: "w" if token[0].isalpha() else "*", without_quoted(text))
     return " ".join(_LIST.sub("*", marked).split())[:60]

@@ -10,27 +10,43 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
+from unicodedata import normalize
 
 HEAD_MOST = 6_000  # characters of a text that are looked at, from its beginning …
 TAIL_MOST = 2_000  # … and from its end, where Python's traces say what was thrown
+BODY_MOST = 100_000  # a JSON body is read whole, up to so many
+SENTENCES_MOST = 8
+DEPTH_MOST = 40  # of brackets within brackets: how deep Python itself can read depends on who asks
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The sentences that count, and the function in which a trace says that it happened."""
+class Form(NamedTuple):
+    """The sentences and codes that count, the function in which a trace says that it happened, and what is left out."""
 
     sentences: tuple[str, ...]
     function: str = ""
+    codes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(NamedTuple):
     function: str
     is_own: bool
     called_at: str = ""  # path and line, in languages that print a built-in function with the place that called it
+
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
+_APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
+
+
+def plain(text: str) -> str:
+    """The text without what only colours or places it, and with typesetters' signs as those of a typewriter."""
+    if not text.isprintable():
+        text = _ESCAPES.sub(" ", text)
+    if text.isascii():
+        return text
+    return normalize("NFC", _APOSTROPHE.sub("'", text).replace("\u2026", "...").replace("\u00a0", " "))
 
 
 # What clients put in front of a message: ERROR 1332 (42000):
@@ -55,19 +71,37 @@ def _unwrapped(line: str) -> str:
 
 def form(text: str) -> Form:
     """What of a text counts."""
-    if len(text) > HEAD_MOST + TAIL_MOST:
-        text = f"{text[:HEAD_MOST]}\n{text[-TAIL_MOST:]}"
-    if text[:1] == "<":
-        return Form((_TAG.sub(" ", text),))
     if text[:1] in ("{", "[") or text[:1].isspace():
-        body = _body(text.strip())
+        body = _body(text.strip()) if len(text) <= BODY_MOST else None
         if body is not None:
             return body
+    left_out: tuple[tuple[str, str], ...] = ()
+    if len(text) > HEAD_MOST + TAIL_MOST:
+        left_out = (("too long", f"{len(text) - HEAD_MOST - TAIL_MOST:,} characters in the middle"),)
+        text = f"{text[:HEAD_MOST]}\n{_root(text)}\n{text[-TAIL_MOST:]}"
+    text = plain(text)
+    if text[:1] == "<":
+        return Form((_TAG.sub(" ", text),), left_out=left_out)
     if "\n" not in text:
-        return Form((_unwrapped(text),))
+        return Form((_unwrapped(text),), left_out=left_out)
     lines = text.splitlines()
-    found = _trace(lines) or Form(_said(lines))
-    return Form(tuple(map(_unwrapped, found.sentences)), found.function)
+    found = _trace(_set_out(lines)) or Form(_said(lines))
+    if len(lines) > len(found.sentences):
+        left_out = (*left_out, ("other lines", f"{len(lines) - len(found.sentences):,}"))
+    return Form(tuple(map(_unwrapped, found.sentences)), found.function, left_out=left_out)
+
+
+def _root(text: str) -> str:
+    """The last cause that a long trace names in its middle."""
+    found = text.rfind("\nCaused by: ", HEAD_MOST, -TAIL_MOST)
+    return text[found + 1 : found + 401].partition("\n")[0] if found >= 0 else ""
+
+
+def _set_out(lines: list[str]) -> list[str]:
+    """The lines of a trace that was indented as a whole, set out to the margin again."""
+    first = next((line for line in lines if line.lstrip().startswith("Traceback (most")), "")
+    margin = first[: len(first) - len(first.lstrip())]
+    return [line.removeprefix(margin) for line in lines] if margin else lines
 
 
 _TAG = re.compile(r"<[^<>]{0,400}>|\n")  # of XML and HTML bodies
@@ -76,7 +110,7 @@ _ADDED = re.compile(
     r"\s*(?:LINE \d|(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION):|\^|Candidate |Did you mean|\[SQL: |"
     r"\(Background on|stack backtrace|Stack trace:)"
 )
-_LETTERS = re.compile(r"[^\W\d_]{2}")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
 _CAUSED = re.compile(r"\s*caused by:?\s*$", re.IGNORECASE)
 
 
@@ -92,7 +126,9 @@ def _said(lines: list[str]) -> tuple[str, ...]:
             del said[1:]
         elif not is_said and _LETTERS.search(line):
             said.append(f"{line}'" if line.count("'") % 2 else line)  # a quotation may go on in the next line
-            is_said = not line.rstrip().endswith(":")
+            is_said = not line.rstrip().endswith(":") and (len(said) > 1 or len(_LETTERS.findall(line)) > 2)
+            if len(said) == SENTENCES_MOST:
+                break
     return tuple(said)
 
 
@@ -104,7 +140,7 @@ _GO_FILE = re.compile(r"\t(.{1,400}\.go):\d+")
 _RUBY = re.compile(r"\s*(?:from |\d+: from )?(([^\s:]{1,400}):\d+):in [`']([^`']{1,200})'(?:: (.{1,4000}))?")
 _PHP = re.compile(r"#\d+ (?:([^()]{1,400})\((\d+)\): |\[internal function\]: )?([\w\\{}:>-]{1,200})")
 _PHP_THROWN = re.compile(r" in (\S{1,400}:\d+)$")
-_RUST = re.compile(r"\s+\d+: +(?:0x[0-9a-f]+ - )?([\w:<>{} ]{1,300})$")
+_RUST = re.compile(r"\s+\d+: +(?:0x[0-9a-f]+ - )?([\w<{][\w:<>{} ]{0,300})$")
 _MORE = re.compile(r"\s*\.\.\. \d+ (?:more|common frames)|\s*\[Previous line repeated|\s*--- End of|\s+Suppressed:")
 
 _LIBRARY_PATHS = (
@@ -190,7 +226,8 @@ def _of_others(thrown: list[str], frames: list[_Frame], blocks: list[tuple[int, 
     if php := _PHP_THROWN.search(thrown[0]):
         frames = [frame for frame in frames if frame.called_at != php[1]]  # a built-in function, called where it threw
     function = _innermost(frames[begin:]) if any(frame.is_own for frame in frames[begin:]) else _innermost(frames)
-    sentences = (thrown[0], thrown[blocks[root][0]]) if causes else (thrown[0],)
+    first = max((sentence for sentence, at in blocks if at == 0), default=0)  # a line of the log may stand before it
+    sentences = (thrown[0], thrown[first], *([thrown[blocks[root][0]]] if causes else ()))
     return Form(tuple(dict.fromkeys(_INTRODUCED.sub("", sentence, count=1) for sentence in sentences)), function)
 
 
@@ -238,33 +275,45 @@ _TELLING_KEYS = frozenset(
     {
         "code", "type", "reason", "status", "error", "error_code", "errorcode", "error_type", "errortype", "title",
         "__type", "errorname", "domain", "message", "msg", "detail", "details", "description", "error_description",
-        "errormessage", "error_message", "errors", "fault",
+        "errormessage", "error_message", "errmsg", "errors", "fault", "cause", "statuscode", "status_code",
     }
 )  # fmt: skip
-_DEPTH_MOST = 6
-_SENTENCES_MOST = 8
+_BRACKET = re.compile(r"[\[{]|[\]}]")
 
 
 def _body(text: str) -> Form | None:
     """A JSON body: the codes and messages in it. None if it is none, or says nothing."""
-    try:
-        body = json.loads(text)
+    depth = 0
+    for bracket in _BRACKET.findall(text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > DEPTH_MOST:
+            return None
+    try:  # numbers stay text: how long a number Python reads is a setting
+        body = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         return None
-    found = tuple(dict.fromkeys(islice(_in_body(body, 0), _SENTENCES_MOST)))
-    return Form(found) if found else None
+    found = tuple(dict.fromkeys(islice(_in_body(body, is_told=False), SENTENCES_MOST)))
+    if not found and isinstance(body, dict):
+        found = tuple(islice((name for name in sorted(body)), SENTENCES_MOST))
+    if not found:
+        return None
+    sentences = tuple(plain(one) for one in found if _LETTERS.search(one))
+    # Where a body says nothing else, its numbers are all that there is.
+    return Form(sentences, codes=() if sentences else found, left_out=(("other keys", "of the body"),))
 
 
-def _in_body(body: Any, depth: int) -> Iterator[str]:
-    if depth > _DEPTH_MOST:
-        return
-    if isinstance(body, list):
+def _in_body(body: Any, *, is_told: bool) -> Iterator[str]:
+    """What a body tells under the keys that errors are told under. A list tells by its first."""
+    if isinstance(body, str):
+        if is_told:
+            yield body
+    elif isinstance(body, list):
         for one in body[:1]:
-            yield from _in_body(one, depth + 1)
+            yield from _in_body(one, is_told=is_told)
     elif isinstance(body, dict):
         for key, value in sorted(body.items()):
             name = key.lower()
-            if isinstance(value, str) and name in _TELLING_KEYS:
-                yield value.rpartition("#")[2] if name == "__type" else value
-            elif isinstance(value, dict | list):
-                yield from _in_body(value, depth + 1)
+            if name == "__type" and isinstance(value, str):
+                yield value.rpartition("#")[2]
+            else:
+                yield from _in_body(value, is_told=name in _TELLING_KEYS)

@@ -18,22 +18,24 @@ Told = list[tuple[str, str]]  # what was masked: kind and text
 
 ENOUGH = 3  # so many words say what happened; others are left out then
 SENTENCE_LEAST = 4  # so many known words make a quotation a sentence
+WORDS_MOST = 40
 TOKEN_MOST = 80  # a longer run without a space is data
 CACHE_MOST = 50_000
 
 _MARK = "\x01"  # stands for a value
 _CALLED = "\x02"  # ends a name that had arguments in brackets
 _QUOTED = re.compile(
-    r'"[^"\n]{0,400}"'
-    r"|(?<!\w)'[^'\n]{0,400}'(?!\w)"
-    r"|`[^`'\n]{0,400}[`']"
-    r"|‘[^‘’\n]{0,400}’|“[^“”\n]{0,400}”|«[^«»\n]{0,400}»|»[^«»\n]{0,400}«|„[^„“”\n]{0,400}[“”]|‹[^‹›\n]{0,400}›"
-    r"|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』"
+    r'"[^"\n]{0,4000}"'
+    r"|(?<!\w)'[^'\n]{0,4000}'(?!\w)"
+    r"|`[^`'\n]{0,4000}[`']"
+    r"|‘[^‘’\n]{0,4000}’|“[^“”\n]{0,4000}”|«[^«»\n]{0,4000}»|»[^«»\n]{0,4000}«|„[^„“”\n]{0,4000}[“”]|‹[^‹›\n]{0,4000}›"
+    r"|「[^「」\n]{0,4000}」|『[^『』\n]{0,4000}』"
 )
+_QUOTE = re.compile(r"[\"'`‘“«»„‹「『]")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'<>]*")
-_BRACKETS = re.compile(r"<[^<>\n]{0,400}>|\{[^{}\n]{0,600}\}|\[[^\[\]\n]{0,600}\]|\([^()\n]{0,600}\)")
+_BRACKETS = re.compile(r"<[^<>\n]{0,4000}>|\{[^{}\n]{0,4000}\}|\[[^\[\]\n]{0,4000}\]|\([^()\n]{0,4000}\)")
 _NESTED_MOST = 4
-_PARTS = re.compile(r"[()\[\]{}<>,;|=:!?*\"'`“”‘’«»]+|\.{2,}|-{2,}|#{2,}|->|\.(?=\W|\Z)")
+_PARTS = re.compile(r"[()\[\]{}<>,;|=:!?*\"`“”‘’«»]+|(?<![a-z])'|'(?![a-z])|\.{2,}|-{2,}|#{2,}|->|\.(?=\W|\Z)")
 _EDGES = ".-+/%$#&~^_'"
 _HEX = re.compile(r"[0-9a-fA-F]{8,}\Z")
 _COLONS = re.compile(r"[0-9a-fA-F:.%]+\Z")
@@ -43,8 +45,8 @@ _THROWN = ("Exception", "Error")
 _VERB = ("ed", "ing")
 
 # What is known of a token, whatever stands beside it.
-_COLON, _NUMBER, _CAPITALS, _ANNOUNCES, _NAME, _EQUALS, _CALL, _KNOWN = 1, 2, 4, 8, 16, 32, 64, 128
-# How sure it is that a word is the program's own: not at all, in capitals, yes.
+_COLON, _NUMBER, _CAPITALS, _ANNOUNCES, _NAME, _EQUALS, _CALL, _KNOWN, _DOUBTFUL = 1, 2, 4, 8, 16, 32, 64, 128, 256
+# How sure it is that a word is the program's own: perhaps, likely, yes.
 _PERHAPS, _LIKELY, _SURE = 0, 1, 2
 
 
@@ -58,7 +60,7 @@ _VALUES, _TYPES, _UNITS = _LISTS["values"], _LISTS["types"], _LISTS["units"]
 _ACCOUNTS, _BEFORE_ACCOUNTS = _LISTS["accounts"], _LISTS["before_accounts"]
 _FOUND = _LISTS["found"]
 _ANNOUNCERS, _NOT_NAMES, _BEFORE_STATES = _LISTS["announcers"], _LISTS["not_names"], _LISTS["before_states"]
-_VOCABULARY = frozenset(files(__package__).joinpath("vocabulary.txt").read_text("utf-8").split("\n"))
+_VOCABULARY = frozenset(files(__package__).joinpath("vocabulary.txt").read_text("utf-8").split())
 
 # What a token is depends on itself alone, and most tokens come again and again.
 _tokens: dict[str, tuple[str, int, str]] = {}
@@ -66,20 +68,24 @@ _tokens: dict[str, tuple[str, int, str]] = {}
 
 def counting(line: str, told: Told | None = None) -> tuple[str, ...]:
     """The words of a line that count, in their order; `*` for what was masked where they alone say too little."""
-    words, standing = _read(_without_enclosed(line, told), told)
-    if standing.count(_SURE) < ENOUGH:
-        within = _quoted_sentence(line)
+    text = _without_enclosed(line, told)
+    words, standing = _read(text, told)
+    sure = standing.count(_SURE)
+    if sure < ENOUGH and _MARK in text:
+        within = _quoted_sentence(line, least=SENTENCE_LEAST if sure > 1 else 2)
         if within:
             inner, inner_standing = _read(_without_enclosed(within, None), None)
             words, standing = words + inner, standing + inner_standing
-    return _enough(words, standing, told)
+            if told is not None:
+                told[:] = [one for one in told if one[1][1:-1] != within]
+    return _enough(words, standing, told)[:WORDS_MOST]
 
 
-def _quoted_sentence(line: str) -> str:
+def _quoted_sentence(line: str, least: int) -> str:
     """The longest quotation, if it is a sentence: a message within a message."""
     found = max((quoted[0][1:-1] for quoted in _QUOTED.finditer(line)), key=len, default="")
     known = sum(word in _VOCABULARY for word in found.lower().split())
-    return found if known >= SENTENCE_LEAST else ""
+    return found if known >= least else ""
 
 
 def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
@@ -91,7 +97,11 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
     for place, token in enumerate(tokens):
         known = _tokens.get(token)
         if known is None:
-            known = _tokens[token] = _token(token) if len(_tokens) < CACHE_MOST else _token_anew(token)
+            known = _token(token)
+            if len(token) <= TOKEN_MOST:
+                if len(_tokens) >= CACHE_MOST:
+                    _tokens.clear()
+                _tokens[token] = known
         word, flags, kind = known
         if word:
             kind = ""
@@ -103,7 +113,10 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
             elif low in _UNITS and place and (flags_before & _NUMBER or not word_before):
                 kind = "unit"
             elif flags_before & _ANNOUNCES and low not in _NOT_NAMES and not low.endswith(_VERB):
-                kind = "name"
+                if flags & _KNOWN and place == len(tokens) - 1:
+                    flags |= _DOUBTFUL  # user root; but also: queue full
+                else:
+                    kind = "name"
             elif low in _ACCOUNTS and word_before in _BEFORE_ACCOUNTS:
                 kind = "account"
             elif flags & _CAPITALS and (word_before in _BEFORE_STATES or (flags_before & _COLON and place > 1)):
@@ -119,6 +132,8 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
         if word:
             words.append(word)
             standing.append(_standing(word, flags, place))
+            if told is not None and word[-1] == "=":
+                told.append(("value", token.partition("=")[2]))
         else:
             if not words or words[-1] != "*":
                 words.append("*")
@@ -143,14 +158,13 @@ def _is_put(word: str, flags: int, place: int, before: str, *, is_last: bool) ->
 
 def _enough(words: list[str], standing: list[int], told: Told | None) -> tuple[str, ...]:
     """Those that are surely the program's own, if they are enough; else those that are likely; else all."""
-    for least, kind in ((_SURE, "capitals or unknown word"), (_LIKELY, "unknown word")):
-        kept = [word for word, sure in zip(words, standing, strict=True) if sure >= least]
-        if len(kept) >= ENOUGH:
+    for least, kind in ((_SURE, "name in capitals or unknown word"), (_LIKELY, "unknown word")):
+        if len(standing) - _below(standing, least) >= ENOUGH:
             if told is not None:
                 told += [
                     (kind, word) for word, sure in zip(words, standing, strict=True) if sure < least and word != "*"
                 ]
-            return tuple(kept)
+            return tuple([word for word, sure in zip(words, standing, strict=True) if sure >= least])
     if len(words) - words.count("*") >= 2:
         first = 1 if words[0] == "*" else 0
         last = len(words) - 1 if words[-1] == "*" else len(words)
@@ -158,17 +172,21 @@ def _enough(words: list[str], standing: list[int], told: Told | None) -> tuple[s
     return tuple(words)
 
 
+def _below(standing: list[int], least: int) -> int:
+    return standing.count(_PERHAPS) + (standing.count(_LIKELY) if least == _SURE else 0)
+
+
 def _standing(word: str, flags: int, place: int) -> int:
     if flags & _NAME:
         return _SURE if word.endswith(_THROWN) or (place == 0 and flags & (_COLON | _CALL)) else _PERHAPS
     if not flags & _KNOWN:
         return _PERHAPS
-    return _LIKELY if flags & _CAPITALS else _SURE
+    return _LIKELY if flags & (_CAPITALS | _DOUBTFUL) else _SURE
 
 
 def without_quoted(text: str) -> str:
     """The text with a mark for each quotation."""
-    return _QUOTED.sub(f" {_MARK} ", text)
+    return _QUOTED.sub(f" {_MARK} ", text) if _QUOTE.search(text) else text
 
 
 def _without_enclosed(text: str, told: Told | None) -> str:
@@ -211,11 +229,6 @@ def _is_masked(found: re.Match[str]) -> bool:
     return (text[0] == "[" and " " not in text) or _is_call(found)
 
 
-def _token_anew(token: str) -> tuple[str, int, str]:
-    _tokens.clear()
-    return _token(token)
-
-
 def _token(token: str) -> tuple[str, int, str]:
     """A token's words, what is known of it, and if it has no word that may count: what kind of value it is."""
     if token == _MARK:
@@ -230,9 +243,8 @@ def _token(token: str) -> tuple[str, int, str]:
         flags |= _COLON
     elif token[-1] == "=":
         flags |= _EQUALS
-    if not token.isascii():
-        return " ".join(_FOREIGN.findall(token[: 10 * TOKEN_MOST])), flags, "sign"
-    if len(token) > TOKEN_MOST:
+    is_ascii = token.isascii()
+    if len(token) > TOKEN_MOST and is_ascii:
         return "", flags, "data"
     if token[0] in "/\\":
         return "", flags, "path"
@@ -240,6 +252,8 @@ def _token(token: str) -> tuple[str, int, str]:
         return _key(token, flags)
     if "@" in token or "\\" in token or token.count("/") > 1:
         return "", flags, "path"
+    if not is_ascii:  # languages that write without spaces: the letters, without the numbers between them
+        return " ".join(_FOREIGN.findall(token[: 10 * TOKEN_MOST])), flags, "sign"
     if token.count(":") > 1 and _COLONS.match(token):
         return "", flags | _NUMBER, "address"
     return _plain(token, flags)

@@ -1,0 +1,123 @@
+"""The rules of categories.toml, indexed by what they begin with."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from recoup.errors.vocabulary import Category
+
+CACHE_MOST = 50_000
+WORD_MOST = 40  # a longer one is not kept: it does not come again
+STEM = 3  # letters that an open word of a phrase has at least
+
+CATEGORIES = (Category.TRANSIENT, Category.OPERATIONAL, Category.STRUCTURAL)
+Weight = tuple[float, float, float]  # for each of them
+
+
+class Judgement(NamedTuple):
+    """A category, which rule decided, and what in the text it was about."""
+
+    category: Category
+    rule: str
+    because: str = ""
+
+    def explain(self) -> str:
+        """In words."""
+        return f"{self.category}: {self.rule}" + (f" ({self.because})" if self.because else "")
+
+
+class Phrase(NamedTuple):
+    rank: int
+    words: tuple[str, ...]
+    category: Category
+    rule: str
+
+
+class Number(NamedTuple):
+    category: Category
+    vocabulary: str
+    marks: frozenset[str]  # one of these has to be among the words: numbers mean different things to different programs
+
+
+class Rules:
+    """What categories.toml says."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.version = int(document["version"])
+        self.names: dict[str, tuple[Category, str]] = {}
+        self.late: dict[str, Category] = {}
+        self.beginnings: list[tuple[str, Category, str]] = []
+        self.endings: list[tuple[str, Category, str]] = []
+        self.http: dict[str, Category] = {}
+        self._sqlstates: dict[str, Category] = {}
+        self._numbers: dict[str, list[Number]] = {}
+        for vocabulary in document["vocabulary"]:
+            self._take(vocabulary)
+        self.marks = frozenset(mark for found in self._numbers.values() for one in found for mark in one.marks)
+        self._phrases = [
+            Phrase(rank, tuple(phrase.split()), Category(wording["category"]), wording["rule"])
+            for rank, wording in enumerate(document["wording"])
+            for phrase in wording["phrases"]
+        ]
+        self.begins: dict[str, tuple[Phrase, ...]] = {}  # as far as it was asked for
+        self._exact: dict[str, list[Phrase]] = {}
+        for phrase in self._phrases:
+            self._exact.setdefault(phrase.words[0], []).append(phrase)
+        self._open: dict[str, list[Phrase]] = {}  # those whose first word is open, by how it begins
+        for phrase in self._phrases:
+            if phrase.words[0].endswith("*"):
+                self._open.setdefault(phrase.words[0][:STEM], []).append(phrase)
+        self.at_first: Weight = tuple(document["words"]["at_first"])
+        self.weights: dict[str, Weight] = {word: tuple(one) for word, one in document["words"]["weights"].items()}
+
+    def sqlstate(self, state: str, *, is_whole: bool = False) -> Judgement | None:
+        """By an SQLSTATE, or its class."""
+        for key in (state,) if is_whole else (state, state[:2]):
+            if key in self._sqlstates:
+                return Judgement(self._sqlstates[key], "SQLSTATE" if key == state else "an SQLSTATE's class", key)
+        return None
+
+    def numbered(self, number: str) -> Iterator[Number]:
+        """What a number may mean; an SMTP status by its class too."""
+        yield from self._numbers.get(number, ())
+        if number.count(".") == 2:
+            yield from self._numbers.get(f"{number.rpartition('.')[0]}.*", ())
+
+    def beginning(self, word: str) -> tuple[Phrase, ...]:
+        """The phrases that begin with a word."""
+        is_open = self._open.get(word[:STEM], ())
+        found = (*self._exact.get(word, ()), *(one for one in is_open if word.startswith(one.words[0][:-1])))
+        if len(word) <= WORD_MOST:
+            if len(self.begins) >= CACHE_MOST:
+                self.begins.clear()
+            self.begins[word] = found
+        return found
+
+    def _take(self, vocabulary: Mapping[str, Any]) -> None:
+        for kind, name in self._entries(vocabulary):
+            if vocabulary["name"] == "http":
+                self.http[name] = kind
+            elif vocabulary["name"] == "sqlstate":
+                self._sqlstates[name.rstrip("*")] = kind
+            elif vocabulary["name"] == "late":
+                self.late[name.lower()] = kind
+            elif "marks" in vocabulary:
+                number = Number(kind, vocabulary["about"], frozenset(vocabulary["marks"]))
+                self._numbers.setdefault(name, []).append(number)
+            elif name.startswith("*"):
+                self.endings.append((name[1:].lower(), kind, vocabulary["about"]))
+            elif name.endswith("*"):
+                self.beginnings.append((name[:-1].lower(), kind, vocabulary["about"]))
+            else:
+                self.names.setdefault(name.lower(), (kind, vocabulary["about"]))
+
+    @staticmethod
+    def _entries(vocabulary: Mapping[str, Any]) -> Iterable[tuple[Category, str]]:
+        return ((kind, name) for kind in CATEGORIES for name in vocabulary.get(kind, ()))
+
+
+RULES = Rules(tomllib.loads(files(__package__).joinpath("categories.toml").read_text("utf-8")))
+RULES_VERSION = RULES.version
