@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from recoup.signatures.category import words_of
 from recoup.signatures.grading import Judged, judged
+from recoup.signatures.judging import words_of
 from recoup.signatures.rules import CATEGORIES
 
 ROOT = Path(__file__).parent.parent

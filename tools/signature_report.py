@@ -15,9 +15,9 @@ SHOWN, PARTS_SHOWN, TEXT_MOST = 3, 3, 110
 def page(written: str) -> str:
     lines = [
         "# What signatures and categories reach\n",
-        "On the development set in `tests/signatures/data`. *Tune* is the part the rules were made on, *untouched* the",
-        "part that nobody looked at while making them: the figures there are the ones to believe. Accuracy is the share",
-        "of messages whose group holds all messages of the place that printed them and no other; precision and recall",
+        "On the development set in `tests/signatures/data`. *Tune* is the part the rules were made on, *untouched*",
+        "the part that nobody looked at while making them: the figures there are the ones to believe. Accuracy is the",
+        "share of messages whose group holds all messages of the place that printed them and no other; precision and recall",
         f"count pairs of messages. {written}",
     ]
     for kind, title in KINDS.items():

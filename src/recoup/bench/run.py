@@ -21,6 +21,7 @@ from recoup.bench import (
     reads,
     retries,
     seals,
+    signatures,
     verify,
 )
 from recoup.bench.ground import scratch
@@ -33,7 +34,7 @@ from recoup.settings import Settings
 WORKLOADS: tuple[Workload, ...] = (
     *moves.WORKLOADS, *outcomes.WORKLOADS, *verify.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS,
     *retries.WORKLOADS, *error_record.WORKLOADS, *error_retries.WORKLOADS, *error_claims.WORKLOADS,
-    *error_archive.WORKLOADS, *error_gate.WORKLOADS,
+    *error_archive.WORKLOADS, *error_gate.WORKLOADS, *signatures.WORKLOADS,
 )  # fmt: skip
 ROUNDS_MOST = 1000
 

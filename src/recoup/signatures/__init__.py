@@ -3,9 +3,9 @@
 Stateless and deterministic: the same text has the same key on every worker, for ever, under one version.
 """
 
-from recoup.signatures.category import OwnRule, category, judge, own_rule
+from recoup.signatures.judging import OwnRule, category, judge, own_rule
+from recoup.signatures.keys import VERSION, Signature, signature
 from recoup.signatures.rules import RULES_VERSION, Judgement
-from recoup.signatures.signature import VERSION, Signature, signature
 
 __all__ = [
     "RULES_VERSION",

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recoup.errors.vocabulary import Category
-from recoup.signatures.category import judge
+from recoup.signatures.judging import judge
+from recoup.signatures.keys import VERSION, signature
 from recoup.signatures.rules import Judgement
-from recoup.signatures.signature import VERSION, signature
 
 
 class Labelled(NamedTuple):

@@ -87,9 +87,10 @@ class Rules:
             yield from self._numbers.get(f"{number.rpartition('.')[0]}.*", ())
 
     def beginning(self, word: str) -> tuple[Phrase, ...]:
-        """The phrases that begin with a word."""
+        """The phrases that begin with a word, the first rule's first."""
         is_open = self._open.get(word[:STEM], ())
-        found = (*self._exact.get(word, ()), *(one for one in is_open if word.startswith(one.words[0][:-1])))
+        fits = [*self._exact.get(word, ()), *(one for one in is_open if word.startswith(one.words[0][:-1]))]
+        found = tuple(sorted(fits, key=lambda one: one.rank))
         if len(word) <= WORD_MOST:
             if len(self.begins) >= CACHE_MOST:
                 self.begins.clear()

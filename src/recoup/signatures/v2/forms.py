@@ -17,6 +17,7 @@ from unicodedata import normalize
 HEAD_MOST = 6_000  # characters of a text that are looked at, from its beginning …
 TAIL_MOST = 2_000  # … and from its end, where Python's traces say what was thrown
 BODY_MOST = 100_000  # a JSON body is read whole, up to so many
+BEFORE_BODY_MOST = 200
 SENTENCES_MOST = 8
 DEPTH_MOST = 40  # of brackets within brackets: how deep Python itself can read depends on who asks
 
@@ -59,8 +60,13 @@ _SEVERITY = re.compile(
 _WRAPPED = re.compile(r"""([^"'(]{0,200})\((?:-?\d{1,9}, )?(["'])""")
 
 
+_CAUSE_WITHIN = re.compile(r"\(Caused by (\w{1,100})")
+
+
 def _unwrapped(line: str) -> str:
     line = _SEVERITY.sub("", line, count=1)
+    if "(Caused by " in line and (cause := _CAUSE_WITHIN.search(line)):
+        return f"{line} {cause[1]}"
     found = _WRAPPED.match(line) if line[-1:] == ")" else None
     if found is None:
         return line
@@ -83,7 +89,8 @@ def form(text: str) -> Form:
     if text[:1] == "<":
         return Form((_TAG.sub(" ", text),), left_out=left_out)
     if "\n" not in text:
-        return Form((_unwrapped(text),), left_out=left_out)
+        body = _body_within(text) if text[-1:] == "}" else None
+        return body or Form((_unwrapped(text),), left_out=left_out)
     lines = text.splitlines()
     found = _trace(_set_out(lines)) or Form(_said(lines))
     if len(lines) > len(found.sentences):
@@ -300,6 +307,13 @@ def _body(text: str) -> Form | None:
     sentences = tuple(plain(one) for one in found if _LETTERS.search(one))
     # Where a body says nothing else, its numbers are all that there is.
     return Form(sentences, codes=() if sentences else found, left_out=(("other keys", "of the body"),))
+
+
+def _body_within(text: str) -> Form | None:
+    """A body after what says too little: HTTP 500: {"message": …}. After a sentence its fields are values."""
+    begin = text.find('{"', 0, BEFORE_BODY_MOST)
+    body = _body(text[begin:]) if begin > 0 and len(_LETTERS.findall(text[:begin])) < 3 else None
+    return body and body._replace(sentences=(text[:begin], *body.sentences))
 
 
 def _in_body(body: Any, *, is_told: bool) -> Iterator[str]:

@@ -36,10 +36,12 @@ _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'<>]*")
 _BRACKETS = re.compile(r"<[^<>\n]{0,4000}>|\{[^{}\n]{0,4000}\}|\[[^\[\]\n]{0,4000}\]|\([^()\n]{0,4000}\)")
 _NESTED_MOST = 4
 _PARTS = re.compile(r"[()\[\]{}<>,;|=:!?*\"`“”‘’«»]+|(?<![a-z])'|'(?![a-z])|\.{2,}|-{2,}|#{2,}|->|\.(?=\W|\Z)")
+_AROUND = "()[]{}<>,;.:"
 _EDGES = ".-+/%$#&~^_'"
 _HEX = re.compile(r"[0-9a-fA-F]{8,}\Z")
 _COLONS = re.compile(r"[0-9a-fA-F:.%]+\Z")
 _DIGIT = re.compile(r"\d")
+_SHORT = re.compile(r"[\d.,]+\w{0,2}")
 _FOREIGN = re.compile(r"[^\W\d_]+")
 _THROWN = ("Exception", "Error")
 _VERB = ("ed", "ing")
@@ -58,7 +60,7 @@ def _lists() -> dict[str, frozenset[str]]:
 _LISTS = _lists()
 _VALUES, _TYPES, _UNITS = _LISTS["values"], _LISTS["types"], _LISTS["units"]
 _ACCOUNTS, _BEFORE_ACCOUNTS = _LISTS["accounts"], _LISTS["before_accounts"]
-_FOUND = _LISTS["found"]
+_FOUND, _BEFORE_CODES = _LISTS["found"], _LISTS["before_codes"]
 _ANNOUNCERS, _NOT_NAMES, _BEFORE_STATES = _LISTS["announcers"], _LISTS["not_names"], _LISTS["before_states"]
 _VOCABULARY = frozenset(files(__package__).joinpath("vocabulary.txt").read_text("utf-8").split())
 
@@ -98,7 +100,7 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
         known = _tokens.get(token)
         if known is None:
             known = _token(token)
-            if len(token) <= TOKEN_MOST:
+            if len(token) <= TOKEN_MOST and not known[1] & _NUMBER:  # a number does not come again
                 if len(_tokens) >= CACHE_MOST:
                     _tokens.clear()
                 _tokens[token] = known
@@ -125,8 +127,12 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
                 word_before == "for" and tokens[place + 1 : place + 2] == ["from"]
             ):
                 kind = "name"
-            elif flags_before & _COLON and _is_put(word, flags, place, word_before, is_last=place == len(tokens) - 1):
+            elif flags_before & _COLON and word_before.lower() in _FOUND:
                 kind = "value"
+            elif flags_before & _COLON and place == len(tokens) - 1 and " " not in word:
+                if place > 1 and not flags & _KNOWN:
+                    kind = "value"
+                flags |= _DOUBTFUL  # no such column: price; but also: cannot connect: timeout
             if kind:
                 word = ""
         if word:
@@ -135,7 +141,10 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
             if told is not None and word[-1] == "=":
                 told.append(("value", token.partition("=")[2]))
         else:
-            if not words or words[-1] != "*":
+            if kind == "number" and word_before.lower() in _BEFORE_CODES:
+                words.append(token.strip(_AROUND))  # error code 1205: all that there is, where nothing else is said
+                standing.append(_PERHAPS)
+            elif not words or words[-1] != "*":
                 words.append("*")
                 standing.append(_PERHAPS)
             if told is not None and token != _MARK:
@@ -147,13 +156,6 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
 def _is_named(word: str, flags: int) -> bool:
     """Whether a word amid a sentence is the name of something: called with arguments, or with dots and underscores."""
     return bool(flags & _CALL) or (bool(flags & _NAME) and not word.isalpha() and not word.endswith(_THROWN))
-
-
-def _is_put(word: str, flags: int, place: int, before: str, *, is_last: bool) -> bool:
-    """Whether a word after a colon is a value: what was found, or the end of a sentence that says enough without it."""
-    if before.lower() in _FOUND:
-        return True
-    return is_last and " " not in word and (place > ENOUGH or (place > 1 and not flags & _KNOWN))
 
 
 def _enough(words: list[str], standing: list[int], told: Told | None) -> tuple[str, ...]:
@@ -213,20 +215,20 @@ def _without_enclosed(text: str, told: Told | None) -> str:
 def _bracketed(found: re.Match[str]) -> str:
     if not _is_masked(found):
         return f" {found[0][1:-1]} "
-    return f"{_CALLED} {_MARK} " if _is_call(found) else f" {_MARK} "
+    return f"{_CALLED} {_MARK} " if found[0][0] == "(" and _is_attached(found) else f" {_MARK} "
 
 
-def _is_call(found: re.Match[str]) -> bool:
+def _is_attached(found: re.Match[str]) -> bool:
     before = found.string[found.start() - 1] if found.start() else " "
-    return found[0][0] == "(" and (before.isalnum() or before == "_")
+    return before.isalnum() or before == "_"
 
 
 def _is_masked(found: re.Match[str]) -> bool:
-    """Objects, records, lists and arguments are values; a remark in brackets is not."""
+    """Objects, records, lists, indexes and arguments are values; a remark in brackets is not."""
     text = found[0]
     if text[0] in "<{" or "," in text or "/" in text or _MARK in text or text.count("=") > 1:
         return True
-    return (text[0] == "[" and " " not in text) or _is_call(found)
+    return (text[0] == "[" and " " not in text) or _is_attached(found)
 
 
 def _token(token: str) -> tuple[str, int, str]:
@@ -243,6 +245,8 @@ def _token(token: str) -> tuple[str, int, str]:
         flags |= _COLON
     elif token[-1] == "=":
         flags |= _EQUALS
+    if (bare := token.strip(_AROUND)).isalnum() and _DIGIT.search(bare) and bare.isascii():
+        return "", flags | _NUMBER, "number"
     is_ascii = token.isascii()
     if len(token) > TOKEN_MOST and is_ascii:
         return "", flags, "data"
@@ -252,6 +256,8 @@ def _token(token: str) -> tuple[str, int, str]:
         return _key(token, flags)
     if "@" in token or "\\" in token or token.count("/") > 1:
         return "", flags, "path"
+    if not is_ascii and token[0].isdigit() and len(token) < 8 and _SHORT.fullmatch(token):
+        return "", flags | _NUMBER, "number"  # 3.5µs
     if not is_ascii:  # languages that write without spaces: the letters, without the numbers between them
         return " ".join(_FOREIGN.findall(token[: 10 * TOKEN_MOST])), flags, "sign"
     if token.count(":") > 1 and _COLONS.match(token):
@@ -273,6 +279,8 @@ def _plain(token: str, flags: int) -> tuple[str, int, str]:
     words: list[str] = []
     is_known = True
     for part in _PARTS.split(token):
+        if words and part.isupper() and ":" in token:
+            break  # state:RUNNING
         word, found = _word(part.strip(_EDGES))
         flags |= found & _NAME
         if word:

@@ -18,6 +18,7 @@ from recoup.signatures.rules import CACHE_MOST, CATEGORIES, RULES, Judgement, Ph
 LENGTH_MOST = 4_000  # what tells categories apart stands at the beginning
 WORDS_MOST = 300
 TOKEN_MOST = 80  # a longer one is not kept: it does not come again
+ID_LEAST = 12
 GAP_MOST = 4  # words that the … in a phrase stands for
 SURE = 0.7  # so likely a category is by its words that no phrase is asked
 
@@ -57,6 +58,7 @@ _STATE = re.compile(r"[0-9A-Z]{5}")
 _STATE_SAID = re.compile(r"\bSQLSTATE\W{0,4}([0-9A-Z]{5})\b", re.IGNORECASE)
 _STATE_SHOWN = re.compile(r"[\[(]([0-9]{2}[0-9A-Z]{3}|[A-Z]{2}[0-9]{3})[\])]|(?:^|: )([0-9]{2}[0-9A-Z]{3}): ")
 _THREE = re.compile(r"\b[1-5]\d\d\b")
+_AROUND = "()[]{}<>,;.:'\""
 _QUOTE = re.compile(r"[\"'`‘“]")
 _DIGIT = re.compile(r"\d")
 _NUMBERS = re.compile(r"\d+(?:\.\d+){0,3}")
@@ -128,11 +130,18 @@ _tokens: dict[str, _Token] = {}
 
 def _see(token: str) -> _Token:
     has_digit = _DIGIT.search(token) is not None
-    text = _IDS.sub(" ", token) if has_digit or "/" in token else token
-    names = tuple(_names(text)) if not text.islower() or "_" in text else ()
-    late = next((found for name in _NAME.findall(text) if (found := _late(name)) is not None), None)
+    if has_digit:
+        bare = token.strip(_AROUND)
+        if bare.isdigit():
+            return _Token((bare,), (), True, None)
+    text = _IDS.sub(" ", token) if (has_digit and len(token) >= ID_LEAST) or "/" in token else token
+    names: tuple[tuple[str, str, Judgement], ...] = ()
+    late: Judgement | None = None
+    if not text.islower() or "_" in text:
+        names = tuple(_names(text))
+        late = next((found for name in _NAME.findall(text) if (found := _late(name)) is not None), None)
     seen = _Token(tuple(words_of(text)), names, has_digit, late)
-    if len(token) <= TOKEN_MOST:
+    if not has_digit and len(token) <= TOKEN_MOST:  # what has a digit is mostly a value, and does not come again
         if len(_tokens) >= CACHE_MOST:
             _tokens.clear()
         _tokens[token] = seen
@@ -242,8 +251,11 @@ def _worded(words: list[str]) -> Judgement | None:
     for place, word in enumerate(words):
         phrases = begins.get(word)
         for phrase in RULES.beginning(word) if phrases is None else phrases:
-            if (best is None or phrase.rank < best.rank) and _follows(words, place, phrase.words):
+            if best is not None and phrase.rank >= best.rank:
+                break
+            if len(phrase.words) == 1 or _follows(words, place, phrase.words):
                 best = phrase
+                break
     if best is not None:
         return Judgement(best.category, best.rule, " ".join(best.words))
     return None
@@ -288,6 +300,8 @@ def _begins(word: str, wanted: str) -> bool:
 def _follows(words: list[str], place: int, phrase: tuple[str, ...]) -> bool:
     """Whether the rest of a phrase stands after its first word."""
     place += 1
+    if place < len(words) and phrase[1] != "…" and phrase[1][-1] != "*" and words[place] != phrase[1]:
+        return False  # as with most
     reach = 1
     for wanted in phrase[1:]:
         if wanted == "…":
