@@ -17,8 +17,8 @@ def page(written: str) -> str:
         "# What signatures and categories reach\n",
         "On the development set in `tests/signatures/data`. *Tune* is the part the rules were made on, *untouched*",
         "the part that nobody looked at while making them: the figures there are the ones to believe. Accuracy is the",
-        "share of messages whose group holds all messages of the place that printed them and no other; precision and recall",
-        f"count pairs of messages. {written}",
+        "share of messages whose group holds all messages of the place that printed them and no other; precision",
+        f"and recall count pairs of messages. {written}",
     ]
     for kind, title in KINDS.items():
         lines += [f"## {title}\n", *_grouping_table(kind)]

@@ -1,8 +1,8 @@
 """Keys that were stored stay what they are: a change of the rules is a new version, and the old ones can be computed.
 
 Keys are compared with those in databases, on every worker, for ever. If a change makes this test fail, it belongs into
-a new version beside the others in recoup/signatures/keys.py; its keys are added to the rows of data/keys.jsonl, and none
-that stands there is altered.
+a new version beside the others in recoup/signatures/keys.py; its keys are added to the rows of data/keys.jsonl, and
+none that stands there is altered.
 """
 
 from __future__ import annotations

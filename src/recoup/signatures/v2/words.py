@@ -164,7 +164,9 @@ def _enough(words: list[str], standing: list[int], told: Told | None) -> tuple[s
         if len(standing) - _below(standing, least) >= ENOUGH:
             if told is not None:
                 told += [
-                    (kind, word) for word, sure in zip(words, standing, strict=True) if sure < least and word != "*"
+                    (kind, word)
+                    for word, sure in zip(words, standing, strict=True)
+                    if sure < least and word != "*" and not _DIGIT.search(word)
                 ]
             return tuple([word for word, sure in zip(words, standing, strict=True) if sure >= least])
     if len(words) - words.count("*") >= 2:
@@ -289,7 +291,7 @@ def _plain(token: str, flags: int) -> tuple[str, int, str]:
         elif not words:
             flags |= found & _NUMBER
     if not words:
-        return "", flags & ~_NAME, "number" if flags & _NUMBER else "sign"
+        return "", flags & ~_NAME, "number" if flags & _NUMBER else _kind(token)
     if is_known:
         flags |= _KNOWN
     if len(words) > 1:
@@ -299,6 +301,12 @@ def _plain(token: str, flags: int) -> tuple[str, int, str]:
     if words[0].lower() in _ANNOUNCERS and not flags & _COLON:
         flags |= _ANNOUNCES
     return words[0], flags, ""
+
+
+def _kind(token: str) -> str:
+    if not token.isalpha():
+        return "sign"
+    return "value" if len(token) > 1 else "letter"
 
 
 def _word(word: str) -> tuple[str, int]:
