@@ -13,7 +13,7 @@ import pytest
 
 from recoup.errors import Category
 from recoup.signatures import category, judge, own_rule, signature
-from recoup.signatures.v2 import words
+from recoup.signatures.v2 import tokens
 
 # Openers without an end, near matches, and what patterns could go over again and again. Each is repeated to a length.
 HOSTILE = [
@@ -84,7 +84,7 @@ def test_keys_do_not_depend_on_what_came_before(monkeypatch: pytest.MonkeyPatch)
     """What is kept of earlier texts is thrown away when it is much, also while others read it."""
     texts = [f"row {number} of table t{number % 7} is bad: Reason{chr(65 + number % 26)}" for number in range(2_000)]
     wanted = [(signature(text).key, category(text)) for text in texts]
-    monkeypatch.setattr(words, "CACHE_MOST", 5)
+    monkeypatch.setattr(tokens, "CACHE_MOST", 5)
     monkeypatch.setattr("recoup.signatures.judging.CACHE_MOST", 5)
     monkeypatch.setattr("recoup.signatures.rules.CACHE_MOST", 5)
     with ThreadPoolExecutor(6) as threads:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
+from recoup.signatures.v2.enclosed import Told, without_quoted
 from recoup.signatures.v2.forms import form, plain
-from recoup.signatures.v2.words import Told, counting, without_quoted
+from recoup.signatures.v2.words import counting
 
 _SHAPE_MOST = 200
 _TOKEN = re.compile(r"[^\s()\[\]{}<>,;=\"']+")
