@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from recoup.signatures.v2.enclosed import Told, without_quoted
-from recoup.signatures.v2.forms import form, plain
+from recoup.signatures.v2.forms import form
+from recoup.signatures.v2.plain import plain
 from recoup.signatures.v2.words import counting
 
 _SHAPE_MOST = 200
