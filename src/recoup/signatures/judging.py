@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from recoup.errors.vocabulary import Category
@@ -19,6 +20,8 @@ LENGTH_MOST = 4_000  # what tells categories apart stands at the beginning
 WORDS_MOST = 300
 TOKEN_MOST = 80  # a longer one is not kept: it does not come again
 ID_LEAST = 12
+CODES_MOST = 4_096
+CODE_MOST = 200  # characters that count
 GAP_MOST = 4  # words that the … in a phrase stands for
 SURE = 0.7  # so likely a category is by its words that no phrase is asked
 
@@ -31,14 +34,10 @@ class OwnRule(NamedTuple):
     phrase: tuple[str, ...] = ()
 
 
-class _Token(NamedTuple):
-    """What is known of a token."""
-
-    words: tuple[str, ...]
-    names: tuple[tuple[str, str, Judgement], ...]  # with the sign before each
-    has_digit: bool
-    late: Judgement | None  # by a name that stands for failures of several kinds
-
+# What is known of a token: its words; the names in it, with the sign before each; whether it has a digit; what a name
+# says that stands for failures of several kinds. A plain tuple: thousands are kept, and made while a message is read.
+_Token = tuple[tuple[str, ...], tuple[tuple[str, str, Judgement], ...], bool, Judgement | None]
+_NO_NAMES: tuple[tuple[str, str, Judgement], ...] = ()
 
 # Words within words too: ThrottlingException, rate_limit_exceeded.
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:[^\W\d_A-Z]|')+|[A-Z]+|\d+")
@@ -74,7 +73,7 @@ def category(message: str, code: str | None = None, rules: Sequence[OwnRule] = (
 def judge(message: str, code: str | None = None, rules: Sequence[OwnRule] = ()) -> Judgement:
     """What kind of failure this is, and which rule says so."""
     message = message[:LENGTH_MOST]
-    code = f"{code}".strip()[:LENGTH_MOST] if code else ""  # some callers have numbers
+    code = f"{code}".strip()[:CODE_MOST] if code else ""  # some callers have numbers
     found = _own(rules, code, message) if rules else None
     if found is None and code:
         found = _named(code)
@@ -107,17 +106,22 @@ def words_of(text: str) -> list[str]:
     return [word.lower().strip("'") for word in _WORDS.findall(text)]
 
 
+@lru_cache(maxsize=CODES_MOST)
+def _words_of_code(code: str) -> tuple[str, ...]:
+    return tuple(words_of(code))
+
+
 def _told(message: str, code: str) -> Judgement | None:
     """By what a message says."""
-    words: list[str] = [*words_of(code), ""] if code else []
+    words: list[str] = [*_words_of_code(code), ""] if code else []
     has_digit, before = code[:1].isdigit(), ""
     for token in message.split():
-        seen = _tokens.get(token) or _see(token)
-        for sign, text, judgement in seen.names:
+        said, names, digit, _ = _tokens.get(token) or _see(token)
+        for sign, text, judgement in names:
             if _is_name(text, sign or before):
                 return judgement
-        words += seen.words
-        has_digit = has_digit or seen.has_digit
+        words += said
+        has_digit = has_digit or digit
         before = token[-1]
     del words[WORDS_MOST:]
     found = _numbered(code, message, words) if has_digit else None
@@ -129,19 +133,24 @@ _tokens: dict[str, _Token] = {}
 
 
 def _see(token: str) -> _Token:
+    if token.isalpha() and token.islower() and token.isascii():  # as most are
+        return _keep(token, ((token,), _NO_NAMES, False, None))
     has_digit = _DIGIT.search(token) is not None
     if has_digit:
         bare = token.strip(_AROUND)
         if bare.isdigit():
-            return _Token((bare,), (), True, None)
+            return (bare,), _NO_NAMES, True, None
     text = _IDS.sub(" ", token) if (has_digit and len(token) >= ID_LEAST) or "/" in token else token
-    names: tuple[tuple[str, str, Judgement], ...] = ()
-    late: Judgement | None = None
+    names, late = _NO_NAMES, None
     if not text.islower() or "_" in text:
         names = tuple(_names(text))
         late = next((found for name in _NAME.findall(text) if (found := _late(name)) is not None), None)
-    seen = _Token(tuple(words_of(text)), names, has_digit, late)
-    if not has_digit and len(token) <= TOKEN_MOST:  # what has a digit is mostly a value, and does not come again
+    seen = (tuple(words_of(text)), names, has_digit, late)
+    return seen if has_digit else _keep(token, seen)  # what has a digit is mostly a value, and does not come again
+
+
+def _keep(token: str, seen: _Token) -> _Token:
+    if len(token) <= TOKEN_MOST:
         if len(_tokens) >= CACHE_MOST:
             _tokens.clear()
         _tokens[token] = seen
@@ -176,6 +185,7 @@ def _own(rules: Sequence[OwnRule], code: str, message: str) -> Judgement | None:
     return None
 
 
+@lru_cache(maxsize=CODES_MOST)  # there are few, and they come again and again
 def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
     found = _name(code) or _family(code)
@@ -219,7 +229,7 @@ def _late(name: str) -> Judgement | None:
 def _at_last(code: str, message: str) -> Judgement | None:
     found = _late(code)
     for token in message.split():
-        found = found or (_tokens.get(token) or _see(token)).late
+        found = found or (_tokens.get(token) or _see(token))[3]
     return found
 
 

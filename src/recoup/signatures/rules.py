@@ -88,9 +88,9 @@ class Rules:
 
     def beginning(self, word: str) -> tuple[Phrase, ...]:
         """The phrases that begin with a word, the first rule's first."""
-        is_open = self._open.get(word[:STEM], ())
-        fits = [*self._exact.get(word, ()), *(one for one in is_open if word.startswith(one.words[0][:-1]))]
-        found = tuple(sorted(fits, key=lambda one: one.rank))
+        exact, is_open = self._exact.get(word, ()), self._open.get(word[:STEM], ())
+        fits = [*exact, *(one for one in is_open if word.startswith(one.words[0][:-1]))]
+        found = tuple(sorted(fits, key=lambda one: one.rank)) if fits else ()
         if len(word) <= WORD_MOST:
             if len(self.begins) >= CACHE_MOST:
                 self.begins.clear()

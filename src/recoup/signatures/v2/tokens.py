@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib.resources import files
-from typing import NamedTuple
 
 TOKEN_MOST = 80  # a longer run without a space is data
 CACHE_MOST = 50_000
@@ -23,15 +22,12 @@ NAME = 16  # of the program's own, such as NameSystem.add
 EQUALS = 32  # what follows is a value
 CALL = 64  # it had arguments in brackets
 KNOWN = 128  # its words are in the vocabulary
+LISTED = 256  # a type, a unit or an account: where it stands decides
 
 
-class Token(NamedTuple):
-    """Words that may count, what is known of it, and if it has none: what kind of value it is."""
-
-    word: str
-    flags: int
-    kind: str = ""
-
+# Words that may count, what is known of it, and if it has none: what kind of value it is. A plain tuple: thousands are
+# kept, and made in the time that a message takes.
+Token = tuple[str, int, str]
 
 _PARTS = re.compile(r"[()\[\]{}<>,;|=:!?*\"`“”‘’«»]+|(?<![a-z])'|'(?![a-z])|\.{2,}|-{2,}|#{2,}|->|\.(?=\W|\Z)")
 _EDGES = ".-+/%$#&~^_'"
@@ -50,28 +46,29 @@ def _lists() -> dict[str, frozenset[str]]:
 LISTS = _lists()
 VOCABULARY = frozenset(files(__package__).joinpath("vocabulary.txt").read_text("utf-8").split())
 _VALUES, _ANNOUNCERS = LISTS["values"], LISTS["announcers"]
+_LISTED = LISTS["types"] | LISTS["units"] | LISTS["accounts"]
 
 # What a token is depends on itself alone, and most tokens come again and again.
-_kept: dict[str, Token] = {}
+kept: dict[str, Token] = {}
 
 
 def token_of(text: str) -> Token:
-    """What a token is."""
-    known = _kept.get(text)
-    if known is None:
-        known = _token(text)
-        if len(text) <= TOKEN_MOST and not known.flags & NUMBER:  # a number does not come again
-            if len(_kept) >= CACHE_MOST:
-                _kept.clear()
-            _kept[text] = known
-    return known
+    """What a token is that is not kept."""
+    found = _token(text)
+    if len(text) <= TOKEN_MOST and not found[1] & NUMBER:  # a number does not come again
+        if len(kept) >= CACHE_MOST:
+            kept.clear()
+        kept[text] = found
+    return found
 
 
 def _token(token: str) -> Token:
+    if token.isalpha() and token.isascii():  # as most are
+        return _plain(token, 0)
     if token == MARK:
-        return Token("", 0)
+        return "", 0, ""
     if token == "=":
-        return Token("", EQUALS, "sign")
+        return "", EQUALS, "sign"
     flags = 0
     if token[-1] == CALLED:
         flags |= CALL
@@ -81,22 +78,22 @@ def _token(token: str) -> Token:
     elif token[-1] == "=":
         flags |= EQUALS
     if (bare := token.strip(AROUND)).isalnum() and _DIGIT.search(bare) and bare.isascii():
-        return Token("", flags | NUMBER, "number")
+        return "", flags | NUMBER, "number"
     is_ascii = token.isascii()
     if len(token) > TOKEN_MOST and is_ascii:
-        return Token("", flags, "data")
+        return "", flags, "data"
     if token[0] in "/\\":
-        return Token("", flags, "path")
+        return "", flags, "path"
     if "=" in token:
         return _key(token, flags)
     if "@" in token or "\\" in token or token.count("/") > 1:
-        return Token("", flags, "path")
+        return "", flags, "path"
     if not is_ascii and token[0].isdigit() and len(token) < 8 and _SHORT.fullmatch(token):
-        return Token("", flags | NUMBER, "number")  # 3.5µs
+        return "", flags | NUMBER, "number"  # 3.5µs
     if not is_ascii:  # languages that write without spaces: the letters, without the numbers between them
-        return Token(" ".join(_FOREIGN.findall(token[: 10 * TOKEN_MOST])), flags, "sign")
+        return " ".join(_FOREIGN.findall(token[: 10 * TOKEN_MOST])), flags, "sign"
     if token.count(":") > 1 and _COLONS.match(token):
-        return Token("", flags | NUMBER, "address")
+        return "", flags | NUMBER, "address"
     return _plain(token, flags)
 
 
@@ -105,15 +102,15 @@ def _key(token: str, flags: int) -> Token:
     found = [_word(part.strip(_EDGES)) for part in _PARTS.split(token.partition("=")[0])]
     words = [word for word, _ in found if word]
     if not words:
-        return Token("", flags, "value")
+        return "", flags, "value"
     is_known = all(word.lower() in VOCABULARY for word in words)
-    return Token(" ".join(words) + "=", flags | (KNOWN if is_known else 0))
+    return " ".join(words) + "=", flags | (KNOWN if is_known else 0), ""
 
 
 def _plain(token: str, flags: int) -> Token:
     words: list[str] = []
     is_known = True
-    for part in _PARTS.split(token):
+    for part in _PARTS.split(token) if not token.isalpha() else (token,):
         if words and part.isupper() and ":" in token:
             break  # state:RUNNING
         word, found = _word(part.strip(_EDGES))
@@ -124,16 +121,19 @@ def _plain(token: str, flags: int) -> Token:
         elif not words:
             flags |= found & NUMBER
     if not words:
-        return Token("", flags & ~NAME, "number" if flags & NUMBER else _kind(token))
+        return "", flags & ~NAME, "number" if flags & NUMBER else _kind(token)
     if is_known:
         flags |= KNOWN
     if len(words) > 1:
-        return Token(" ".join(words), flags & ~NAME)
+        return " ".join(words), flags & ~NAME, ""
     if words[0].isupper():
         flags |= CAPITALS
-    if words[0].lower() in _ANNOUNCERS and not flags & COLON:
+    low = words[0].lower()
+    if low in _ANNOUNCERS and not flags & COLON:
         flags |= ANNOUNCES
-    return Token(words[0], flags)
+    if low in _LISTED:
+        flags |= LISTED
+    return words[0], flags, ""
 
 
 def _kind(token: str) -> str:

@@ -20,17 +20,23 @@ from recoup.signatures.v2.tokens import (
     COLON,
     EQUALS,
     KNOWN,
+    LISTED,
     LISTS,
     MARK,
     NAME,
     NUMBER,
     VOCABULARY,
+    kept,
     token_of,
 )  # fmt: skip
 
 ENOUGH = 3  # so many words say what happened; others are left out then
 SENTENCE_LEAST = 4  # so many known words make a quotation a sentence
 WORDS_MOST = 40
+
+# What a token is, or the one before it, when its place may make a value of it.
+_LOOKED_AT = CAPITALS | NAME | CALL | LISTED
+_LOOKED_BEHIND = COLON | ANNOUNCES | EQUALS
 
 # How sure it is that a word is the program's own.
 _PERHAPS, _LIKELY, _SURE = 0, 1, 2
@@ -72,11 +78,14 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
     flags_before, word_before = 0, ""
     tokens = text.split()
     for place, token in enumerate(tokens):
-        word, flags, kind = token_of(token)
+        word, flags, kind = kept.get(token) or token_of(token)
         if word:
-            kind = _by_place(word, flags, flags_before, word_before, place, tokens)
-            if kind and kind is not _DOUBTFUL:
-                word = ""
+            if flags & _LOOKED_AT or flags_before & _LOOKED_BEHIND or word_before == "for":
+                kind = _by_place(word, flags, flags_before, word_before, place, tokens)
+                if kind and kind is not _DOUBTFUL:
+                    word = ""
+            else:
+                kind = ""
         if word:
             words.append(word)
             standing.append(_standing(word, flags, place, is_doubtful=kind is _DOUBTFUL))
