@@ -46,6 +46,7 @@ def _lists() -> dict[str, frozenset[str]]:
 LISTS = _lists()
 VOCABULARY = frozenset(files(__package__).joinpath("vocabulary.txt").read_text("utf-8").split())
 _VALUES, _ANNOUNCERS = LISTS["values"], LISTS["announcers"]
+_BEFORE_VALUES = LISTS["announcers"] | LISTS["before_states"]
 _LISTED = LISTS["types"] | LISTS["units"] | LISTS["accounts"]
 
 # What a token is depends on itself alone, and most tokens come again and again.
@@ -110,9 +111,10 @@ def _key(token: str, flags: int) -> Token:
 def _plain(token: str, flags: int) -> Token:
     words: list[str] = []
     is_known = True
+    is_pair = ":" in token and "::" not in token
     for part in _PARTS.split(token) if not token.isalpha() else (token,):
-        if words and part.isupper() and ":" in token:
-            break  # state:RUNNING
+        if words and is_pair and (part.isupper() or not part.isalnum() or words[-1].lower() in _BEFORE_VALUES):
+            break  # state:RUNNING, action:shop.load, type:create
         word, found = _word(part.strip(_EDGES))
         flags |= found & NAME
         if word:
@@ -122,10 +124,14 @@ def _plain(token: str, flags: int) -> Token:
             flags |= found & NUMBER
     if not words:
         return "", flags & ~NAME, "number" if flags & NUMBER else _kind(token)
+    if len(words) > 1:
+        flags &= ~NAME
+        if not is_known and (known := [word for word in words if word.lower() in VOCABULARY]):
+            words, is_known = known, True
     if is_known:
         flags |= KNOWN
     if len(words) > 1:
-        return " ".join(words), flags & ~NAME, ""
+        return " ".join(words), flags, ""
     if words[0].isupper():
         flags |= CAPITALS
     low = words[0].lower()
