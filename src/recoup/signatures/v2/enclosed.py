@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from recoup.signatures.v2.tokens import CALLED, MARK
+from recoup.signatures.v2.tokens import CALLED, LISTS, MARK
 
 Told = list[tuple[str, str]]  # what was masked: kind and text
 
@@ -22,6 +22,7 @@ _QUOTE = re.compile(r"[\"'`‘“«»„‹「『]")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'<>]*")
 _BRACKETS = re.compile(r"<[^<>\n]{0,4000}>|\{[^{}\n]{0,4000}\}|\[[^\[\]\n]{0,4000}\]|\([^()\n]{0,4000}\)")
 _NESTED_MOST = 4
+_SWITCHES = LISTS["switches"]
 
 
 def longest_quotation(line: str) -> str:
@@ -71,4 +72,4 @@ def _is_masked(found: re.Match[str]) -> bool:
     text = found[0]
     if text[0] in "<{" or "," in text or "/" in text or MARK in text or text.count("=") > 1:
         return True
-    return (text[0] == "[" and " " not in text) or _is_attached(found)
+    return (text[0] == "[" and " " not in text) or _is_attached(found) or _SWITCHES.issuperset(text[1:-1].split())
