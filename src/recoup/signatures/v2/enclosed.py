@@ -23,6 +23,7 @@ _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'<>]*")
 _BRACKETS = re.compile(r"<[^<>\n]{0,4000}>|\{[^{}\n]{0,4000}\}|\[[^\[\]\n]{0,4000}\]|\([^()\n]{0,4000}\)")
 _NESTED_MOST = 4
 _SWITCHES = LISTS["switches"]
+_SOURCE_LINE = re.compile(r"\w\.\w{1,10}:\d")  # collect at Orders.scala:12
 
 
 def longest_quotation(line: str) -> str:
@@ -72,4 +73,6 @@ def _is_masked(found: re.Match[str]) -> bool:
     text = found[0]
     if text[0] in "<{" or "," in text or "/" in text or MARK in text or text.count("=") > 1:
         return True
-    return (text[0] == "[" and " " not in text) or _is_attached(found) or _SWITCHES.issuperset(text[1:-1].split())
+    if (text[0] == "[" and " " not in text) or _is_attached(found):
+        return True
+    return _SWITCHES.issuperset(text[1:-1].split()) or _SOURCE_LINE.search(text) is not None
