@@ -105,6 +105,28 @@ def test_a_number_counts_only_where_the_words_say_whose_it_is() -> None:
     assert judge("it says so", "1205").category is OPERATIONAL
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "db job cb725870-aa01-4e72-8db8-6a0894201164 took 7780 s",
+        "the sql query took 926 ms",
+        "mysql backup 1205 of 2000 rows written",
+        "azure blob container 40501 is listed",
+        "order rejected (40123)",
+        "500 items rejected by review",
+    ],
+)
+def test_a_number_that_is_no_error_says_nothing(message: str) -> None:
+    """An id, an amount or a count that happens to be the number of an error."""
+    assert judge(message).category is OPERATIONAL, judge(message).explain()
+
+
+@pytest.mark.parametrize("printed", ["(1213, 'Q') from mysql", "mysql error 1213: Q", "mysql: [1213] Q"])
+def test_a_number_is_that_of_an_error_where_it_is_called_so(printed: str) -> None:
+    """As clients print it."""
+    assert judge(printed).rule.startswith("a number of MySQL")
+
+
 def test_what_decided_is_told() -> None:
     """The rule, and what in the text it was about."""
     assert judge("", "ECONNRESET").explain() == "TRANSIENT: a name of POSIX errno names (ECONNRESET)"
@@ -116,6 +138,8 @@ RULES_OF_ONES_OWN = [
     own_rule(TRANSIENT, "VENDOR_*", None),
     own_rule(OPERATIONAL, None, "sync* paused"),
     own_rule(TRANSIENT, None, "syntax error"),
+    own_rule(STRUCTURAL, None, "teapot"),
+    own_rule(STRUCTURAL, None, "bad"),
 ]
 
 
@@ -129,6 +153,9 @@ RULES_OF_ONES_OWN = [
         ("Synchronisation paused", None, OPERATIONAL),
         ("paused", None, None),
         ("a syntax error, which this vendor has on Mondays", None, TRANSIENT),
+        ("it is a teapot, and short", None, STRUCTURAL),
+        ("a teapot", None, STRUCTURAL),
+        ("batch 12bc83d0-df6c-4a08-bad1-6a0894201164 was cut off", None, None),  # an id is no word
     ],
 )
 def test_rules_of_ones_own_go_in_front(message: str, code: str | None, expected: Category | None) -> None:
@@ -142,4 +169,5 @@ def test_rules_of_ones_own_go_in_front(message: str, code: str | None, expected:
 
 def test_a_rule_is_as_it_is_written() -> None:
     """Words are compared in lower case."""
+    assert own_rule(TRANSIENT, None, "* x").phrase == ("x",)
     assert own_rule(TRANSIENT, "X", "Quota … GONE") == OwnRule(TRANSIENT, "X", ("quota", "…", "gone"))

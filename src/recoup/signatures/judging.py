@@ -60,7 +60,10 @@ _THREE = re.compile(r"\b[1-5]\d\d\b")
 _AROUND = "()[]{}<>,;.:'\""
 _QUOTE = re.compile(r"[\"'`‘“]")
 _DIGIT = re.compile(r"\d")
-_NUMBERS = re.compile(r"\d+(?:\.\d+){0,3}")
+# A number is that of an error where it is called so, or stands first or in brackets: error 1205, (1205, 4.7.1.
+_NUMBERS = re.compile(
+    r"(?:\b(?i:error|code|errno|number|msg)\W{0,3}|[(\[]|^)(\d{1,6})(?![\w.-])|(?<![\w.])(\d\.\d\.\d{1,3})(?![\w.])"
+)
 # An error of POSIX, or a word in capitals where a status stands: code = UNAVAILABLE, [UNAVAILABLE].
 _AFTER_SIGN = frozenset("=:.([{\"'")
 
@@ -95,9 +98,10 @@ def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRul
         if part == "…":
             words.append(part)
         else:
-            words += words_of(part)
-            if part.endswith("*"):
-                words[-1] += "*"
+            found = words_of(part)
+            if found and part.endswith("*"):
+                found[-1] += "*"
+            words += found
     return OwnRule(category, code, tuple(words))
 
 
@@ -167,7 +171,7 @@ def _names(text: str) -> Iterator[tuple[str, str, Judgement]]:
 
 
 def _own(rules: Sequence[OwnRule], code: str, message: str) -> Judgement | None:
-    words = words_of(message)
+    words = [word for token in message.split() for word in (_tokens.get(token) or _see(token))[0]]
     heard = frozenset(words)
     for rule in rules:
         if rule.phrase and rule.phrase[0][-1] != "*" and rule.phrase[0] not in heard:
@@ -244,7 +248,7 @@ def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
     marks = RULES.marks.intersection(words)
     if not marks:
         return None
-    for number in (code, *_NUMBERS.findall(message)):
+    for number in (code, *(plain or dotted for plain, dotted in _NUMBERS.findall(message))):
         for meant in RULES.numbered(number):
             if not marks.isdisjoint(meant.marks):
                 return Judgement(meant.category, f"a number of {meant.vocabulary}", number)
@@ -252,7 +256,7 @@ def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
 
 
 def _worded(words: list[str]) -> Judgement | None:
-    """By words that speak for a category, if together they are sure; else by the first phrase; else by the words."""
+    """By words that speak for a category, if together they are sure; else by the first phrase."""
     kind, share, because = _spoken(words)
     if share >= SURE:
         return Judgement(kind, "its words", because)
@@ -263,7 +267,7 @@ def _worded(words: list[str]) -> Judgement | None:
         for phrase in RULES.beginning(word) if phrases is None else phrases:
             if best is not None and phrase.rank >= best.rank:
                 break
-            if len(phrase.words) == 1 or _follows(words, place, phrase.words):
+            if _follows(words, place, phrase.words):
                 best = phrase
                 break
     if best is not None:
@@ -309,6 +313,8 @@ def _begins(word: str, wanted: str) -> bool:
 
 def _follows(words: list[str], place: int, phrase: tuple[str, ...]) -> bool:
     """Whether the rest of a phrase stands after its first word."""
+    if len(phrase) == 1:
+        return True
     place += 1
     if place < len(words) and phrase[1] != "…" and phrase[1][-1] != "*" and words[place] != phrase[1]:
         return False  # as with most
