@@ -15,10 +15,11 @@ SHOWN, PARTS_SHOWN, TEXT_MOST = 3, 3, 110
 def page(written: str) -> str:
     lines = [
         "# What signatures and categories reach\n",
-        "On the development set in `tests/signatures/data`. *Tune* is the part the rules were made on, *untouched*",
-        "the part that nobody looked at while making them: the figures there are the ones to believe. Accuracy is the",
-        "share of messages whose group holds all messages of the place that printed them and no other; precision",
-        f"and recall count pairs of messages. {written}",
+        "On the development set in `tests/signatures/data`. *Tune* is the part the rules were made on. Of *untouched*",
+        "nobody read the messages while making them, but its scores were seen; how far they were of influence is told",
+        "in [the explanation](../explain/signatures.md). Accuracy is the share of messages whose group holds all",
+        "messages of the place that printed them and no other; precision and recall count pairs of messages.",
+        f"{written}",
     ]
     for kind, title in KINDS.items():
         lines += [f"## {title}\n", *_grouping_table(kind)]

@@ -7,6 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recoup.errors import Category
 from recoup.signatures import OwnRule, category, judge, own_rule
@@ -165,6 +167,17 @@ def test_rules_of_ones_own_go_in_front(message: str, code: str | None, expected:
         assert found == judge(message, code)
     else:
         assert (found.category, found.rule) == (expected, "a rule of the policy")
+
+
+@given(
+    st.lists(st.text(alphabet="ab1*…' -", max_size=12), max_size=4),
+    st.text(alphabet="ab1-' ", max_size=40),
+    st.sampled_from([None, "a", "ab*"]),
+)
+def test_no_rule_fails(phrases: list[str], message: str, code: str | None) -> None:
+    """Whatever is written in it, and wherever in a message it is met."""
+    rules = [own_rule(TRANSIENT, code, phrase) for phrase in phrases]
+    assert judge(message, "ab", rules).category in Category
 
 
 def test_a_rule_is_as_it_is_written() -> None:

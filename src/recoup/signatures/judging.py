@@ -107,7 +107,7 @@ def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRul
 
 def words_of(text: str) -> list[str]:
     """The words of a text, and those within its names, in lower case."""
-    return [word.lower().strip("'") for word in _WORDS.findall(text)]
+    return [word for found in _WORDS.findall(text) if (word := found.lower().strip("'"))]
 
 
 @lru_cache(maxsize=CODES_MOST)
