@@ -12,8 +12,8 @@ from recoup import clock, gate
 from recoup.database.connection import Transaction
 from recoup.errors import Category, Want, recording, retrying
 from recoup.gate import Attempt, Failed, NewIntake, Passed
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 
 WORKER = "test-worker"
 MINT = (

@@ -16,10 +16,10 @@ from recoup.audit.invariant import Invariant
 from recoup.audit.registry import INVARIANTS
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
-from recoup.gate.lifecycle import ReasonCode
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import Scope
+from recoup.reasons import ReasonCode
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))

@@ -21,8 +21,8 @@ from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
 from recoup.errors import Want, parking, retrying
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))

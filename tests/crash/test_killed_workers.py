@@ -39,7 +39,7 @@ from uuid import UUID
 from recoup import gate
 from recoup.database.connection import Database
 from recoup.gate import Failed, Passed
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 

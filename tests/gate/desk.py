@@ -14,8 +14,8 @@ from histories import lawful
 from recoup import clock, gate
 from recoup.database.connection import Actor, Database
 from recoup.gate import Attempt, Failed, Finished, Frozen, NewIntake, Passed
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 
 WORKER = "desk"
 FAILURE = ReasonCode.NO_LINKEDIN_COMPANY

@@ -32,8 +32,8 @@ from recoup import gate
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction
 from recoup.database.roles import OWNER
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.refusals import LawRefused
 from recoup.settings import Settings
 

@@ -27,9 +27,9 @@ from plans import carried_out, nodes
 from recoup import gate, ledger, mint
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
-from recoup.gate.lifecycle import ReasonCode
 from recoup.ledger.subscriptions import SHORT_WINDOW_ROWS, Log
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -20,8 +20,8 @@ from recoup.audit.examine import audit
 from recoup.audit.registry import chosen
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused, LawRefused
 from recoup.settings import Settings
 

@@ -22,8 +22,8 @@ from recoup import gate
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.gate import Attempt, NewIntake
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused, LawRefused
 from recoup.settings import Settings
 

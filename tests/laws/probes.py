@@ -25,9 +25,9 @@ from laws.probing import PROBES, check, key, law, reference, refused, seen, unto
 from laws.rows import ID, LATER, NOW, a_worker, insertion, put
 from recoup import clock, gate
 from recoup.database.connection import Transaction
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.lifecycles.registry import LIFECYCLES
+from recoup.reasons import ReasonCode
 
 __all__ = ["PROBES"]
 

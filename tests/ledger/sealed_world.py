@@ -21,11 +21,11 @@ from recoup import gate
 from recoup.database.connection import Database, Transaction
 from recoup.errors import retrying
 from recoup.gate import NewIntake
-from recoup.gate.lifecycle import ReasonCode
 from recoup.ledger import seals
 from recoup.ledger.seals import Seal
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import document, versions
+from recoup.reasons import ReasonCode
 
 BLOCK_ROWS = 20
 QUIET_FOR = timedelta(hours=1)

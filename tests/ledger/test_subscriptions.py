@@ -20,9 +20,9 @@ from recoup import gate, mint
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction
 from recoup.gate import Failed, NewIntake
-from recoup.gate.lifecycle import ReasonCode
 from recoup.ledger import Log, Page, acknowledge, read, subscribe, unsubscribe
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused, LawRefused
 
 # Pauses of a few batches: a log in which one entity can have any number of events.

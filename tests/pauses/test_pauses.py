@@ -12,9 +12,9 @@ from company import acting, advance, failed_intake, finish, new_batch, new_intak
 from recoup import gate, pauses
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.roles import OWNER
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import Scope
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 
 DAY = timedelta(days=1)

@@ -13,9 +13,9 @@ from psycopg.types.json import Jsonb
 from company import acting, advance, finish, new_batch, new_intake, open_attempt
 from recoup import gate, policy
 from recoup.database.connection import Actor, Database, Transaction
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused, LawRefused
 
 SHORT = "[gate]\nwait_hours = [1, 2]\nrecovery_window_days = 3\nattempt_lease_s = 60\n"

@@ -27,9 +27,9 @@ from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.migrate import Migrated, check_schema, known_migrations, migrate
 from recoup.gate import Attempt, Finished, Frozen
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.lifecycles.registry import LIFECYCLES
+from recoup.reasons import ReasonCode
 from recoup.refusals import LawRefused
 from recoup.settings import Settings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recoup import observe
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.verification import CHECKS, Finding, Verifier
 from recoup.world import Kind, World

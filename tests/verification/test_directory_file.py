@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.verification import Candidate, Finding, Verifier
 from recoup.verification.directory import states_in

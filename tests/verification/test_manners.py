@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from recoup import __version__
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.verification import Finding, Verifier
 from recoup.verification.slots import Slots

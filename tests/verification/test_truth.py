@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.verification import VERDICTS, Candidate, Finding, Verifier
 from recoup.world import Kind, World
 from verification.looking import candidate, rules_for, verdicts, wrong

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.world import HOSTILE, MIX, SERVICE_FAULTS, Kind, companies
 from recoup.world.kinds import APPEARS_AS, CHANGING, DESERVES, RECOVERIES, TRUTH

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from dns import rcode
 
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.world import Company, Kind, World
 from recoup.world.kinds import RECOVERIES
 from recoup.world.names import STATES, state_code

@@ -14,8 +14,8 @@ from recoup.bench.tally import tally
 from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.gate import Failed, Passed
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 
 Q = load("recoup.bench", "outcomes.sql")
 K = 200

@@ -18,8 +18,8 @@ from recoup.bench.measure import Timed
 from recoup.bench.workload import OURS, Bound, Size, Stopwatch, Trial, Workload
 from recoup.gate import verifying
 from recoup.gate.importing import import_file
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.world import World, files
 
 WORKER = "bench"

@@ -119,7 +119,7 @@ def fail(
         Optional pointer to evidence.
     """
     from recoup import gate
-    from recoup.gate.lifecycle import ReasonCode
+    from recoup.reasons import ReasonCode
     from recoup.refusals import InputRefused
 
     if reason not in list(ReasonCode):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from recoup.signatures.categories import Category
+
+__all__ = ["Category", "Disposition", "ErrorStatus", "ParkReason", "Severity", "Tier", "Want"]
+
 
 class Severity(StrEnum):
     """How bad the reporter says it is. May be left out."""
@@ -12,14 +16,6 @@ class Severity(StrEnum):
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
     LOW = "LOW"
-
-
-class Category(StrEnum):
-    """What kind of failure it is, which decides whether and how it is retried."""
-
-    TRANSIENT = "TRANSIENT"  # passes by itself: rate limits, timeouts
-    OPERATIONAL = "OPERATIONAL"  # may pass when something else is done: validation, missing data
-    STRUCTURAL = "STRUCTURAL"  # passes by no retry: bad data, schema
 
 
 class Want(StrEnum):
@@ -65,10 +61,3 @@ class ParkReason(StrEnum):
     ESCALATION_REQUIRED = "ESCALATION_REQUIRED"  # a person has to decide
     EXTERNAL_DEPENDENCY = "EXTERNAL_DEPENDENCY"  # somebody outside has to act
     DATA_QUALITY = "DATA_QUALITY"  # what came in is malformed or missing
-
-
-class ArchiveReason(StrEnum):
-    TTL_EXPIRED = "TTL_EXPIRED"
-    MANUAL = "MANUAL"
-    RESOLVED = "RESOLVED"
-    SUPERSEDED = "SUPERSEDED"

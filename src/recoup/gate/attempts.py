@@ -12,7 +12,7 @@ from uuid import UUID
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.intake import refuse_unknown
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 
 Q = load("recoup.gate")

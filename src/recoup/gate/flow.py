@@ -20,9 +20,9 @@ from psycopg import errors
 from recoup import observe
 from recoup.database.queries import load
 from recoup.gate.attempts import Attempt, Failed, Passed, claim_attempts, finish_attempts
-from recoup.gate.lifecycle import ReasonCode
 from recoup.gate.verifying import Hands, Tally
 from recoup.policy.document import LEASE_SPARE_S
+from recoup.reasons import ReasonCode
 from recoup.refusals import Refusal
 from recoup.verification import Candidate, Finding, Verdict, Verifier
 

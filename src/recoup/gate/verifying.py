@@ -12,9 +12,9 @@ from typing import Protocol
 from recoup import policy
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.gate.intake import retry_lag, verify_lag
-from recoup.gate.lifecycle import ReasonCode
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.worker import hands
 

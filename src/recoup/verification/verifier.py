@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from recoup import observe
-from recoup.gate.lifecycle import ReasonCode
 from recoup.policy.document import Verification
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.verification.checks import CHECKS, NEED_DIRECTORY, Candidate, Check, Looking, check_named
 from recoup.verification.directory import Directory, HttpDirectory

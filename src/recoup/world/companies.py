@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.world.kinds import APPEARS_AS, HOSTILE, MIX, RECOVERIES, TRUTH, Kind, Truth
 from recoup.world.names import STATES, company_name, domain_name, slug, spellings, without_legal_form

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from recoup.gate.lifecycle import ReasonCode
+from recoup.reasons import ReasonCode
 
 
 class Kind(StrEnum):
