@@ -65,7 +65,7 @@ docs: $(READY) ## Write the pages that are made from the program itself
 	@$(BIN)/python tools/docs.py
 
 schema: $(READY) ## Write the schema under version control anew, after a migration or routine changed
-	@$(BIN)/python -m recoup.database.describe --write
+	@$(BIN)/python tools/schema.py
 
 clean: ## Remove the environment and caches; data of the embedded server stays
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

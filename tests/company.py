@@ -206,7 +206,7 @@ def new_operation(tx: Transaction) -> UUID:
     """A bulk operation without items."""
     with acting(tx, Authority.OPERATOR):
         row = tx.execute(
-            "insert into recoup.error_operation (verb, arguments, filter, items, requested_at, requested_by)"
+            "insert into recoup.operation (verb, arguments, filter, items, requested_at, requested_by)"
             " values ('review', '{}', '{}', 0, recoup.now(), recoup.acting_id()) returning operation_id"
         ).fetchone()
     assert row is not None
@@ -219,7 +219,7 @@ def new_operation_item(tx: Transaction) -> int:
     place = uuid.uuid4().int % 2**31
     with acting(tx, Authority.OPERATOR):
         tx.execute(
-            "insert into recoup.error_operation_item (operation_id, place, error_table, error_id)"
+            "insert into recoup.operation_item (operation_id, place, error_table, error_id)"
             " values (%s, %s, 'outreach.dol_errors', 1)",
             (new_operation(tx), place),
         )

@@ -20,9 +20,9 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from product import migrate
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
-from recoup.database.migrate import migrate
 from recoup.settings import Settings, load
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can share the modules beside this file

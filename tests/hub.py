@@ -11,7 +11,8 @@ from uuid import UUID
 
 from psycopg.rows import dict_row
 
-from recoup import clock, policy
+import product
+from recoup import clock
 from recoup.database.connection import Database
 from recoup.errors import archive, recording, retrying
 from recoup.errors.archive import Swept
@@ -131,7 +132,7 @@ class Hub:
 
     def apply_policy(self, text: str) -> None:
         with self.db.transaction(Authority.OPERATOR) as tx:
-            policy.apply(tx, text, reason="a test")
+            product.apply_policy(tx, text, reason="a test")
 
     def is_blocked(self, entity: UUID) -> bool:
         ((blocked,),) = self.rows("select recoup.is_blocked(%s)", entity)

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import signature_report
 
+from product import LIFECYCLES
 from recoup.cli.main import app
 from recoup.errors import Category, Severity, decide, delay
 from recoup.errors.decision import retries
+from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles import render
-from recoup.lifecycles.registry import LIFECYCLES
-from recoup.policy import document
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
-from recoup.verification import VERDICTS
+from recoup.verification.findings import VERDICTS
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = "Written by `make docs` from the program itself.\n"
@@ -113,7 +113,7 @@ def findings_page() -> str:
 
 
 def dispositions_page() -> str:
-    policy = document.default().errors
+    policy = ErrorPolicy.shipped()
     words = [None, *Severity]
     lines = [
         "# What becomes of an error",
@@ -141,7 +141,7 @@ def dispositions_page() -> str:
         "|---|---|---|---|",
     ]
     for category in Category:
-        rule = policy.retry[category.value]
+        rule = policy.retry[category]
         waits = [delay(policy, category, number) for number in range(1, rule.max_retries + 1)]
         told = ", ".join("a person starts it" if wait is None else _seconds(wait) for wait in waits)
         lines.append(f"| {category} | {told} | {rule.window_hours} h of the error | {rule.max_retries} |")

@@ -34,9 +34,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from conftest import HOME_VARIABLE, START, server_settings
 from laws.catalogue import Guard, guards
 from laws.conftest import WITHOUT_VARIABLE
+from product import migrate
 from recoup.database import embedded
 from recoup.database.connection import connect
-from recoup.database.migrate import migrate
 from recoup.settings import Settings
 
 ROOT = Path(__file__).parent.parent

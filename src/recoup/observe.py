@@ -12,7 +12,6 @@ import logging
 import sys
 from typing import TYPE_CHECKING, TextIO, cast
 
-import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 if TYPE_CHECKING:
@@ -31,10 +30,6 @@ EXPIRED_BLOCKING = Counter(
     "recoup_errors_expired_blocking", "Errors that expired while they blocked their entity", registry=REGISTRY
 )
 RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", registry=REGISTRY)
-
-
-# Without what the variables held: passwords and keys would stand in the log.
-_WHERE_AND_WHY = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
 
 
 class _Lines:
@@ -56,6 +51,10 @@ class _Lines:
 
 def configure(*, level: str = "info", json: bool | None = None) -> None:
     """Send log lines to standard error, as JSON unless it is a terminal."""
+    import structlog
+
+    # Without what the variables held: passwords and keys would stand in the log.
+    where_and_why = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     as_json = not (sys.stderr is not None and sys.stderr.isatty()) if json is None else json
     # What the pool says of its connections, whoever uses one says again, in our form.
     logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
@@ -67,7 +66,7 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([structlog.processors.ExceptionRenderer(_WHERE_AND_WHY)] if as_json else []),
+            *([structlog.processors.ExceptionRenderer(where_and_why)] if as_json else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
@@ -78,4 +77,6 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
 
 def logger(**facts: object) -> FilteringBoundLogger:
     """A logger that tells these facts with every line."""
+    import structlog  # late: it takes as long to import as everything else together
+
     return cast("FilteringBoundLogger", structlog.get_logger(**facts))

@@ -26,8 +26,8 @@ def _policy(path: str, value: str) -> str:
 
 _MONTH = "update recoup.error_archive_month set {} where status = 'DROPPED'"
 _CONTROL = "update recoup.control_log set {} where subject = 'recoup.error_archive_month'"
-_OPERATION = "update recoup.error_operation set {} where operation_id = {{operation}}"
-_ITEM = "update recoup.error_operation_item set {} where operation_id = {{operation}} and place = 1"
+_OPERATION = "update recoup.operation set {} where operation_id = {{operation}}"
+_ITEM = "update recoup.operation_item set {} where operation_id = {{operation}} and place = 1"
 _COLUMNS = """error_table, error_id, outreach_id, error_code, error_message, error_signature, severity, category,
  disposition, status, ttl_tier, expires_at, retry_count, max_retries, payload, decided_by, policy_version, created_at,
  updated_at, park_reason, archived_at, archive_reason, archived_by, final_disposition, was_blocking"""
@@ -225,17 +225,17 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("rebuild/recoup.error_archive_month", "delete from recoup.error_archive_month where status = 'DROPPED'"),
     ("rebuild/recoup.error_archive_month",
      "delete from recoup.control_log where subject = 'recoup.error_archive_month'"),
-    ("rebuild/recoup.error_operation", _OPERATION.format("status = 'OPEN', done_at = null")),
-    ("rebuild/recoup.error_operation", _OPERATION.format("verb = 'resolve'")),
-    ("rebuild/recoup.error_operation", _OPERATION.format("items = items + 1")),
-    ("rebuild/recoup.error_operation", _ITEM.format("status = 'PENDING'")),
-    ("rebuild/recoup.error_operation",
-     "delete from recoup.error_operation_item where operation_id = {operation} and place = 1"),
-    ("rebuild/recoup.error_operation", "delete from recoup.error_operation where operation_id = {operation}"),
-    ("rebuild/recoup.error_operation_item", _ITEM.format("error_id = {fresh}")),
-    ("rebuild/recoup.error_operation_item", _ITEM.format("refusal = 'none'")),
-    ("rebuild/recoup.error_operation_item", _ITEM.format("ended_at = null")),
-    ("rebuild/recoup.error_operation_item", _OPERATION.format("verb = 'resolve'")),
+    ("rebuild/recoup.operation", _OPERATION.format("status = 'OPEN', done_at = null")),
+    ("rebuild/recoup.operation", _OPERATION.format("verb = 'resolve'")),
+    ("rebuild/recoup.operation", _OPERATION.format("items = items + 1")),
+    ("rebuild/recoup.operation", _ITEM.format("status = 'PENDING'")),
+    ("rebuild/recoup.operation",
+     "delete from recoup.operation_item where operation_id = {operation} and place = 1"),
+    ("rebuild/recoup.operation", "delete from recoup.operation where operation_id = {operation}"),
+    ("rebuild/recoup.operation_item", _ITEM.format("error_id = {fresh}")),
+    ("rebuild/recoup.operation_item", _ITEM.format("refusal = 'none'")),
+    ("rebuild/recoup.operation_item", _ITEM.format("ended_at = null")),
+    ("rebuild/recoup.operation_item", _OPERATION.format("verb = 'resolve'")),
 )  # fmt: skip
 
 SCHEMA: tuple[tuple[str, str], ...] = (

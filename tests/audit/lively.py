@@ -10,15 +10,14 @@ from pathlib import Path
 from uuid import UUID
 
 from company import minted
-from recoup import gate, mint, pauses, policy
+from product import INVARIANTS, apply_policy, pause, resume
+from recoup import gate, mint
 from recoup.audit.examine import Verdict, audit
 from recoup.audit.invariant import Invariant
-from recoup.audit.registry import INVARIANTS
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Scope
 from recoup.reasons import ReasonCode
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -80,7 +79,7 @@ def play(database: Database) -> Cast:
     desk.freeze()
     desk.finish(attempt)
     with database.transaction(Authority.OPERATOR) as tx:
-        policy.apply(tx, OTHER_POLICY, reason="shorter waits")
+        apply_policy(tx, OTHER_POLICY, reason="shorter waits")
     recovered_late = desk.failed(times=2, batch_id=batch)
     desk.wait(recovered_late)
     desk.finish(desk.open(recovered_late), None)
@@ -174,12 +173,12 @@ def _pauses(desk: Desk, batch: str) -> None:
     held = desk.failed(batch_id=batch)
     desk.wait(held)
     desk.pause(batch)
-    for scope, name in ((Scope.GLOBAL, None), (Scope.TABLE, "cl.gate_zero_recovery"), (Scope.SOURCE, "crm")):
+    for scope, name in (("global", None), ("table", "cl.gate_zero_recovery"), ("source", "crm")):
         with desk.db.transaction(Authority.OPERATOR) as tx:
-            pauses.pause(tx, scope, name, reason="let us look")
+            pause(tx, scope, name, reason="let us look")
         desk.advance(timedelta(hours=1))
         with desk.db.transaction(Authority.OPERATOR) as tx:
-            pauses.resume(tx, scope, name, reason="it was nothing")
+            resume(tx, scope, name, reason="it was nothing")
     desk.resume(batch, reason="it was nothing")
     desk.finish(desk.open(held))
 

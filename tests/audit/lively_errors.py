@@ -9,14 +9,18 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from recoup import clock, policy
+from product import apply_policy
+from recoup import clock
 from recoup.database.connection import Actor, Database
-from recoup.errors import Category, Severity, Want, archive, bulk, parking, retrying
-from recoup.errors.acts import Act, Verb
+from recoup.errors import Category, Severity, Want, archive, parking, retrying
+from recoup.errors.acts import Verb
 from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
 from recoup.errors.recording import NewError, Recorded, record
+from recoup.errors.verbs import SUBJECT
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import begin, carry_on
+from recoup.operations.verbs import Act
 
 DOL, TARGET, PEOPLE = "outreach.dol_errors", "outreach.company_target_errors", "people.people_errors"
 URLS = "company.url_discovery_failures"  # allows no PARK
@@ -149,7 +153,7 @@ def play_errors(database: Database) -> ErrorCast:
     hubs = Hubs(database)
     dropped = _long_ago(hubs)
     with database.transaction(Authority.OPERATOR) as tx:
-        policy.apply(tx, ANOTHER_POLICY, reason="orphans may be retried")
+        apply_policy(tx, ANOTHER_POLICY, reason="orphans may be retried")
     archived, replaced = _over(hubs), _replaced(hubs)
     expired, retired = hubs.error(DOL, severity=Severity.CRITICAL), hubs.error(TARGET)
     hubs.act(parking.archive, TARGET, retired)
@@ -278,8 +282,10 @@ def _operation(hubs: Hubs) -> UUID:
     for table, want in ((DOL, Want.PARK), (TARGET, Want.PARK), (LOG, Want.IGNORE)):
         hubs.error(table, "all of these", want=want, of=entity)
     with hubs.db.transaction(Authority.OPERATOR) as tx:
-        operation = bulk.begin(tx, Act(verb=Verb.ESCALATE, reason="all of these"), Filter(entities=(entity,)))
-    bulk.carry_on(hubs.db, operation)
+        operation = begin(
+            tx, SUBJECT, Act(verb=Verb.ESCALATE, given=dict(reason="all of these")), Filter(entities=(entity,))
+        )
+    carry_on(hubs.db, SUBJECT, operation)
     with hubs.db.transaction(Authority.OPERATOR) as tx:
-        bulk.begin(tx, Act(verb=Verb.REVIEW), Filter(entities=(entity,)))  # not carried out yet
+        begin(tx, SUBJECT, Act(verb=Verb.REVIEW), Filter(entities=(entity,)))  # not carried out yet
     return operation

@@ -12,12 +12,11 @@ import pytest
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from company import acting
+from product import INVARIANTS, LIFECYCLES, chosen
 from recoup.audit.examine import Verdict, examine
-from recoup.audit.registry import INVARIANTS, chosen
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.lifecycles.declaration import Authority
-from recoup.lifecycles.registry import LIFECYCLES
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -12,7 +12,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from command_line import Run, run_in
-from recoup.audit.registry import INVARIANTS, chosen
+from product import INVARIANTS, chosen
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.refusals import InputRefused

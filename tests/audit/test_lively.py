@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from product import INVARIANTS, chosen
 from recoup import mint
 from recoup.audit.examine import ROWS_MOST, audit, examine
-from recoup.audit.invariant import Invariant, Query
-from recoup.audit.registry import INVARIANTS, chosen
+from recoup.audit.invariant import Built, Invariant, Query
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
@@ -285,10 +285,10 @@ def test_printed_comments_and_queries_are_the_documents() -> None:
 
 def test_a_query_breaks_the_invariants_that_name_it_and_no_others() -> None:
     """An id that a query gives and nobody registered would be found and never told."""
-    by_query: dict[Query, set[str]] = {}
+    by_query: dict[Query | Built, set[str]] = {}
     for invariant in INVARIANTS:
         if invariant.query is not None:
             by_query.setdefault(invariant.query, set()).add(invariant.id)
     for query, ids in by_query.items():
         text = query.sql.as_string(None)
-        assert set(re.findall(r"'((?:gate_zero_\w+|mint|errors|laws|rebuild)/[\w./-]+)'", text)) == ids
+        assert set(re.findall(r"'((?:gate_zero_\w+|mint|errors|laws|rebuild|operations)/[\w./-]+)'", text)) == ids

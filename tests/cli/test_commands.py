@@ -257,7 +257,7 @@ def _shows_every_status(uri: str) -> None:
     """The demo has rows in every status of every table of Gate Zero, and some that still wait."""
     import psycopg
 
-    from recoup.lifecycles.registry import LIFECYCLES
+    from product import LIFECYCLES
 
     with psycopg.connect(uri) as connection:
         connection.execute("set role recoup_reader")

@@ -139,9 +139,9 @@ def test_killed_half_way_and_resumed(cli: Run, hub: Hub, dsn: str) -> None:
     command = [*RECOUP, "errors", "resolve", "--code", code, "--reason", "x", "--yes"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     items = (
-        "select o.operation_id, (select count(*) from recoup.error_operation_item i"
+        "select o.operation_id, (select count(*) from recoup.operation_item i"
         " where i.operation_id = o.operation_id and i.status <> 'PENDING')"
-        " from recoup.error_operation o where o.filter -> 'codes' ? %s"
+        " from recoup.operation o where o.filter -> 'codes' ? %s"
     )
     until = time.monotonic() + PATIENCE_S
     while not (found := hub.rows(items, code)) or found[0][1] == 0:

@@ -16,11 +16,13 @@ from uuid import UUID
 import recoup.verification  # noqa: F401 - imported once, for all of them
 from recoup import mint
 from recoup.database.connection import Database
-from recoup.errors import archive, bulk, importing, retrying
+from recoup.errors import archive, importing, retrying
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Succeeded
+from recoup.errors.verbs import SUBJECT
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import many
 from recoup.settings import Settings
 
 NAME = "victim"
@@ -94,8 +96,8 @@ def retry_errors(db: Database) -> Callable[[], object]:
 
 def carry_on(db: Database, operation: str) -> Callable[[], object]:
     connected(db)
-    bulk.BATCH = SMALL
-    return lambda: bulk.carry_on(db, UUID(operation))
+    many.BATCH = SMALL
+    return lambda: many.carry_on(db, SUBJECT, UUID(operation))
 
 
 def sweep_errors(db: Database) -> Callable[[], object]:

@@ -20,7 +20,8 @@ from uuid import UUID
 
 import pytest
 
-from recoup import gate, mint, policy
+from product import apply_policy
+from recoup import gate, mint
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
 from recoup.gate import verifying
@@ -59,7 +60,7 @@ def desk(new_database: Callable[..., str], server: embedded.Server, settings: Se
     """A database for this file, whose policy knows the local world. Every test leaves nothing to be done."""
     with Database(server.uri(new_database()), settings) as database:
         with database.transaction(Authority.OPERATOR) as tx:
-            policy.apply(tx, policy_of(world), reason="the local world is verified")
+            apply_policy(tx, policy_of(world), reason="the local world is verified")
         desk = Desk(database)
         mint_all(desk)  # the first page of all is read in another way
         yield desk

@@ -30,12 +30,15 @@ from command_line import RECOUP, clean_environment
 from hub import DAY, DOL, MINUTE, ORPHANS, PEOPLE, SECOND, STRUCTURAL, TRANSIENT, Hub, succeeded
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
-from recoup.errors import archive, bulk, parking
-from recoup.errors.acts import Act, Verb
+from recoup.errors import archive, parking
+from recoup.errors.acts import Verb
 from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
 from recoup.errors.recording import NewError
+from recoup.errors.verbs import SUBJECT
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import begin, carry_on, find
+from recoup.operations.verbs import Act
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
@@ -343,16 +346,16 @@ def asked_for(hub: Hub, number: int) -> UUID:
     code = str(uuid.uuid4())
     hub.record_all(NewError(table=DOL, message=STRUCTURAL, outreach_id=one, code=code) for one in entities(number))
     with hub.db.transaction(Authority.OPERATOR) as tx:
-        return bulk.begin(tx, Act(verb=Verb.RESOLVE), Filter(codes=(code,)))
+        return begin(tx, SUBJECT, Act(verb=Verb.RESOLVE), Filter(codes=(code,)))
 
 
 def carried_on(hub: Hub, operation: UUID, number: int) -> tuple[str, int]:
     """How far it was; then it is carried on with, and each of its errors has been resolved once."""
     with hub.db.transaction(Authority.READER) as tx:
-        found = bulk.find(tx, operation)
+        found = find(tx, operation)
     assert (found.refused, found.done + found.pending) == (0, number)
     assert resolved(hub, operation) == [1] * found.done
-    after = bulk.carry_on(hub.db, operation)
+    after = carry_on(hub.db, SUBJECT, operation)
     assert (after.status, after.done, after.pending, after.refused) == ("DONE", number, 0, 0)
     assert resolved(hub, operation) == [1] * number
     return found.status, found.done
@@ -361,7 +364,7 @@ def carried_on(hub: Hub, operation: UUID, number: int) -> tuple[str, int]:
 def resolved(hub: Hub, operation: UUID) -> list[int]:
     """How often each of its errors was resolved, of those that were."""
     rows = hub.rows(
-        "select count(*) from recoup.error_operation_item i join recoup.error_event e using (error_table, error_id)"
+        "select count(*) from recoup.operation_item i join recoup.error_event e using (error_table, error_id)"
         " where i.operation_id = %s and e.event_type = 'RESOLVED' group by error_id",
         operation,
     )

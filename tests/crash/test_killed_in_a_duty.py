@@ -25,17 +25,16 @@ import pytest
 
 from command_line import RECOUP
 from hub import DOL, OPERATIONAL, TRANSIENT, Hub
-from recoup import gate, pauses, policy
+from product import DUTIES, LOGS, apply_policy, pause, resume
+from recoup import gate
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Scope
 from recoup.settings import Settings
 from recoup.worker import register
-from recoup.worker.duties import DUTIES
 from recoup.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
@@ -218,8 +217,8 @@ def test_killed_in_the_middle(
     db = fresh()
     desk = Desk(db)
     with db.transaction(Authority.OPERATOR) as tx:
-        policy.apply(tx, HURRY + policy_of(world, at_once=AT_ONCE), reason="tests are in a hurry")
-        pauses.pause(tx, Scope.DUTY, duty, reason="until both are there")
+        apply_policy(tx, HURRY + policy_of(world, at_once=AT_ONCE), reason="tests are in a hurry")
+        pause(tx, "duty", duty, reason="until both are there")
     units = PREPARED[duty](desk, world)
     name = str(psycopg.conninfo.conninfo_to_dict(db.conninfo)["dbname"])
     packages = handler if duty == "error-retry" else None
@@ -238,7 +237,7 @@ def test_killed_in_the_middle(
         if duty in ALONE:
             os.kill(survivor.pid, signal.SIGSTOP)
         with db.transaction(Authority.OPERATOR) as tx:
-            pauses.resume(tx, Scope.DUTY, duty, reason="both are there")
+            resume(tx, "duty", duty, reason="both are there")
         until(lambda: waiting_for(admin))
         victim.send_signal(signal.SIGKILL)
         victim.wait()
@@ -340,7 +339,7 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
             assert desk.rows("select from pg_partition_tree('recoup.error_archive') where level > 1") == []
         case "seal":
             with desk.db.transaction(Authority.READER) as tx:
-                assert seals.verify(tx) == []
+                assert seals.verify(tx, LOGS) == []
     with desk.db.transaction(Authority.GATE) as tx:
         assert gate.sweep_lag(tx) is None or duty == "seal"
 

@@ -20,16 +20,16 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from company import failed_intake, intake_in, new_batch, new_intake, open_attempt
+from product import RELEASES
 from recoup import clock, gate
 from recoup.database import backup as backup_module
 from recoup.database import client, embedded
 from recoup.database.backup import Restored, backup, restore
 from recoup.database.connection import Database, Transaction, connect
-from recoup.database.describe import describe
-from recoup.database.migrate import ROUTINES
 from recoup.ledger import Log, acknowledge, read, subscribe
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused, MigrationRefused, Refusal, ServerRefused
+from recoup.schema.describe import describe
 from recoup.settings import Settings
 
 AIR = Log(table="cl.gate_zero_air", columns=("seq", "entity_id", "event_type", "reason_code"))
@@ -156,7 +156,7 @@ def test_a_restored_database_is_the_one_that_was_backed_up(
     """Its schema to the letter, its rows, its sequence, its clock; and its guards are on."""
     uri = uri_of("test_restored")
     before = server.uri(lived[0], admin=True)
-    assert restore(settings, uri, kept, replace=False, login=server.app) == Restored(
+    assert restore(settings, uri, kept, RELEASES, replace=False, login=server.app) == Restored(
         database="test_restored", set_aside=None, lacks=()
     )
     assert databases(server, "test_restored") == ["test_restored"]
@@ -183,10 +183,10 @@ def test_a_database_that_is_there_is_replaced_only_on_request_and_kept(
     with psycopg.connect(uri) as old:
         old.execute("create table precious ()")
     told = refused(
-        InputRefused, "database_exists", lambda: restore(settings, uri, kept, replace=False, login=server.app)
+        InputRefused, "database_exists", lambda: restore(settings, uri, kept, RELEASES, replace=False, login=server.app)
     )
     assert "--replace" in told.next_step
-    asides = [restore(settings, uri, kept, replace=True, login=server.app).set_aside for _ in range(2)]
+    asides = [restore(settings, uri, kept, RELEASES, replace=True, login=server.app).set_aside for _ in range(2)]
     assert databases(server, "test_replaced") == ["test_replaced", *asides]
     with psycopg.connect(server.uri(str(asides[0]), admin=True)) as old:
         assert old.execute("select to_regclass('precious')").fetchone() == ("precious",)
@@ -200,7 +200,7 @@ def test_an_empty_database_gives_way(
     uri = uri_of("test_empty")
     with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
         admin.execute("create database test_empty owner recoup_app")
-    assert restore(settings, uri, kept, replace=False, login=server.app).set_aside is None
+    assert restore(settings, uri, kept, RELEASES, replace=False, login=server.app).set_aside is None
     assert databases(server, "test_empty") == ["test_empty"]
     with psycopg.connect(uri) as connection:
         assert connection.execute(
@@ -219,7 +219,7 @@ def test_a_database_in_use_is_refused_and_its_sessions_live(
 ) -> None:
     """Whoever is connected stays so; nothing of the restore is left. Also when they came while it ran."""
     uri = uri_of("test_used")
-    restore(settings, uri, kept, replace=False, login=server.app)
+    restore(settings, uri, kept, RELEASES, replace=False, login=server.app)
     with contextlib.ExitStack() as stack:
 
         def use() -> Transaction:
@@ -231,7 +231,9 @@ def test_a_database_in_use_is_refused_and_its_sessions_live(
             fill = backup_module._fill
             monkeypatch.setattr(backup_module, "_fill", lambda *given: (use(), fill(*given))[1])
         told = refused(
-            ServerRefused, "database_in_use", lambda: restore(settings, uri, kept, replace=True, login=server.app)
+            ServerRefused,
+            "database_in_use",
+            lambda: restore(settings, uri, kept, RELEASES, replace=True, login=server.app),
         )
         assert "test_used" in told.happened
         assert "pg_stat_activity" in told.next_step
@@ -252,13 +254,13 @@ def test_a_spoiled_backup_leaves_everything_as_it_was(
 ) -> None:
     """The refusal has the program's own words; the database beside is gone, the one that is there untouched."""
     uri = uri_of("test_spoiled")
-    restore(settings, uri, kept, replace=False, login=server.app)
+    restore(settings, uri, kept, RELEASES, replace=False, login=server.app)
     before = counted(uri)
     content = {"cut": kept.read_bytes()[:-2000], "not a backup": b"hello\n" * 1000, "empty": b""}.get(spoiled)
     if content is not None:
         (tmp_path / "spoiled").write_bytes(content)
     with pytest.raises(Refusal) as caught:
-        restore(settings, uri, tmp_path / "spoiled", replace=True, login=server.app)
+        restore(settings, uri, tmp_path / "spoiled", RELEASES, replace=True, login=server.app)
     assert caught.value.code == ("backup_missing" if spoiled == "missing" else "program_failed")
     if spoiled != "missing":
         assert "pg_restore" in str(caught.value.facts["said"])
@@ -278,14 +280,20 @@ def test_a_backup_of_a_newer_schema_is_refused_and_of_an_older_one_restored(
     name = new_database()
     source = server.uri(name, admin=True)
     with psycopg.connect(source, autocommit=True) as connection:
-        connection.execute("update recoup.routine set checksum = 'older' where name = %s", (ROUTINES[-1],))
+        connection.execute("set recoup.migrating = on")
+        connection.execute("update recoup.domain set release = 0 + release, epoch = epoch where name = 'errors'")
+        connection.execute("delete from recoup.domain where name = 'mint'")
         older = backup(settings, source, tmp_path / "older")
-        connection.execute("insert into recoup.migration values ('9999_later.sql', 'x', now(), 'x', 'x')")
+        connection.execute("update recoup.domain set epoch = 99 where name = 'errors'")
         newer = backup(settings, source, tmp_path / "newer")
     uri = uri_of("test_versions")
-    restored = restore(settings, uri, older, replace=False, login=server.app)
-    assert restored.lacks == (ROUTINES[-1],)
-    refused(MigrationRefused, "schema_newer", lambda: restore(settings, uri, newer, replace=True, login=server.app))
+    restored = restore(settings, uri, older, RELEASES, replace=False, login=server.app)
+    assert restored.lacks == ("mint",)
+    refused(
+        MigrationRefused,
+        "schema_newer",
+        lambda: restore(settings, uri, newer, RELEASES, replace=True, login=server.app),
+    )
     assert databases(server, "test_versions") == ["test_versions"]
 
 
@@ -408,7 +416,7 @@ def test_newer_programs_restore_into_an_older_server(
     newer = dataclasses.replace(settings, server_bin=None)
     uri = uri_of("test_older_server")
     source = backup(newer, server.uri(lived[0], admin=True), tmp_path / "by newer programs")
-    restore(newer, uri, source, replace=False, login=server.app)
+    restore(newer, uri, source, RELEASES, replace=False, login=server.app)
     assert described(uri, settings) == described(server.uri(lived[0], admin=True), settings)
     assert counted(uri) == {**counted(server.uri(lived[0], admin=True)), "recoup.incarnation": 2}
 
@@ -494,7 +502,7 @@ def test_a_subscription_reads_on_in_another_cluster(
     source = backup(settings, server.uri(name, admin=True), tmp_path / "moved")
 
     there, other = second
-    restore(there, other.uri(name, admin=True), source, replace=False, login=other.app)
+    restore(there, other.uri(name, admin=True), source, RELEASES, replace=False, login=other.app)
     assert described(other.uri(name, admin=True), there) == described(server.uri(name, admin=True), settings)
     with Database(other.uri(name), there) as moved:
         assert_the_laws_hold(moved, other.uri(name, admin=True))

@@ -10,16 +10,19 @@ import pytest
 from psycopg import errors
 
 from company import acting, error_in, new_archive_month, new_error, room_in_archive
-from recoup import health, policy
+from product import PARTS, apply_policy, migrate
+from recoup import policy
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.database.describe import SCHEMA_FILE, describe
-from recoup.database.migrate import Migrated, migrate
+from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
+from recoup.schema import checks
+from recoup.schema.describe import SCHEMA_FILE, describe
+from recoup.schema.migrate import Migrated
 from recoup.settings import Settings
 
-NOTHING = Migrated(applied=(), routines=(), lifecycles=False, policy=None, tables=())
+NOTHING = Migrated(applied=(), routines=(), domains=(), kept=(), policy=None, made=())
 OWN = """
 [errors.tables."sales.lead_errors"]
 ttl = "{}"
@@ -40,12 +43,12 @@ def connection(new_database: Callable[..., str], server: embedded.Server, settin
 
 def applied(connection: Transaction, text: str) -> None:
     with connection.transaction(), acting(connection, Authority.OPERATOR):
-        policy.apply(connection, text, reason="a test")
+        apply_policy(connection, text, reason="a test")
 
 
 def objects(connection: Transaction) -> list[str]:
     """What the doctor says of the schema."""
-    return [finding.verdict for finding in health._objects(connection)]
+    return [finding.verdict for finding in checks.objects(connection, DOMAINS)]
 
 
 def test_a_table_that_a_policy_adds_is_made_by_the_next_migration(
@@ -55,7 +58,7 @@ def test_a_table_that_a_policy_adds_is_made_by_the_next_migration(
     applied(connection, OWN.format("LONG"))
     with pytest.raises(errors.DatabaseError, match="has not been made yet"), connection.transaction():
         new_error(connection, table="sales.lead_errors", want=None)
-    assert migrate(connection, login=server.app) == dataclasses.replace(NOTHING, tables=("sales.lead_errors",))
+    assert migrate(connection, login=server.app) == dataclasses.replace(NOTHING, made=("sales.lead_errors",))
     assert migrate(connection, login=server.app) == NOTHING
     with connection.transaction():
         error = new_error(connection, table="sales.lead_errors", want=None)
@@ -78,7 +81,7 @@ def test_what_a_policy_and_the_months_have_made_is_no_fault_of_the_schema(
         room_in_archive(connection, error)
         new_archive_month(connection, table="sales.lead_errors")
     assert objects(connection) == ["well"]
-    assert describe(connection, as_shipped=True) == SCHEMA_FILE.read_text(encoding="utf-8")
+    assert describe(connection, as_shipped=DOMAINS) == SCHEMA_FILE.read_text(encoding="utf-8")
     whole = describe(connection)
     for made in (
         "create schema sales authorization recoup_owner;",
@@ -114,7 +117,7 @@ def test_a_name_that_somebody_else_has_is_not_taken(
         adopt = caught.value.next_step.partition("To adopt it: ")[2].partition(";")[0]
         assert adopt.startswith(f"alter table {taken} rename to")
         connection.execute(adopt.encode())
-        assert taken.removesuffix("_archive") in migrate(connection, login=server.app).tables
+        assert taken.removesuffix("_archive") in migrate(connection, login=server.app).made
         assert connection.execute(f"select x from {taken}_before".encode()).fetchall() == [(7,)]
 
 
@@ -150,7 +153,7 @@ def test_an_error_table_that_is_there_stays_what_it_is(connection: Transaction, 
 def test_a_policy_names_no_table_that_cannot_be(name: str, words: str) -> None:
     """What is DEAD stays dead, and what is somebody's stays theirs: said before anything is applied."""
     with pytest.raises(InputRefused) as caught:
-        policy.read(OWN.format("LONG").replace("sales.lead_errors", name))
+        policy.read(OWN.format("LONG").replace("sales.lead_errors", name), PARTS)
     assert caught.value.code == "policy_invalid"
     assert name in caught.value.happened
     assert words in caught.value.next_step

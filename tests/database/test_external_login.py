@@ -12,12 +12,14 @@ import os
 import shutil
 import socket
 import struct
+import sys
 import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import psycopg
@@ -27,19 +29,24 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, quote
 
 from company import acting, failed_intake, intake_in, new_batch, new_error
-from recoup import gate, policy
+from product import RELEASES, apply_policy, check_schema, migrate
+from recoup import gate
 from recoup.database import embedded
 from recoup.database.backup import backup, restore
 from recoup.database.connection import Actor, Database, Transaction, connect
-from recoup.database.describe import SCHEMA_FILE, describe
-from recoup.database.migrate import Migrated, check_schema, known_migrations, migrate
+from recoup.domain import Domain
+from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, MigrationRefused, Refusal, ServerRefused
+from recoup.schema import migrate as migrations
+from recoup.schema.describe import SCHEMA_FILE, describe
+from recoup.schema.migrate import Migrated
 from recoup.settings import Settings
 
 PASSWORD = "it's a password"
 SERVER_BIN = Path(os.environ["RECOUP_SERVER_BIN"]) if os.environ.get("RECOUP_SERVER_BIN") else None
-NOTHING = Migrated(applied=(), routines=(), lifecycles=False, policy=None, tables=())
+WithMigration = Callable[[str], tuple[Domain, ...]]
+NOTHING = Migrated(applied=(), routines=(), domains=(), kept=(), policy=None, made=())
 SCHEMAS = ["cl", "company", "outreach", "people", "recoup"]
 ROLES = [f"recoup_{authority}" for authority in Authority] + ["recoup_owner"]
 
@@ -122,13 +129,19 @@ def bare() -> Iterator[Elsewhere]:
 
 
 @pytest.fixture
-def migrations(tmp_path: Path) -> Path:
-    """A copy of the migrations, to be spoiled."""
-    folder = tmp_path / "migrations"
-    folder.mkdir()
-    for file in known_migrations():
-        (folder / file.name).write_text(file.text, encoding="utf-8")
-    return folder
+def with_migration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WithMigration]:
+    """The domains, and one more whose only migration is this."""
+
+    def make(sql: str) -> tuple[Domain, ...]:
+        folder = tmp_path / "one_more" / "migrations"
+        folder.mkdir(parents=True)
+        (folder.parent / "__init__.py").touch()
+        (folder / "0999_more.sql").write_text(sql)
+        monkeypatch.syspath_prepend(tmp_path)
+        return (*DOMAINS, Domain(name="one more", package="one_more", description="for a test", release=1))
+
+    yield make
+    sys.modules.pop("one_more", None)
 
 
 def refused(kind: type[Refusal], code: str, attempt: Callable[[], object]) -> Refusal:
@@ -187,8 +200,8 @@ def test_error_tables_lie_in_schemas_of_others(home: Elsewhere) -> None:
         connection.execute("create schema crm; create table crm.customers (x integer)")
         migrate(connection, login="app")
         with connection.transaction(), acting(connection, Authority.OPERATOR):
-            policy.apply(connection, OWN_TABLE.format("crm.failures"), reason="a hub of our own")
-        assert migrate(connection, login="app") == dataclasses.replace(NOTHING, tables=("crm.failures",))
+            apply_policy(connection, OWN_TABLE.format("crm.failures"), reason="a hub of our own")
+        assert migrate(connection, login="app") == dataclasses.replace(NOTHING, made=("crm.failures",))
         assert migrate(connection, login="app") == NOTHING
     with Database(home.uri(name), home.settings) as database:
         with database.transaction(Authority.HUB) as tx:
@@ -211,16 +224,14 @@ def test_a_schema_that_the_login_may_not_lend_is_named(home: Elsewhere, schema: 
         if schema != "public":
             migrate(connection, login="app")
             with connection.transaction(), acting(connection, Authority.OPERATOR):
-                policy.apply(connection, OWN_TABLE.format("crm.failures"), reason="a hub of our own")
+                apply_policy(connection, OWN_TABLE.format("crm.failures"), reason="a hub of our own")
         before = home.schemas(name)
         told = refused(MigrationRefused, "schema_not_lent", lambda: migrate(connection, login="app"))
         assert told.facts == {"schema": schema, "login": "app"}
         assert home.schemas(name) == before
         for said in told.next_step.partition(": ")[2].split(";")[:2]:
             home.ask(said, name)
-        assert ("crm.failures" if schema == "crm" else "public.shq_error_log") in migrate(
-            connection, login="app"
-        ).tables
+        assert ("crm.failures" if schema == "crm" else "public.shq_error_log") in migrate(connection, login="app").made
 
 
 @pytest.mark.parametrize(
@@ -252,12 +263,14 @@ def test_the_login_owns_nothing_and_has_no_rights_of_its_own(
         connection.execute(statement.encode())
 
 
-def test_the_login_is_no_member_of_the_owner_after_a_migration_failed_either(home: Elsewhere, migrations: Path) -> None:
+def test_the_login_is_no_member_of_the_owner_after_a_migration_failed_either(
+    home: Elsewhere, with_migration: WithMigration
+) -> None:
     """The membership is part of the transaction that is rolled back."""
-    (migrations / "0999_bad.sql").write_text("create table recoup.half (); select 1 / 0")
+    domains = with_migration("create table recoup.half (); select 1 / 0")
     with home.connect(home.database()) as connection:
         with pytest.raises(errors.DivisionByZero):
-            migrate(connection, login="app", folder=migrations)
+            migrations.migrate(connection, domains, login="app")
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("set role recoup_owner")
 
@@ -347,36 +360,56 @@ def test_a_schema_of_others_is_not_touched(home: Elsewhere, schema: str) -> None
     assert home.schemas(name) == [schema]
 
 
-def test_a_migration_that_was_changed_is_refused(home: Elsewhere, settled: str, migrations: Path) -> None:
+def test_a_migration_that_was_changed_is_refused(home: Elsewhere, with_migration: WithMigration) -> None:
     """After it was applied, a file is history: a change belongs into a new one."""
-    first = sorted(migrations.iterdir())[0]
-    first.write_text(first.read_text() + "-- an afterthought\n")
-    with home.connect(settled) as connection:
-        attempt = lambda: migrate(connection, login="app", folder=migrations)  # noqa: E731
+    domains = with_migration("create table recoup.later ()")
+    with home.connect(home.database()) as connection:
+        assert migrations.migrate(connection, domains, login="app").applied[-1] == "0999_more.sql"
+        (changed,) = domains[-1].migrations
+        path = Path(str(files(changed.package).joinpath(changed.path)))
+        path.write_text(path.read_text() + "-- an afterthought\n")
+        attempt = lambda: migrations.migrate(connection, domains, login="app")  # noqa: E731
         told = refused(MigrationRefused, "migration_changed", attempt)
-    assert told.facts["migration"] == first.name
+    assert told.facts["migration"] == "0999_more.sql"
 
 
-def test_a_schema_of_a_newer_program_is_refused(home: Elsewhere, migrations: Path) -> None:
-    """By migrate and by everything that looks at the schema first."""
-    name = home.database()
-    (migrations / "0999_later.sql").write_text("create table recoup.later ()")
-    with home.connect(name) as connection:
-        assert migrate(connection, login="app", folder=migrations).applied[-1] == "0999_later.sql"
+def test_a_schema_of_a_newer_epoch_is_refused(home: Elsewhere) -> None:
+    """By migrate and by everything that looks at the schema first. Both say which release it takes."""
+    *others, last = DOMAINS
+    newer = (*others, dataclasses.replace(last, epoch=last.epoch + 1, release=last.release + 1))
+    with home.connect(home.database()) as connection:
+        migrations.migrate(connection, newer, login="app")
         for attempt in (lambda: migrate(connection, login="app"), lambda: check_schema(connection)):
             told = refused(MigrationRefused, "schema_newer", attempt)
-            assert told.facts["migration"] == "0999_later.sql"
+            assert (told.facts["domain"], told.facts["release"]) == (last.name, last.release + 1)
+            assert str(newer[-1].at) in told.next_step
+
+
+def test_a_newer_release_of_the_same_epoch_is_kept_and_worked_with(
+    home: Elsewhere, with_migration: WithMigration
+) -> None:
+    """An older program checks, migrates and works; it puts nothing of its own back."""
+    *others, last = DOMAINS
+    newer = (*others, dataclasses.replace(last, release=last.release + 1, checks=()))
+    more = with_migration("create table recoup.later ()")[-1]
+    with home.connect(home.database()) as connection:
+        migrations.migrate(connection, (*newer, more), login="app")
+        connection.execute("set role none")
+        schema = describe(connection)
+        check_schema(connection)
+        assert migrate(connection, login="app") == dataclasses.replace(NOTHING, kept=(newer[-1].at,))
+        assert describe(connection) == schema
 
 
 @pytest.mark.parametrize("before", ["empty", "migrated"])
-def test_a_migration_that_fails_leaves_nothing(home: Elsewhere, migrations: Path, before: str) -> None:
+def test_a_migration_that_fails_leaves_nothing(home: Elsewhere, with_migration: WithMigration, before: str) -> None:
     """Neither its own first half nor the migrations before it."""
     name = home.database() if before == "empty" else home.migrated()
     with home.connect(name) as connection:
         schema = describe(connection)
-        (migrations / "0999_bad.sql").write_text("create table recoup.half (); create table recoup.half (one nothing)")
+        domains = with_migration("create table recoup.half (); create table recoup.half (one nothing)")
         with pytest.raises(errors.UndefinedObject):
-            migrate(connection, login="app", folder=migrations)
+            migrations.migrate(connection, domains, login="app")
         assert describe(connection) == schema
     assert home.schemas(name) == ([] if before == "empty" else SCHEMAS)
 
@@ -550,7 +583,7 @@ def test_a_plain_login_that_may_create_databases_backs_up_and_restores(
         assert members(home, "app") == before
         with home.connect(name) as connection:
             schema = describe(connection)
-        done = restore(home.settings, home.uri(name), source, replace=True, login=everyday)
+        done = restore(home.settings, home.uri(name), source, RELEASES, replace=True, login=everyday)
         assert members(home, "app") == before
     finally:
         home.ask("alter role app nocreatedb")
@@ -575,13 +608,13 @@ def test_a_login_that_may_not_is_refused_a_backup_and_a_restore(home: Elsewhere,
     told = refused(
         ServerRefused,
         "login_lacks_rights",
-        lambda: restore(home.settings, home.uri(settled), source, replace=True, login="app"),
+        lambda: restore(home.settings, home.uri(settled), source, RELEASES, replace=True, login="app"),
     )
     assert "ALTER ROLE app CREATEDB" in told.next_step
     told = refused(
         ServerRefused,
         "login_lacks_rights",
-        lambda: restore(home.settings, home.uri(settled, "mover"), source, replace=True, login="app"),
+        lambda: restore(home.settings, home.uri(settled, "mover"), source, RELEASES, replace=True, login="app"),
     )
     assert f"ALTER DATABASE {settled} OWNER TO mover" in told.next_step
     told = refused(
@@ -600,7 +633,7 @@ def test_a_plain_login_brings_a_backup_to_a_server_without_recoup(
     """The roles are made as a migration makes them; there was no database of that name before."""
     source = backup(home.settings, home.uri(settled), tmp_path / "one")
     with elsewhere() as other:
-        done = restore(other.settings, other.uri("brought", "mover"), source, replace=False, login="weak")
+        done = restore(other.settings, other.uri("brought", "mover"), source, RELEASES, replace=False, login="weak")
         assert done.set_aside is None
         with (
             Database(other.uri("brought", "weak"), other.settings) as database,

@@ -10,8 +10,9 @@ import pytest
 
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.database.describe import SCHEMA_FILE, describe
 from recoup.database.roles import OWNER
+from recoup.domains import DOMAINS
+from recoup.schema.describe import SCHEMA_FILE, describe
 from recoup.settings import Settings
 
 OURS = "select oid from pg_namespace where nspowner = 'recoup_owner'::regrole"
@@ -40,7 +41,7 @@ def test_the_schema_file_is_what_migrations_make(connection: Transaction) -> Non
 
 def test_the_clock_makes_no_difference(connection: Transaction, admin: Transaction) -> None:
     """A simulated database has the same schema, but for a body that is left out for that reason."""
-    assert describe(admin, as_shipped=True) == describe(connection)
+    assert describe(admin, as_shipped=DOMAINS) == describe(connection)
 
 
 def test_describing_changes_nothing(connection: Transaction) -> None:

@@ -7,15 +7,14 @@ import re
 from collections.abc import Callable
 
 from company import acting
+from product import DUTIES, LOGS, chosen
 from recoup.audit import audit
-from recoup.audit.registry import chosen
 from recoup.database import embedded, migrate
 from recoup.database.connection import Database, connect
 from recoup.database.roles import as_owner, ensure_roles
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
-from recoup.worker.duties import DUTIES
 from recoup.worker.loop import Worker
 
 # What stood there before policies had versions: a completed batch, one that is still open, an attempt.
@@ -50,11 +49,11 @@ def test_rows_of_an_older_schema_are_stamped_and_go_on(
         ensure_roles(connection, login=server.app)
         with connection.transaction(), as_owner(connection):
             migrate._ensure_books(connection)
-            for file in migrate.known_migrations()[:2]:
+            for file in migrate.MIGRATIONS[:2]:
                 migrate._apply(connection, file, "recoup.migration")
             connection.execute(ROWS)
         done = migrate.migrate(connection, login=server.app)
-        assert done.applied == tuple(file.name for file in migrate.known_migrations()[2:])
+        assert done.applied == tuple(file.name for file in migrate.MIGRATIONS[2:])
         stamps = connection.execute("select batch_id, policy_version from cl.gate_zero_batch order by 1").fetchall()
         assert stamps == [("complete", 1), ("open", None)]
         off = connection.execute(
@@ -94,7 +93,7 @@ def test_what_was_sealed_of_an_older_schema_stays_sealed(
         ensure_roles(connection, login=server.app)
         with connection.transaction(), as_owner(connection):
             migrate._ensure_books(connection)
-            for file in migrate.known_migrations()[:BEFORE_ERRORS]:
+            for file in migrate.MIGRATIONS[:BEFORE_ERRORS]:
                 migrate._apply(connection, file, "recoup.migration")
             connection.execute(LATE)
             connection.execute("set local check_function_bodies = off")
@@ -109,14 +108,14 @@ def test_what_was_sealed_of_an_older_schema_stays_sealed(
         ((named, kind),) = connection.execute(unit).fetchall()
         assert kind == "uuid"
         done = migrate.migrate(connection, login=server.app)
-        assert done.applied == tuple(file.name for file in migrate.known_migrations()[BEFORE_ERRORS:])
+        assert done.applied == tuple(file.name for file in migrate.MIGRATIONS[BEFORE_ERRORS:])
         assert connection.execute(unit).fetchall() == [(named, "text")]
         assert connection.execute("select log, rows, rows_digest, digest from recoup.seal").fetchall() == before
         with connection.transaction(), acting(connection, Authority.READER):
-            assert seals.verify(connection) == []
+            assert seals.verify(connection, LOGS) == []
         # It is found out that way: were the letters others, the seal would not fit.
         with connection.transaction(force_rollback=True):
             connection.execute("alter table recoup.late_result disable trigger all")
             connection.execute("update recoup.late_result set unit_id = upper(unit_id) || 'A'")
             with acting(connection, Authority.READER):
-                assert seals.verify(connection) != []
+                assert seals.verify(connection, LOGS) != []

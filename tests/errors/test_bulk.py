@@ -10,13 +10,15 @@ import pytest
 
 from hub import DOL, HOUR, OPERATIONAL, ORPHANS, STRUCTURAL, URLS, Hub
 from recoup.database.connection import Actor
-from recoup.errors import bulk, parking
-from recoup.errors.acts import Act, Verb
-from recoup.errors.bulk import BATCH, Operation
+from recoup.errors import parking
+from recoup.errors.acts import Verb
 from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
 from recoup.errors.recording import NewError, record
+from recoup.errors.verbs import SUBJECT
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import Act, Operation, many
+from recoup.operations.many import BATCH
 from recoup.refusals import InputRefused, LawRefused
 
 ADA = Actor("human", "ada")
@@ -37,16 +39,17 @@ def some(hub: Hub, count: int, message: str = STRUCTURAL, **more: Any) -> tuple[
 
 def begin(hub: Hub, asked: Filter, **act: Any) -> uuid.UUID:
     with hub.db.transaction(Authority.OPERATOR, actor=ADA) as tx:
-        return bulk.begin(tx, Act(**({"verb": Verb.RESOLVE, "reason": "mended"} | act)), asked)
+        given = {"reason": "fixed"} | act
+        return many.begin(tx, SUBJECT, Act(verb=given.pop("verb", Verb.RESOLVE), given=given), asked)
 
 
 def carry_on(hub: Hub, operation: uuid.UUID, **more: Any) -> Operation:
-    return bulk.carry_on(hub.db, operation, actor=ADA, **more)
+    return many.carry_on(hub.db, SUBJECT, operation, actor=ADA, **more)
 
 
 def find(hub: Hub, operation: uuid.UUID) -> Operation:
     with hub.db.transaction(Authority.READER) as tx:
-        return bulk.find(tx, operation)
+        return many.find(tx, operation)
 
 
 def stands(hub: Hub, errors: list[int]) -> list[str]:
@@ -60,10 +63,14 @@ def test_a_preview_counts_and_changes_nothing(hub: Hub) -> None:
     some(hub, 2, OPERATIONAL, code=asked.codes[0])
     some(hub, 3, table=ORPHANS, code=asked.codes[0])
     with hub.db.transaction(Authority.READER) as tx:
-        found = bulk.preview(tx, asked)
-    assert found.errors == 12
-    assert found.counts == [(DOL, "PARKED", 7), (DOL, "RETRY_PENDING", 2), (ORPHANS, "PARKED", 3)]
-    assert len(found.first) == bulk.FIRST
+        found = many.preview(tx, SUBJECT, Act(verb=Verb.RESOLVE), asked)
+    assert found.rows == 12
+    assert [(*group.place.values(), group.rows) for group in found.groups] == [
+        (DOL, "PARKED", 7),
+        (DOL, "RETRY_PENDING", 2),
+        (ORPHANS, "PARKED", 3),
+    ]
+    assert found.refused == {}
     assert set(stands(hub, errors)) == {"PARKED"}
 
 
@@ -73,11 +80,11 @@ def test_what_was_previewed_is_done_in_batches(hub: Hub) -> None:
     told: list[tuple[int, int]] = []
     operation = begin(hub, asked)
     assert set(stands(hub, errors)) == {"PARKED"}
-    ended = carry_on(hub, operation, tell=lambda done, of: told.append((done, of)))
+    ended = carry_on(hub, operation, progress=lambda done, of: told.append((done, of)))
     assert told == [(BATCH, BATCH + 20), (BATCH + 20, BATCH + 20)]
     assert (ended.status, ended.items, ended.done, ended.refused, ended.pending) == ("DONE", 520, 520, 0, 0)
     assert (ended.requested_by, ended.done_at, ended.act) == (
-        "ada", hub.now(), Act(verb=Verb.RESOLVE, reason="mended"),
+        "ada", hub.now(), Act(verb=Verb.RESOLVE, given={"reason": "fixed"}),
     )  # fmt: skip
     assert ended.filter == {"codes": list(asked.codes)}
     assert set(stands(hub, errors)) == {"RESOLVED"}
@@ -85,7 +92,7 @@ def test_what_was_previewed_is_done_in_batches(hub: Hub) -> None:
         "select distinct reason, actor_id from recoup.error_event where error_id = any(%s) and event_type = 'RESOLVED'",
         errors,
     )
-    assert reasons == [("mended", "ada")]
+    assert reasons == [("fixed", "ada")]
     ((batches,),) = hub.rows(
         "select count(distinct xid) from recoup.error_event where error_id = any(%s) and event_type = 'RESOLVED'",
         errors,
@@ -151,7 +158,7 @@ def test_a_batch_that_is_rolled_back_leaves_errors_and_items_as_they_were(hub: H
     asked, errors = some(hub, 3)
     operation = begin(hub, asked)
     with pytest.raises(Killed), hub.db.transaction(Authority.OPERATOR) as tx:
-        rows = tx.execute(bulk.Q["take"], {"operation": operation, "limit": 2}).fetchall()
+        rows = tx.execute(many.Q["take"], {"operation": operation, "limit": 2}).fetchall()
         parking.resolve(tx, [ErrorKey(table, error_id) for _, table, error_id in rows])
         raise Killed
     assert find(hub, operation).pending == 3
@@ -185,7 +192,7 @@ def test_what_somebody_else_is_at_is_left_to_them(hub: Hub) -> None:
     asked, _ = some(hub, 4)
     operation = begin(hub, asked)
     with hub.db.transaction(Authority.OPERATOR) as tx:
-        assert len(tx.execute(bulk.Q["take"], {"operation": operation, "limit": 3}).fetchall()) == 3
+        assert len(tx.execute(many.Q["take"], {"operation": operation, "limit": 3}).fetchall()) == 3
         meanwhile = carry_on(hub, operation)
         assert (meanwhile.status, meanwhile.done, meanwhile.pending) == ("OPEN", 1, 3)
     assert carry_on(hub, operation).status == "DONE"
@@ -194,8 +201,8 @@ def test_what_somebody_else_is_at_is_left_to_them(hub: Hub) -> None:
 def test_every_verb_keeps_its_arguments(hub: Hub) -> None:
     """An operation that is carried on with does what was asked for then."""
     asked, (error_id,) = some(hub, 1)
-    act = Act(verb=Verb.ESCALATE, reason="no answer", to="bob", level=3)
-    operation = begin(hub, asked, verb=act.verb, **act.arguments)
+    act = SUBJECT.act(Verb.ESCALATE, reason="no answer", to="bob", level=3)
+    operation = begin(hub, asked, verb=act.verb, **act.given)
     assert find(hub, operation).act == act
     carry_on(hub, operation)
     row = hub.row(error_id)
@@ -212,7 +219,7 @@ def test_operations_are_listed_newest_first(hub: Hub) -> None:
     hub.advance(HOUR)
     second = begin(hub, asked)
     with hub.db.transaction(Authority.READER) as tx:
-        found = bulk.operations(tx, limit=2)
+        found = many.operations(tx, limit=2)
     assert [(one.operation_id, one.status, one.pending) for one in found] == [(second, "OPEN", 2), (first, "DONE", 0)]
 
 
@@ -235,12 +242,12 @@ def test_everything_at_once_is_not_meant(hub: Hub) -> None:
 def test_too_many_are_refused_before_anything_is_written(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound of one statement."""
     asked, _ = some(hub, 6)
-    monkeypatch.setattr(bulk, "ITEMS_MOST", 5)
-    before = hub.rows("select count(*) from recoup.error_operation")
+    monkeypatch.setattr(many, "MAX_ITEMS", 5)
+    before = hub.rows("select count(*) from recoup.operation")
     with pytest.raises(InputRefused) as refused:
         begin(hub, asked)
     assert refused.value.code == "operation_too_large"
-    assert hub.rows("select count(*) from recoup.error_operation") == before
+    assert hub.rows("select count(*) from recoup.operation") == before
 
 
 @pytest.mark.parametrize(
@@ -253,7 +260,7 @@ def test_what_was_decided_is_not_rewritten(hub: Hub, change: str) -> None:
     operation = begin(hub, asked)
     carry_on(hub, operation)
     with pytest.raises(LawRefused), hub.db.transaction(Authority.OPERATOR) as tx:
-        tx.execute(f"update recoup.error_operation set {change} where operation_id = %s".encode(), (operation,))
+        tx.execute(f"update recoup.operation set {change} where operation_id = %s".encode(), (operation,))
 
 
 def test_a_deadlock_with_a_recording_hub_is_tried_again(hub: Hub) -> None:

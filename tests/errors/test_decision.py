@@ -7,12 +7,13 @@ from itertools import product
 
 import pytest
 
+from product import PARTS
 from recoup import policy
 from recoup.errors import Category, Decision, Disposition, ErrorStatus, ParkReason, Severity, Tier, Want, decide, delay
-from recoup.policy import document
+from recoup.errors.policy import ErrorPolicy
 from recoup.refusals import InputRefused
 
-ERRORS = policy.default().errors
+ERRORS = ErrorPolicy.shipped()
 DAY = timedelta(days=1)
 
 # As the requirement prints them. Table: TTL, default, allowed, blocks.
@@ -173,8 +174,9 @@ def test_an_unknown_table_is_refused_and_one_of_your_own_is_not() -> None:
     assert caught.value.code == "table_unknown"
     own = policy.read(
         '[errors.tables."billing.errors"]\nttl = "SHORT"\ndefault = "PARK"\nallowed = ["PARK"]\nblocks = false\n'
-        'owner = "billing"\narchive_years = 1\n'
-    ).errors
+        'owner = "billing"\narchive_years = 1\n',
+        PARTS,
+    )[ErrorPolicy]
     decision = decide(own, "billing.errors", severity=Severity.LOW, category=Category.TRANSIENT, code=None)
     assert (decision.disposition, decision.ttl_tier) == (Disposition.PARKED, Tier.LONG)
     assert decision.clamped_from is Want.IGNORE
@@ -192,5 +194,5 @@ def test_an_unknown_table_is_refused_and_one_of_your_own_is_not() -> None:
 )
 def test_a_policy_that_could_not_be_kept_is_refused(document_: str, key: str) -> None:
     with pytest.raises(InputRefused) as refused:
-        document.read(document_)
+        policy.read(document_, PARTS)
     assert refused.value.facts["wrong"][0]["key"] == key  # type: ignore[index]

@@ -6,8 +6,8 @@ import uuid
 from datetime import timedelta
 
 from hub import DOL, LOG, STRUCTURAL, TABLES, NewHub
+from product import chosen
 from recoup.audit.examine import examine
-from recoup.audit.registry import chosen
 from recoup.errors import demo
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority

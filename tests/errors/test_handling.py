@@ -34,6 +34,10 @@ class Hands:
             self._policy = policy.in_force(tx).policy
 
     @property
+    def settings(self) -> Settings:
+        return self._hub.db.settings
+
+    @property
     def policy(self) -> Policy:
         return self._policy
 

@@ -15,13 +15,14 @@ from hub import DAY, DOL, LOG, MASTER, MINUTE, OPERATIONAL, ORPHANS, STRUCTURAL,
 from recoup.database import embedded
 from recoup.database.connection import Actor
 from recoup.errors import parking
-from recoup.errors.acts import Act, Verb
+from recoup.errors.acts import Verb
 from recoup.errors.naming import ErrorKey
 from recoup.errors.parking import Answer
 from recoup.errors.recording import NewError
 from recoup.errors.retrying import Claimed
 from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
+from recoup.operations.verbs import Act
 from recoup.refusals import InputRefused
 
 GONE = 2**62
@@ -325,7 +326,7 @@ def test_only_an_operator_does_it(hub: Hub) -> None:
 def test_a_reason_is_some_words(text: str) -> None:
     """Refused before anything is sent."""
     with pytest.raises(InputRefused) as refused:
-        Act(verb=Verb.PARK, reason=text)
+        Act(verb=Verb.PARK, given=dict(reason=text))
     assert refused.value.code == "reason_unusable"
 
 

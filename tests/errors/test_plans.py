@@ -22,17 +22,17 @@ from recoup.database.connection import Transaction, connect
 from recoup.errors import archive, figures, grouping, parking, promotion, retrying
 from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
+from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Claimed, Failed, Succeeded
 from recoup.lifecycles.declaration import Authority
-from recoup.policy import document
 from recoup.settings import Settings
 from recoup.signatures import signature
 
 IDLE = 200_000
 SET = 100  # rows of one call
 EACH = 20  # rows of each busy kind in each of the tables that are retried
-TABLES = tuple(document.default().errors.tables)
+TABLES = tuple(ErrorPolicy.shipped().tables)
 BLOCKING = TABLES[:3]
 RETRIED = TABLES[:4]
 BUSY = EACH * len(RETRIED)

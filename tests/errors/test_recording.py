@@ -30,10 +30,10 @@ from hub import (
     NewHub,
 )
 from recoup.errors import decide
+from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import AT_ONCE_MOST, NewError, record
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
-from recoup.policy import document
 from recoup.refusals import InputRefused, LawRefused
 
 MESSAGES = {Category.TRANSIENT: TRANSIENT, Category.OPERATIONAL: OPERATIONAL, Category.STRUCTURAL: STRUCTURAL}
@@ -42,7 +42,7 @@ CODES = (None, "DOMAIN_LOOKUP_FAILED", "MISSING_NAME", "VENDOR_API_CHANGED")
 
 def test_every_table_severity_category_and_rule_is_stored_as_decided(hub: Hub) -> None:
     """7 tables, 5 severities, 3 categories, 4 codes, 5 words of a person, in one call."""
-    policy = document.default().errors
+    policy = ErrorPolicy.shipped()
     cases = list(itertools.product(TABLES, (None, *Severity), Category, CODES, (None, *Want)))
     recorded = hub.record_all(
         NewError(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recoup import policy
+from recoup.errors.policy import ErrorPolicy
 from recoup.errors.redaction import REDACTED, redacted
 
-KEYS = policy.default().errors.redact_keys
+KEYS = ErrorPolicy.shipped().redact_keys
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,13 @@ from hub import (
     failed,
     succeeded,
 )
-from recoup import pauses
+from product import pause, resume
 from recoup.errors import delay
+from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError
 from recoup.errors.retrying import Failed
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses.register import Scope
-from recoup.policy import document
 from recoup.refusals import InputRefused, LawRefused
 
 
@@ -63,9 +62,9 @@ def test_retries_come_on_schedule_and_after_the_last_one_it_is_parked(
 
 def test_the_database_waits_as_the_pure_function_says(hub: Hub) -> None:
     """delay() prints the schedule; recoup.retry_wait keeps it. Every category, far beyond its budget."""
-    policy = document.default().errors
+    policy = ErrorPolicy.shipped()
     for category, number in itertools.product(Category, range(1, 101)):
-        rule = policy.retry[category.value]
+        rule = policy.retry[category]
         given = (rule.backoff, rule.base_s, rule.cap_s, rule.jitter_percent, number)
         ((waits,),) = hub.rows("select recoup.retry_wait(%s, %s, %s, %s, %s)", *given)
         assert waits == delay(policy, category, number), (category, number)
@@ -218,10 +217,10 @@ def test_a_paused_table_gives_no_claims_and_others_do(new_hub: NewHub) -> None:
     held, free = hub.record(TRANSIENT), hub.record(TRANSIENT, table=TARGET)
     hub.advance(2 * SECOND)
     with hub.db.transaction(Authority.OPERATOR) as tx:
-        pauses.pause(tx, Scope.TABLE, DOL, reason="vendor is down")
+        pause(tx, "table", DOL, reason="vendor is down")
     assert [one.error_id for one in hub.claim()] == [free]
     with hub.db.transaction(Authority.OPERATOR) as tx:
-        pauses.resume(tx, Scope.TABLE, DOL, reason="vendor is back")
+        resume(tx, "table", DOL, reason="vendor is back")
     assert [one.error_id for one in hub.claim()] == [held]
 
 

@@ -247,7 +247,7 @@ select id, id, batch_id, 1, (array['passed', 'failed', 'failed', 'failed', 'open
 insert into cl.gate_zero_recovery (recovery_id, intake_id, batch_id, failure_reason, attempt_count, next_eligible_at,
                                    status, created_at, updated_at)
 select id, id, case kind when 1 then 'open' else batch_id end, 'TIMEOUT', 1,
-       case kind when 1 then now() + interval '1 hour' + n * interval '1 second' else cl.never() end,
+       case kind when 1 then now() + interval '1 hour' + n * interval '1 second' else recoup.never() end,
        (array['SUCCEEDED', 'ACTIVE', 'EXHAUSTED', 'SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED'])[kind + 1], at, at
   from n;
 

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from company import acting, intake_in
+from product import chosen
 from recoup import gate, mint
 from recoup.audit.examine import audit
-from recoup.audit.registry import chosen
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.lifecycles.declaration import Authority

@@ -12,16 +12,15 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from recoup import clock, gate, pauses, policy
+from product import DUTIES, apply_policy, pause, resume
+from recoup import clock, gate
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.gate import verifying
 from recoup.gate.demo import policy_document
 from recoup.gate.verifying import Alone, Tally
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Scope
 from recoup.refusals import InputRefused
-from recoup.worker.duties import DUTIES
 from recoup.worker.loop import Worker
 from recoup.world import Company, Kind, World
 
@@ -48,7 +47,7 @@ def own(fresh: Callable[..., Database], world: World) -> Database:
 
 def apply(database: Database, document: str) -> None:
     with database.transaction(Authority.OPERATOR) as tx:
-        policy.apply(tx, document, reason="a test")
+        apply_policy(tx, document, reason="a test")
 
 
 def bring_in(database: Database, companies: Sequence[Company]) -> list[UUID]:
@@ -226,7 +225,7 @@ def test_a_worker_does_it_all_by_itself(fresh: Callable[..., Database], world: W
     apply(own, policy_document(world, **PATIENT))
     companies = quick(world.companies, 150)
     with own.transaction(Authority.OPERATOR) as tx:
-        pauses.pause(tx, Scope.DUTY, "verify", reason="not yet")
+        pause(tx, "duty", "verify", reason="not yet")
     wanted = [duty for duty in DUTIES if duty.name in ("verify", "gate-retry", "mint", "attempt-sweep")]
     worker = Worker(own, wanted, name="all-by-itself")
     thread = threading.Thread(target=worker.run)
@@ -237,7 +236,7 @@ def test_a_worker_does_it_all_by_itself(fresh: Callable[..., Database], world: W
         assert open_attempts(own) == 0
         assert verdicts(own) == {}
         with own.transaction(Authority.OPERATOR) as tx:
-            pauses.resume(tx, Scope.DUTY, "verify", reason="now")
+            resume(tx, "duty", "verify", reason="now")
         passing = sum(c.truth_on(0) is None for c in companies)
         until(lambda: tallied(own, "verify") == len(intakes) and tallied(own, "mint") == passing)
     finally:

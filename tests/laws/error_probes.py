@@ -22,8 +22,8 @@ from laws.probing import PROBES, Silent, check, key, law, reference, refused, se
 from laws.rows import ID, LATER, NOW, insertion
 from recoup.database.connection import Transaction
 from recoup.errors import Want, retrying
+from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles.declaration import Authority
-from recoup.policy import document
 
 __all__ = ["PROBES"]
 
@@ -120,7 +120,7 @@ check(ERROR, "error_superseded", "Superseded means by another.", **SUPERSEDED | 
 check(ERROR, "error_superseded", "Nothing else has a follower.", **BY_HAND, superseded_by="9000000001")
 check(ERROR, "error_not_superseded_by_itself", "Nothing follows itself.", **SUPERSEDED, error_id="9000000001")
 
-for table, figures in document.default().errors.tables.items():
+for table, figures in ErrorPolicy.shipped().tables.items():
     if figures.ttl != "INFINITE":
         key(table, f"{table.split('.')[1]}_open", "Of one failure of one entity, one is open.", "outreach_id",
             "error_signature")  # fmt: skip
@@ -389,7 +389,7 @@ check(EVENT, "error_event_actor_check", "An actor is of a known kind.", actor="'
 
 # Operations over many -----------------------------------------------------------------------------------------------
 
-OPERATION = "recoup.error_operation"
+OPERATION = "recoup.operation"
 DONE = {"status": "'DONE'", "done_at": NOW}
 
 key(OPERATION, "error_operation_pkey", "An id is one operation's.", "operation_id")
@@ -413,12 +413,12 @@ def an_operation_that_is_done_is_logged(tx: Transaction) -> None:
     """MOVE is in the control log."""
     operation = new_operation(tx)
     with acting(tx, OPERATOR):
-        done = "update recoup.error_operation set status = 'DONE', done_at = recoup.now() where operation_id = %s"
+        done = "update recoup.operation set status = 'DONE', done_at = recoup.now() where operation_id = %s"
         tx.execute(done, (operation,))
     seen(tx, TOLD + " and to_status = 'DONE'", OPERATION, str(operation), "MOVE")
 
 
-ITEM = "recoup.error_operation_item"
+ITEM = "recoup.operation_item"
 GONE = {"status": "'REFUSED'", "refusal": "'gone'", "ended_at": NOW}
 
 key(ITEM, "error_operation_item_pkey", "A place is one item's.", "operation_id", "place", then={"error_id": "2"})

@@ -23,10 +23,10 @@ from company import (
 )
 from laws.probing import PROBES, check, key, law, reference, refused, seen, untouchable, woken
 from laws.rows import ID, LATER, NOW, a_worker, insertion, put
+from product import LIFECYCLES
 from recoup import clock, gate
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.lifecycles.registry import LIFECYCLES
 from recoup.reasons import ReasonCode
 
 __all__ = ["PROBES"]
@@ -81,11 +81,11 @@ check(BATCH, "gate_zero_batch_policy_check", "A window names its policy.", compl
 check(BATCH, "gate_zero_batch_policy_check", "Where there is no window, no policy made it.", policy_version="1")
 
 
-@law(BATCH, "cl.rule_times", "insert")
+@law(BATCH, "recoup.rule_times", "insert")
 def no_batch_is_imported_tomorrow(tx: Transaction) -> None:
     """No batch is born in the future."""
     statement = f"insert into cl.gate_zero_batch (batch_id, imported_at) values ({ID}::text, {LATER})"
-    refused(tx, statement, who=HUB, by="cl.rule_times", sqlstate="RC026", words="gate_zero_batch")
+    refused(tx, statement, who=HUB, by="recoup.rule_times", sqlstate="RC026", words="gate_zero_batch")
 
 
 @law(BATCH, "cl.rule_batch_moves", "update")
@@ -164,12 +164,12 @@ check(INTAKE, "gate_zero_intake_check1", "No intake re-enters from itself.",
       intake_id=SELF, reentered_from=SELF, status="'AUTHORIZED'")  # fmt: skip
 
 
-@law(INTAKE, "cl.rule_times", "insert")
+@law(INTAKE, "recoup.rule_times", "insert")
 def no_intake_came_in_tomorrow(tx: Transaction) -> None:
     """No intake is born in the future."""
     for column in ("created_at", "updated_at"):
         statement = f"insert into cl.gate_zero_intake (company_name, {column}) values ('x', {LATER})"
-        refused(tx, statement, who=HUB, by="cl.rule_times", sqlstate="RC026", words="gate_zero_intake")
+        refused(tx, statement, who=HUB, by="recoup.rule_times", sqlstate="RC026", words="gate_zero_intake")
 
 
 RESTART = "insert into cl.gate_zero_intake (company_name, retry_of, created_at) values ('x', %s, {at})"

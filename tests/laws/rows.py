@@ -9,8 +9,8 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from company import ERRORS, acting, new_archive_month, new_intake, new_operation
 from recoup.database.connection import Transaction
+from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles.declaration import Authority
-from recoup.policy import document
 
 # SQL, a value, or what makes the row that a column refers to and returns its key.
 Value = str | Literal | Callable[[Transaction], Any]
@@ -76,7 +76,7 @@ SAMPLES: dict[str, Row] = {
         "worker_id": a_worker, "duty": "'laws'", "runs": "0", "done": "0", "failures": "0", "last_run_at": NOW,
     },
     "recoup.error": AN_ERROR,
-    **{table: {**AN_ERROR, "error_table": f"'{table}'"} for table in document.default().errors.tables},
+    **{table: {**AN_ERROR, "error_table": f"'{table}'"} for table in ErrorPolicy.shipped().tables},
     "recoup.error_archive": {
         **AN_ERROR, "status": "'ARCHIVED'", "archived_at": archived_long_ago, "archive_reason": "'MANUAL'",
         "archived_by": "'mallory'", "final_disposition": "'ARCHIVE'", "was_blocking": "false",
@@ -87,11 +87,11 @@ SAMPLES: dict[str, Row] = {
         "incarnation": "1", "logged_at": NOW, "error_table": f"'{ERRORS}'", "error_id": "1", "event_type": "'REVIEWED'",
         "disposition": "'RETRY'", "retry_count": "0", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
     },
-    "recoup.error_operation": {
+    "recoup.operation": {
         "operation_id": ID, "verb": "'park'", "arguments": "'{}'", "filter": "'{}'", "items": "0", "requested_at": NOW,
         "requested_by": "'x'",
     },
-    "recoup.error_operation_item": {
+    "recoup.operation_item": {
         "operation_id": new_operation, "place": "1", "error_table": f"'{ERRORS}'", "error_id": "1",
     },
     "recoup.incarnation": {"incarnation": "1000000", "system_identifier": "1", "began_at": "now()"},

@@ -12,8 +12,8 @@ import pytest
 
 from company import acting, new_intake
 from laws.rows import insertion
+from product import chosen
 from recoup.audit.examine import examine
-from recoup.audit.registry import chosen
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
 from recoup.lifecycles.declaration import Authority

@@ -21,8 +21,8 @@ from company import (
 from laws.rows import NOW, insertion, put, relation
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
+from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles.declaration import Authority
-from recoup.policy import document
 
 NO_RIGHT = "42501"
 ACTORS: tuple[Authority | str | None, ...] = (*Authority, OWNER, None)
@@ -115,7 +115,7 @@ def test_what_is_kept_for_ever_stays_as_it_is(archived: Transaction, table: str,
     assert truncated in (("RC008", "RC009") if privileged else (NO_RIGHT,))
 
 
-@pytest.mark.parametrize("table", document.default().errors.tables)
+@pytest.mark.parametrize("table", ErrorPolicy.shipped().tables)
 def test_a_row_lies_in_the_table_that_it_names(scratch: Transaction, table: str) -> None:
     """Also for whoever switches the triggers off."""
     other = ERRORS if table != ERRORS else MASTER_LOG

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import timedelta
 
+import product
 from company import (
     acting,
     advance,
@@ -17,6 +18,7 @@ from company import (
     new_intake,
     open_attempt,
 )
+from product import shipped_document
 from recoup import gate
 from recoup.database.connection import Database, Transaction
 from recoup.errors import retrying
@@ -24,7 +26,6 @@ from recoup.gate import NewIntake
 from recoup.ledger import seals
 from recoup.ledger.seals import Seal
 from recoup.lifecycles.declaration import Authority
-from recoup.policy import document, versions
 from recoup.reasons import ReasonCode
 
 BLOCK_ROWS = 20
@@ -79,8 +80,8 @@ def many(tx: Transaction, count: int) -> None:
 
 def apply_policy(database: Database, block_rows: int) -> None:
     with database.transaction(Authority.OPERATOR) as tx:
-        text = document.default_document().replace("block_rows = 10000", f"block_rows = {block_rows}")
-        versions.apply(tx, text, reason=f"blocks of {block_rows}")
+        text = shipped_document().replace("block_rows = 10000", f"block_rows = {block_rows}")
+        product.apply_policy(tx, text, reason=f"blocks of {block_rows}")
 
 
 def live(database: Database, admin: Transaction) -> None:

@@ -16,8 +16,9 @@ from typing import Any
 from psycopg.sql import SQL, Identifier
 from psycopg.types.json import Jsonb
 
+from product import SEALED
 from recoup.database.connection import Transaction
-from recoup.ledger.seals import SEALED, SealedLog
+from recoup.ledger.seals import SealedLog
 
 FAR = 10**15  # a transaction id that no cluster has come to
 PLACE = ("seq", "xid", "incarnation")  # what says where a row lies

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from product import SEALED
 from recoup.ledger.chain import Chain, Seal, tiles
 from recoup.ledger.heads import Head, read_head
 from recoup.refusals import InputRefused
@@ -16,6 +17,8 @@ from recoup.refusals import InputRefused
 PAUSES = "recoup.pause_log"
 
 # The chain, without a database ---------------------------------------------------------------------------------------
+
+CANONS = {log.log: log.canon for log in SEALED}
 
 
 def block(**given: Any) -> Seal:
@@ -69,7 +72,7 @@ def test_what_is_wrong_with_a_chain_is_told() -> None:
     second = block(number=2, since="50:50:", until="60:60:", previous=b"1" * 32, digest=b"2" * 32)
 
     def problems(*seals: Seal, head: Head | None = None, clusters: dict[int, int] | None = None) -> list[str]:
-        chain = Chain({1: 7} if clusters is None else clusters, head)
+        chain = Chain({1: 7} if clusters is None else clusters, CANONS, head)
         found = [problem for seal in seals for problem in chain.follow(seal)]
         return [problem.problem for problem in (*found, *chain.end())]
 

@@ -21,13 +21,14 @@ import psycopg
 import pytest
 
 from company import acting, advance, new_batch
+from product import LOGS, RELEASES, SEALED
 from recoup.cli import main as cli
 from recoup.database import embedded
 from recoup.database.backup import backup, restore
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.roles import OWNER
 from recoup.ledger import seals
-from recoup.ledger.seals import SEALED, Head, Problem, Seal, read_head
+from recoup.ledger.seals import Head, Problem, Seal, read_head
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 from recoup.settings import Settings
@@ -49,7 +50,7 @@ class Own:
 
     def verify(self, head: Head | None = None) -> list[Problem]:
         with self.database.transaction(Authority.READER) as tx:
-            return seals.verify(tx, head)
+            return seals.verify(tx, LOGS, head)
 
     def head(self) -> Head:
         with self.database.transaction(Authority.READER) as tx:
@@ -258,7 +259,7 @@ def test_a_quiet_log_is_sealed_now_and_then(busy: Own) -> None:
             " actor_id, authority) values (%s::xid8, 1, now(), 'PAUSE', 'batch', 'b', 'r', 'human', 'mallory', 'x')",
             (quiet,),
         )
-        assert [(p.number is None, p.log) for p in seals.verify(busy.admin)] == [(False, PAUSES)]
+        assert [(p.number is None, p.log) for p in seals.verify(busy.admin, LOGS)] == [(False, PAUSES)]
 
 
 def test_the_lag_is_the_age_of_what_waits_longest(busy: Own) -> None:
@@ -368,7 +369,7 @@ def test_a_digest_depends_on_the_rows_alone(lived: Own, session: str) -> None:
     with lived.admin.transaction(force_rollback=True):
         for statement in re.split(r"; (?=set|create|alter)", session):
             lived.admin.execute(statement)
-        assert seals.verify(lived.admin, lived.head()) == []
+        assert seals.verify(lived.admin, LOGS, lived.head()) == []
         lived.admin.execute("set local datestyle = 'SQL, DMY'")  # which the driver itself cannot read
         assert lived.admin.execute("select from recoup.seal s where recoup.check_seal(s) is not null").rowcount == 0
 
@@ -380,7 +381,7 @@ def test_the_digest_does_not_depend_on_who_reads_and_how(lived: Own) -> None:
     tx.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     tx.read_only = True
     with acting(tx, Authority.READER):
-        examined = seals.examine(tx, lived.head(), progress=lambda done, of: told.append((done, of)))
+        examined = seals.examine(tx, LOGS, lived.head(), progress=lambda done, of: told.append((done, of)))
     tx.rollback()
     assert examined.problems == ()
     assert examined.rows == sum(lived.head().rows.values())
@@ -397,7 +398,7 @@ def test_a_problem_in_a_page_of_many(lived: Own, monkeypatch: pytest.MonkeyPatch
     with lived.admin.transaction(force_rollback=True):
         lived.admin.execute("alter table recoup.seal disable trigger all")
         lived.admin.execute("update recoup.seal set actor_id = 'mallory'")
-        assert len(seals.verify(lived.admin)) == 5
+        assert len(seals.verify(lived.admin, LOGS)) == 5
 
 
 def test_every_column_is_sealed(lived: Own) -> None:
@@ -492,7 +493,7 @@ def test_seals_survive_a_restore_into_another_cluster(
     name = own.admin.info.dbname
     kept = backup(settings, server.uri(name, admin=True), tmp_path / "kept")
     there_settings, there = second
-    restore(there_settings, there.uri("restored", admin=True), kept, replace=False, login=there.app)
+    restore(there_settings, there.uri("restored", admin=True), kept, RELEASES, replace=False, login=there.app)
     with owned("restored", there, there_settings) as other:
         assert other.verify(head) == []
         seal_all(other.database, block_rows=7)
@@ -648,7 +649,7 @@ def test_a_few_rows_behind_many_are_sealed_by_reading_a_few(own: Own) -> None:
     assert read <= 5 * rows
     with own.admin.transaction():
         before = read_rows(own.admin)
-        assert seals.verify(own.admin) == []
+        assert seals.verify(own.admin, LOGS) == []
         assert read_rows(own.admin) - before <= 4 * 39_406
 
 

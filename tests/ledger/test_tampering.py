@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from company import acting
+from product import LOGS, SEALED
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.ledger import seals
@@ -51,7 +52,7 @@ class World:
 
     def verify(self, head: Head | None = None) -> list[Problem]:
         with acting(self.admin, Authority.READER):
-            return seals.verify(self.admin, head)
+            return seals.verify(self.admin, LOGS, head)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def world(new_database: Callable[..., str], server: embedded.Server, settings: S
 def test_the_world_has_every_kind_of_block(world: World) -> None:
     """Otherwise the cases below would prove less than they seem to."""
     found = seals.list_seals(world.admin, limit=1000)
-    rows = Counter({log.log: 0 for log in seals.SEALED})
+    rows = Counter({log.log: 0 for log in SEALED})
     for seal in found:
         rows[seal.log] += seal.rows
     assert 25 <= len(found) <= 60

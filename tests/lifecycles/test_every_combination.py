@@ -31,14 +31,15 @@ from company import (
     recovery_in,
     room_in_archive,
 )
+from product import LIFECYCLES
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
-from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, OPERATION, OPERATION_ITEM
+from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority, Lifecycle
-from recoup.lifecycles.registry import LIFECYCLES
 from recoup.mint.lifecycle import IDENTITY
+from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
 from recoup.pauses.lifecycle import PAUSE as PAUSE_LIFE
 from recoup.worker.lifecycle import WORKER
 
@@ -117,7 +118,7 @@ def operation_in(tx: Transaction, status: str) -> uuid.UUID:
     if status == "DONE":
         with acting(tx, Authority.OPERATOR):
             tx.execute(
-                "update recoup.error_operation set status = 'DONE', done_at = recoup.now() where operation_id = %s",
+                "update recoup.operation set status = 'DONE', done_at = recoup.now() where operation_id = %s",
                 (operation,),
             )
     return operation
@@ -127,7 +128,7 @@ def item_in(tx: Transaction, status: str) -> int:
     place = new_operation_item(tx)
     if status != "PENDING":
         with acting(tx, Authority.OPERATOR):
-            tx.execute(f"update recoup.error_operation_item set {ITEM[status]} where place = %s".encode(), (place,))
+            tx.execute(f"update recoup.operation_item set {ITEM[status]} where place = %s".encode(), (place,))
     return place
 
 
@@ -193,7 +194,7 @@ SUBJECTS = {
         recovery_in,
         {
             "ACTIVE": "status = 'ACTIVE', attempt_count = least(2, attempt_count + 1)",
-            "EXHAUSTED": "status = 'EXHAUSTED', next_eligible_at = cl.never(),"
+            "EXHAUSTED": "status = 'EXHAUSTED', next_eligible_at = recoup.never(),"
             " updated_at = greatest(recoup.now(), updated_at + interval '1 microsecond')",
             "SUCCEEDED": "status = 'SUCCEEDED'",
         },

@@ -447,11 +447,11 @@ def test_exhausted_says_why_by_what_happened(scratch: Transaction) -> None:
     with acting(scratch, Authority.GATE):
         for untrue in (
             ("next_eligible_at", "recoup.now()", "attempt_count"),
-            ("cl.never()", "updated_at", "attempt_count"),
-            ("cl.never()", "recoup.now()", "3"),
+            ("recoup.never()", "updated_at", "attempt_count"),
+            ("recoup.never()", "recoup.now()", "3"),
         ):
             assert refusal(scratch, exhaust.format(*untrue), (key,)).sqlstate == "RC026"
-        scratch.execute(exhaust.format("cl.never()", "recoup.now()", "attempt_count"), (key,))
+        scratch.execute(exhaust.format("recoup.never()", "recoup.now()", "attempt_count"), (key,))
     reasons = scratch.execute(
         "select a.reason_code from cl.gate_zero_air a join cl.gate_zero_recovery r on r.intake_id = a.entity_id"
         " where r.recovery_id = %s and a.event_type = 'EXHAUSTED'",

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from company import acting, advance, attempt_and, failed_intake, intake_in, new_batch, new_intake
-from recoup import mint, pauses
+from product import pause, resume
+from recoup import mint
 from recoup.database.connection import Database, Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Scope
 from recoup.refusals import LawRefused, Refusal
 
 MINT_BY_HAND = """
@@ -156,13 +156,13 @@ def test_a_paused_mint_mints_nothing_and_loses_nothing(own: Database) -> None:
     with own.transaction(Authority.GATE) as tx:
         intake = intake_in(tx, "AUTHORIZED")
     with own.transaction(Authority.OPERATOR) as tx:
-        pauses.pause(tx, Scope.TABLE, "cl.company_identity", reason="stock-taking")
+        pause(tx, "table", "cl.company_identity", reason="stock-taking")
     assert minted(own) == []
     with pytest.raises(LawRefused) as caught, own.transaction(Authority.MINT) as tx:
         tx.execute(MINT_BY_HAND, (intake,))
     assert caught.value.code == "paused"
     with own.transaction(Authority.OPERATOR) as tx:
-        pauses.resume(tx, Scope.TABLE, "cl.company_identity", reason="counted")
+        resume(tx, "table", "cl.company_identity", reason="counted")
     assert minted(own) == [intake]
 
 

@@ -8,26 +8,26 @@ from typing import Any
 import psycopg
 import pytest
 
+import product
 from company import acting, advance, failed_intake, finish, new_batch, new_intake, open_attempt
 from recoup import gate, pauses
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.roles import OWNER
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Scope
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 
 DAY = timedelta(days=1)
 
 
-def pause(tx: Transaction, scope: Scope, name: str | None = None) -> bool:
+def pause(tx: Transaction, scope: str, name: str | None = None) -> bool:
     with acting(tx, Authority.OPERATOR):
-        return pauses.pause(tx, scope, name, reason="look into it")
+        return product.pause(tx, scope, name, reason="look into it")
 
 
-def resume(tx: Transaction, scope: Scope, name: str | None = None) -> bool:
+def resume(tx: Transaction, scope: str, name: str | None = None) -> bool:
     with acting(tx, Authority.OPERATOR):
-        return pauses.resume(tx, scope, name, reason="looked")
+        return product.resume(tx, scope, name, reason="looked")
 
 
 def said(tx: Transaction, intake: Any) -> str:
@@ -41,20 +41,18 @@ def said(tx: Transaction, intake: Any) -> str:
 
 
 # What is paused: whether a first attempt and whether a retry may still open.
-STOPS: list[tuple[Scope, str | None, str, str]] = [
-    (Scope.GLOBAL, None, "RC032", "RC032"),
-    (Scope.TABLE, "cl.gate_zero_attempt", "RC032", "RC032"),
-    (Scope.TABLE, "cl.gate_zero_intake", "RC032", "done"),
-    (Scope.TABLE, "cl.gate_zero_recovery", "done", "RC032"),
-    (Scope.DUTY, "seal", "done", "done"),
-    (Scope.SOURCE, "cl.gate_zero_attempt", "done", "done"),
-    (Scope.ACTION, "everything", "done", "done"),
+STOPS: list[tuple[str, str | None, str, str]] = [
+    ("global", None, "RC032", "RC032"),
+    ("table", "cl.gate_zero_attempt", "RC032", "RC032"),
+    ("table", "cl.gate_zero_intake", "RC032", "done"),
+    ("table", "cl.gate_zero_recovery", "done", "RC032"),
+    ("duty", "seal", "done", "done"),
 ]
 
 
 @pytest.mark.parametrize(("scope", "name", "first", "retry"), STOPS)
 def test_a_pause_stops_what_it_names(
-    scratch: Transaction, scope: Scope, name: str | None, first: str, retry: str
+    scratch: Transaction, scope: str, name: str | None, first: str, retry: str
 ) -> None:
     """By hand and by claim, until it is resumed; and nothing else."""
     new, failed = new_intake(scratch), failed_intake(scratch)
@@ -74,7 +72,7 @@ def test_a_pause_stops_what_it_names(
 def test_what_was_claimed_before_may_finish(scratch: Transaction) -> None:
     """A pause throws no result away."""
     attempt = open_attempt(scratch, new_intake(scratch))
-    pause(scratch, Scope.GLOBAL)
+    pause(scratch, "global")
     assert finish(scratch, attempt, ReasonCode.TIMEOUT).status == "failed"
 
 
@@ -83,13 +81,13 @@ def test_a_refusal_says_who_paused_and_what_to_do(db: Database) -> None:
     with db.transaction(Authority.HUB) as tx:
         (intake,) = gate.add_intakes(tx, [gate.NewIntake(company_name="x")])
     with db.transaction(Authority.OPERATOR, actor=Actor("human", "ada")) as tx:
-        pauses.pause(tx, Scope.TABLE, "cl.gate_zero_intake", reason="directory is down")
+        product.pause(tx, "table", "cl.gate_zero_intake", reason="directory is down")
     try:
         with pytest.raises(Exception, match="paused by ada") as caught, db.transaction(Authority.GATE) as tx:
             gate.open_attempts(tx, [intake], worker="w")
     finally:
         with db.transaction(Authority.OPERATOR) as tx:
-            pauses.resume(tx, Scope.TABLE, "cl.gate_zero_intake", reason="up again")
+            product.resume(tx, "table", "cl.gate_zero_intake", reason="up again")
     assert caught.value.code == "paused"  # type: ignore[attr-defined]
     assert "directory is down" in str(caught.value)
     assert "recoup resume table cl.gate_zero_intake" in caught.value.next_step  # type: ignore[attr-defined]
@@ -97,22 +95,22 @@ def test_a_refusal_says_who_paused_and_what_to_do(db: Database) -> None:
 
 def test_pausing_twice_keeps_the_first_reason(scratch: Transaction) -> None:
     """And resuming twice does nothing the second time."""
-    assert pause(scratch, Scope.SOURCE, "crm")
+    assert pause(scratch, "duty", "mint")
     with acting(scratch, Authority.OPERATOR):
-        assert not pauses.pause(scratch, Scope.SOURCE, "crm", reason="another reason")
-    (held,) = (p for p in pauses.pauses(scratch) if p.scope_id == "crm")
+        assert not product.pause(scratch, "duty", "mint", reason="another reason")
+    (held,) = (p for p in pauses.pauses(scratch) if p.scope_id == "mint")
     assert held.reason == "look into it"
-    assert resume(scratch, Scope.SOURCE, "crm")
-    assert not resume(scratch, Scope.SOURCE, "crm")
-    assert not resume(scratch, Scope.SOURCE, "never paused")
-    assert pause(scratch, Scope.SOURCE, "crm")
+    assert resume(scratch, "duty", "mint")
+    assert not resume(scratch, "duty", "mint")
+    assert not resume(scratch, "source", "never paused")
+    assert pause(scratch, "duty", "mint")
 
 
 def test_the_log_tells_every_change(scratch: Transaction) -> None:
     """Who, when, why, in order; for batches and for the rest."""
     batch = new_batch(scratch)
     scratch.execute("select set_config('recoup.actor_id', 'ada', true)")
-    for scope, name in ((Scope.BATCH, batch), (Scope.ACTION, "rollback"), (Scope.GLOBAL, None)):
+    for scope, name in (("batch", batch), ("action", "rollback"), ("global", None)):
         pause(scratch, scope, name)
         resume(scratch, scope, name)
     events = [(e.event_type, e.scope, e.scope_id, e.reason, e.actor_id) for e in pauses.log(scratch, limit=6)]
@@ -126,8 +124,8 @@ def test_the_log_tells_every_change(scratch: Transaction) -> None:
 def test_all_pauses_are_listed_together(scratch: Transaction) -> None:
     """The kill switch of a batch beside the others."""
     batch = new_batch(scratch)
-    pause(scratch, Scope.BATCH, batch)
-    pause(scratch, Scope.TABLE, "cl.gate_zero_recovery")
+    pause(scratch, "batch", batch)
+    pause(scratch, "table", "cl.gate_zero_recovery")
     listed = {(p.scope, p.scope_id) for p in pauses.pauses(scratch)}
     assert {("batch", batch), ("table", "cl.gate_zero_recovery")} <= listed
 
@@ -135,19 +133,19 @@ def test_all_pauses_are_listed_together(scratch: Transaction) -> None:
 @pytest.mark.parametrize(
     ("scope", "name", "reason", "code"),
     [
-        (Scope.GLOBAL, "half", "x", "pause_scope"),
-        (Scope.TABLE, None, "x", "pause_scope"),
-        (Scope.SOURCE, "  ", "x", "pause_scope"),
-        (Scope.GLOBAL, None, " ", "reason_missing"),
-        (Scope.BATCH, "no such batch", "x", "batch_unknown"),
+        ("global", "half", "x", "pause_scope"),
+        ("table", None, "x", "pause_scope"),
+        ("source", "  ", "x", "pause_scope"),
+        ("global", None, " ", "reason_missing"),
+        ("batch", "no such batch", "x", "batch_unknown"),
     ],
 )
 def test_a_pause_that_would_stop_nothing_is_refused(
-    scratch: Transaction, scope: Scope, name: str | None, reason: str, code: str
+    scratch: Transaction, scope: str, name: str | None, reason: str, code: str
 ) -> None:
     """With words that say what to write instead."""
     with acting(scratch, Authority.OPERATOR), pytest.raises(InputRefused) as caught:
-        pauses.pause(scratch, scope, name, reason=reason)
+        product.pause(scratch, scope, name, reason=reason)
     assert caught.value.code == code
 
 
@@ -171,17 +169,17 @@ def test_a_batch_is_paused_now_by_whoever_acts(scratch: Transaction) -> None:
         with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
             scratch.execute(forge.format(at, by), (batch,))
         assert caught.value.sqlstate == "RC023"
-    pause(scratch, Scope.BATCH, batch)
+    pause(scratch, "batch", batch)
     advance(scratch, DAY)
     with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
         scratch.execute(forge.format(now, me), (batch,))
     assert caught.value.sqlstate == "RC023"
-    assert resume(scratch, Scope.BATCH, batch)
+    assert resume(scratch, "batch", batch)
 
 
 @pytest.mark.parametrize("who", [*(a for a in Authority if a is not Authority.OPERATOR), OWNER, None])
 def test_only_an_operator_pauses(scratch: Transaction, who: Any) -> None:
     """Nobody else, the owner and a superuser included."""
     with acting(scratch, who), pytest.raises(psycopg.Error) as caught, scratch.transaction():
-        scratch.execute("insert into recoup.pause values ('source', 'x', 'PAUSED', recoup.now(), 'mallory', 'x')")
+        scratch.execute("insert into recoup.pause values ('duty', 'seal', 'PAUSED', recoup.now(), 'mallory', 'x')")
     assert caught.value.sqlstate in ("42501", "RC001")

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from product import PARTS, shipped, shipped_document
 from recoup import policy
-from recoup.policy.document import flattened, known_only, merged, validated
+from recoup.errors.policy import ErrorPolicy
+from recoup.gate.policy import GatePolicy
+from recoup.policy.document import carried_over, flattened, validated
 from recoup.refusals import InputRefused
 
 CHECKS = "[gate.verification]\n"
@@ -85,7 +88,7 @@ WRONG = [
 
 def test_the_shipped_policy_is_valid_and_what_the_documents_say() -> None:
     """Three attempts, waits of 24 and 72 hours, a window of 14 days."""
-    gate = policy.default().gate
+    gate = GatePolicy.shipped()
     assert (gate.max_attempts, gate.wait_hours, gate.recovery_window_days) == (3, [24, 72], 14)
 
 
@@ -95,7 +98,7 @@ def test_every_figure_of_the_shipped_document_is_explained() -> None:
     told: set[str] = set()  # sections, and families of sections, that have a comment of their own
     explained: dict[str, bool] = {}
     section = ""
-    for above, line in itertools.pairwise(policy.default_document().splitlines()):
+    for above, line in itertools.pairwise(shipped_document().splitlines()):
         if line.startswith("["):
             section = line.strip("[]")
             if above.startswith("#"):
@@ -112,7 +115,7 @@ def test_every_figure_of_the_shipped_document_is_explained() -> None:
 def test_a_wrong_figure_is_named(document: str, key: str, value: str, allowed: str) -> None:
     """Key, value and what is allowed, in words and as facts."""
     with pytest.raises(InputRefused) as caught:
-        policy.read(document)
+        policy.read(document, PARTS)
     assert caught.value.code == "policy_invalid"
     assert f"{key}: {value} is not allowed" in caught.value.happened
     assert allowed in caught.value.next_step
@@ -123,7 +126,7 @@ def test_a_wrong_figure_is_named(document: str, key: str, value: str, allowed: s
 def test_all_that_is_wrong_is_said_at_once() -> None:
     """Nobody likes to be sent back once per mistake."""
     with pytest.raises(InputRefused) as caught:
-        policy.read("[gate]\nmax_attempts = 4\nwait_hours = [0, 0]\n[seals]\nblock_rows = 0")
+        policy.read("[gate]\nmax_attempts = 4\nwait_hours = [0, 0]\n[seals]\nblock_rows = 0", PARTS)
     facts: Any = caught.value.facts["wrong"]
     assert [wrong["key"] for wrong in facts] == [
         "gate.max_attempts",
@@ -143,57 +146,63 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 def test_what_is_not_toml_is_refused(text: str) -> None:
     """With the place where it goes wrong, and without a crash."""
     with pytest.raises(InputRefused) as caught:
-        policy.read(text)
+        policy.read(text, PARTS)
     assert caught.value.code == "policy_not_toml"
 
 
 def test_an_endless_document_is_refused() -> None:
     """Before it is parsed."""
     with pytest.raises(InputRefused) as caught:
-        policy.read("#" * 1_000_001)
+        policy.read("#" * 1_000_001, PARTS)
     assert caught.value.code == "policy_too_long"
 
 
 def test_a_document_says_only_what_differs() -> None:
     """The rest is the shipped policy's."""
-    read = policy.read("[gate]\nwait_hours = [1, 2]")
-    changed = policy.changes(policy.default().figures, read.figures)
+    read = policy.read("[gate]\nwait_hours = [1, 2]", PARTS)
+    changed = policy.changes(shipped(), read.figures)
     assert [(c.key, c.before, c.after) for c in changed] == [("gate.wait_hours", [24, 72], [1, 2])]
-    assert policy.read("") == policy.default()
+    assert policy.read("", PARTS).figures == shipped()
 
 
 @given(st.integers(1, 8760), st.integers(1, 8760), st.integers(1, 365), st.integers(40, 86_400))
 def test_whatever_is_within_bounds_is_kept_as_it_is(first: int, second: int, window: int, lease: int) -> None:
     """What was written is what comes out, and goes through the database's form and back."""
     text = f"[gate]\nwait_hours = [{first}, {second}]\nrecovery_window_days = {window}\nattempt_lease_s = {lease}"
-    read = policy.read(text)
-    assert (read.gate.wait_hours, read.gate.recovery_window_days) == ([first, second], window)
-    assert validated(read.figures) == read
+    read = policy.read(text, PARTS)
+    assert (read[GatePolicy].wait_hours, read[GatePolicy].recovery_window_days) == ([first, second], window)
+    assert validated(read.figures, PARTS) == read.figures
     assert dict(flattened(read.figures)) | dict(flattened(tomllib.loads(text))) == dict(flattened(read.figures))
 
 
 def test_a_key_that_is_no_more_does_not_stop_an_upgrade() -> None:
     """Stored figures of an older program lose what this one does not know, and gain what it brings."""
     stored: dict[str, Any] = {"gate": {"max_attempts": 3, "wait_hours": [5, 6], "gone": 1}, "old": {"x": 1}}
-    filled = validated(merged(policy.default().figures, known_only(stored)))
-    assert filled.gate.wait_hours == [5, 6]
-    assert filled.gate.recovery_window_days == 14
+    read = policy.Policy(stored)[GatePolicy]
+    assert (read.wait_hours, read.recovery_window_days) == ([5, 6], 14)
+
+
+def test_what_a_newer_program_has_stored_is_carried_over() -> None:
+    """Keys and whole sections that this one does not know, and nothing that it does."""
+    stored: dict[str, Any] = {**shipped(), "later": {"x": 1}, "gate": {**shipped()["gate"], "later": 2}}
+    assert carried_over(stored, PARTS) == {"later": {"x": 1}, "gate": {"later": 2}}
+    assert carried_over(shipped(), PARTS) == {}
 
 
 def test_two_hundred_category_rules_and_no_more() -> None:
     """Each may have a code, words, or both; the shipped policy has none."""
     one = '{ category = "OPERATIONAL", code = "VENDOR_*", words = "can\'t … Quota* 503" },'
-    read = policy.read(f"[errors]\ncategory_rules = [{one * 200}]")
-    assert len(read.errors.category_rules) == 200
-    assert validated(read.figures) == read
-    assert policy.default().errors.category_rules == []
+    read = policy.read(f"[errors]\ncategory_rules = [{one * 200}]", PARTS)
+    assert len(read[ErrorPolicy].category_rules) == 200
+    assert validated(read.figures, PARTS) == read.figures
+    assert ErrorPolicy.shipped().category_rules == []
     with pytest.raises(InputRefused) as caught:
-        policy.read(f"[errors]\ncategory_rules = [{one * 201}]")
+        policy.read(f"[errors]\ncategory_rules = [{one * 201}]", PARTS)
     assert "a list of 0 to 200" in caught.value.next_step
 
 
 def test_a_key_that_is_no_more_is_left_out_of_a_rule_too() -> None:
     """Stored figures of another program, within a list."""
     stored = {"errors": {"category_rules": [{"category": "TRANSIENT", "code": "A", "gone": 1}]}}
-    (kept,) = validated(merged(policy.default().figures, known_only(stored))).errors.category_rules
+    (kept,) = policy.Policy(stored)[ErrorPolicy].category_rules
     assert (kept.code, kept.words) == ("A", None)

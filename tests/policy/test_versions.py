@@ -11,8 +11,11 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from company import acting, advance, finish, new_batch, new_intake, open_attempt
+from product import PARTS, apply_policy, shipped, shipped_document
 from recoup import gate, policy
 from recoup.database.connection import Actor, Database, Transaction
+from recoup.gate.policy import GatePolicy
+from recoup.ledger.policy import SealPolicy
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
 from recoup.reasons import ReasonCode
@@ -23,7 +26,7 @@ SHORT = "[gate]\nwait_hours = [1, 2]\nrecovery_window_days = 3\nattempt_lease_s 
 
 def applied(tx: Transaction, text: str = SHORT) -> int:
     with acting(tx, Authority.OPERATOR):
-        version, _ = policy.apply(tx, text, reason="a test")
+        version, _ = apply_policy(tx, text, reason="a test")
     return version
 
 
@@ -31,8 +34,8 @@ def test_a_new_database_has_the_shipped_policy(fresh: Callable[..., Database]) -
     """Version 1, with the shipped document."""
     with fresh().transaction(Authority.READER) as tx:
         first = policy.in_force(tx)
-    assert (first.version, first.figures) == (1, policy.default().figures)
-    assert first.document == policy.default_document()
+    assert (first.version, first.figures) == (1, shipped())
+    assert first.document == shipped_document()
 
 
 def test_a_version_says_who_when_and_why(fresh: Callable[..., Database]) -> None:
@@ -40,7 +43,7 @@ def test_a_version_says_who_when_and_why(fresh: Callable[..., Database]) -> None
     db = fresh()
     text = "# quicker in spring\n" + SHORT
     with db.transaction(Authority.OPERATOR, actor=Actor("human", "ada")) as tx:
-        version, changed = policy.apply(tx, text, reason="spring")
+        version, changed = apply_policy(tx, text, reason="spring")
     with db.transaction(Authority.READER) as tx:
         latest, first = policy.history(tx)
     assert (version, latest.version, first.version) == (2, 2, 1)
@@ -121,7 +124,7 @@ def test_only_an_operator_applies_and_nobody_rewrites(scratch: Transaction) -> N
             if authority is Authority.OPERATOR:
                 continue
             with pytest.raises(psycopg.errors.InsufficientPrivilege), scratch.transaction():
-                versions.write(scratch, 99, policy.default(), "", reason="x")
+                versions.write(scratch, 99, shipped(), "", reason="x")
     for who in ("recoup_owner", None):
         for statement in (
             "update recoup.policy set reason = 'x'",
@@ -139,13 +142,13 @@ def test_who_and_when_are_not_the_writers_to_say(scratch: Transaction) -> None:
     with pytest.raises(psycopg.Error) as caught, scratch.transaction():
         scratch.execute(
             "insert into recoup.policy (version, figures, document, reason) values (%s, %s, '', 'x')",
-            (version + 5, Jsonb(policy.default().figures)),
+            (version + 5, Jsonb(shipped())),
         )
     assert caught.value.sqlstate == "RC033"
     scratch.execute(
         "insert into recoup.policy (version, figures, document, reason, applied_at, actor, actor_id, authority,"
         " incarnation, xid) values (%s, %s, '', 'x', '2020-01-01', 'human', 'mallory', 'x', 7, '7')",
-        (version, Jsonb(policy.default().figures)),
+        (version, Jsonb(shipped())),
     )
     row = scratch.execute(
         "select applied_at = recoup.now(), actor_id, incarnation, xid = pg_current_xact_id() from recoup.policy"
@@ -162,7 +165,7 @@ def test_who_and_when_are_not_the_writers_to_say(scratch: Transaction) -> None:
 def test_a_change_needs_a_reason(scratch: Transaction, reason: str) -> None:
     """An auditor will ask."""
     with pytest.raises(InputRefused) as caught:
-        policy.apply(scratch, SHORT, reason=reason)
+        apply_policy(scratch, SHORT, reason=reason)
     assert caught.value.code == "reason_missing"
 
 
@@ -177,7 +180,7 @@ def test_of_two_at_once_one_is_refused(fresh: Callable[..., Database]) -> None:
             with db.transaction(Authority.OPERATOR) as tx:
                 policy.in_force(tx)
                 together.wait(10)
-                answers.append(policy.apply(tx, f"[gate]\nwait_hours = [{hours}, 72]", reason="race", over=1)[0])
+                answers.append(apply_policy(tx, f"[gate]\nwait_hours = [{hours}, 72]", reason="race", over=1)[0])
         except LawRefused as refusal:
             answers.append(refusal.code)
 
@@ -193,13 +196,13 @@ def test_a_version_that_was_not_looked_at_is_refused(scratch: Transaction) -> No
     """``over`` names the version one has seen."""
     version = applied(scratch)
     with acting(scratch, Authority.OPERATOR), pytest.raises(LawRefused) as caught:
-        policy.apply(scratch, "", reason="back", over=version - 1)
+        apply_policy(scratch, "", reason="back", over=version - 1)
     assert caught.value.code == "policy_not_in_force"
 
 
 def test_an_upgrade_brings_new_figures_and_keeps_ours(scratch: Transaction) -> None:
     """A newer program writes one version that adds what is missing; a second migration has nothing to do."""
-    assert versions.ensure(scratch) is None
+    assert versions.ensure(scratch, PARTS) is None
     present = policy.in_force(scratch)
     figures = {**present.figures, "gate": {**present.figures["gate"], "wait_hours": [7, 8]}}
     del figures["seals"]
@@ -210,12 +213,12 @@ def test_an_upgrade_brings_new_figures_and_keeps_ours(scratch: Transaction) -> N
         (present.version + 1, Jsonb(figures)),
     )
     scratch.execute("alter table recoup.policy enable trigger user")
-    assert versions.ensure(scratch) == present.version + 2
+    assert versions.ensure(scratch, PARTS) == present.version + 2
     now = policy.in_force(scratch)
-    assert now.policy.gate.wait_hours == [7, 8]
-    assert now.policy.seals == policy.default().seals
+    assert now.policy[GatePolicy].wait_hours == [7, 8]
+    assert now.policy[SealPolicy] == SealPolicy.shipped()
     assert now.document == "d"
-    assert versions.ensure(scratch) is None
+    assert versions.ensure(scratch, PARTS) is None
 
 
 def test_rows_of_one_statement_share_one_instant(fresh: Callable[..., Database]) -> None:

@@ -13,14 +13,12 @@ from uuid import UUID
 
 import pytest
 
-from recoup import pauses
+from product import chosen, pause, resume
 from recoup.audit import audit
-from recoup.audit.registry import chosen
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
 from recoup.gate import Attempt
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Scope
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
@@ -147,25 +145,25 @@ def test_a_claim_and_somebody_who_opens_by_hand(desk: Desk) -> None:
         desk.report(*(outcome(attempt, None) for attempts in done for attempt in attempts))
 
 
-@pytest.mark.parametrize("scope", [Scope.GLOBAL, Scope.BATCH, Scope.TABLE])
-def test_nothing_is_claimed_after_a_pause_was_answered(desk: Desk, scope: Scope) -> None:
+@pytest.mark.parametrize("scope", ["global", "batch", "table"])
+def test_nothing_is_claimed_after_a_pause_was_answered(desk: Desk, scope: str) -> None:
     """Claims that begin once the pause has returned find nothing; those before have what they have."""
     for _ in range(ROUNDS // 2):
         clear(desk)
         batch = desk.batch()
         intakes = failed(desk, 12, batch_id=batch)
         desk.advance(DAY)
-        name = {Scope.GLOBAL: None, Scope.BATCH: batch, Scope.TABLE: "cl.gate_zero_recovery"}[scope]
+        name = {"global": None, "batch": batch, "table": "cl.gate_zero_recovery"}[scope]
 
         def pause_then_claim(name: str | None = name) -> list[Attempt]:
             with desk.db.transaction(Authority.OPERATOR) as tx:
-                pauses.pause(tx, scope, name, reason="race")
+                pause(tx, scope, name, reason="race")
             return claim(desk, retries=True, limit=3)
 
         before, after = together(partial(claim, desk, retries=True, limit=3), pause_then_claim)
         assert after == []
         with desk.db.transaction(Authority.OPERATOR) as tx:
-            pauses.resume(tx, scope, name, reason="race over")
+            resume(tx, scope, name, reason="race over")
         rest = claim_all(desk, retries=True)
         claimed = [a.intake_id for a in (before if isinstance(before, list) else [])] + [a.intake_id for a in rest]
         assert sorted(claimed) == sorted(intakes)

@@ -40,15 +40,18 @@ from hub import (
 )  # fmt: skip
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
-from recoup.errors import archive, bulk, parking, promotion, recording
-from recoup.errors.acts import Act, Verb
+from recoup.errors import archive, parking, promotion, recording
+from recoup.errors.acts import Verb
 from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
 from recoup.errors.parking import Answer
 from recoup.errors.recording import NewError
 from recoup.errors.retrying import Claimed
+from recoup.errors.verbs import SUBJECT
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import begin, carry_on, find, many
+from recoup.operations.verbs import Act
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
@@ -156,7 +159,7 @@ def prepared(hub: Hub, way: str, of: Sequence[UUID]) -> tuple[Authority, Callabl
         case "inserted by hand":
             return Authority.HUB, lambda tx: tx.execute(INSERTED, (list(of),))
     quiet = keys(hub, failures(of, want=Want.ARCHIVE))  # ACTIVE: blocks nobody
-    act = Act(verb=Verb.PARK, reason="wait") if way == PARKED else Act(verb=Verb.UNPARK)
+    act = Act(verb=Verb.PARK, given=dict(reason="wait")) if way == PARKED else Act(verb=Verb.UNPARK)
     return Authority.OPERATOR, lambda tx: parking.carry_out(tx, act, quiet)
 
 
@@ -548,20 +551,20 @@ def test_a_resolution_against_two_sweeps(hub: Hub, chance: Random, rounds: int) 
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "BATCH", 3)
+    monkeypatch.setattr(many, "BATCH", 3)
 
 
 def asked_for(hub: Hub, act: Act, *codes: str) -> UUID:
     with hub.db.transaction(Authority.OPERATOR) as tx:
-        return bulk.begin(tx, act, Filter(codes=codes))
+        return begin(tx, SUBJECT, act, Filter(codes=codes))
 
 
 def results(hub: Hub, operation: UUID) -> dict[int, str]:
     """What became of each of its errors, when it is done."""
     with hub.db.transaction(Authority.READER) as tx:
-        found = bulk.find(tx, operation)
+        found = find(tx, operation)
     assert (found.status, found.pending) == ("DONE", 0)
-    items = hub.rows("select error_id, status from recoup.error_operation_item where operation_id = %s", operation)
+    items = hub.rows("select error_id, status from recoup.operation_item where operation_id = %s", operation)
     assert len(items) == found.items
     return dict(items)
 
@@ -578,9 +581,9 @@ def test_two_operators_with_overlapping_operations(hub: Hub, chance: Random, rou
         archiving = asked_for(hub, Act(verb=Verb.ARCHIVE), both, theirs)
         resolve_s, archive_s = match.offsets()
         together(
-            held_back(resolve_s, partial(bulk.carry_on, hub.db, resolving)),
-            held_back(archive_s, partial(bulk.carry_on, hub.db, archiving)),
-            held_back(archive_s, partial(bulk.carry_on, hub.db, archiving)),
+            held_back(resolve_s, partial(carry_on, hub.db, SUBJECT, resolving)),
+            held_back(archive_s, partial(carry_on, hub.db, SUBJECT, archiving)),
+            held_back(archive_s, partial(carry_on, hub.db, SUBJECT, archiving)),
         )
         resolved, archived = results(hub, resolving), results(hub, archiving)
         for error, history in events_of(hub, {one.error_id for one in recorded}).items():
@@ -597,10 +600,10 @@ def test_an_operation_against_recorders_of_the_same_failures(hub: Hub, chance: R
     for _ in range(rounds):
         code, of = f"{uuid.uuid4()}", entities(6)
         old = {one.error_id for one in hub.record_all(failures(of, table=TARGET, code=code))}
-        parking_ = asked_for(hub, Act(verb=Verb.PARK, reason="wait"), code)
+        parking_ = asked_for(hub, Act(verb=Verb.PARK, given=dict(reason="wait")), code)
         park_s, record_s = match.offsets()
         together(
-            held_back(park_s, partial(bulk.carry_on, hub.db, parking_)),
+            held_back(park_s, partial(carry_on, hub.db, SUBJECT, parking_)),
             held_back(record_s, partial(hub.record_all, failures(shuffled(chance, of), table=TARGET, code=code))),
         )
         became = results(hub, parking_)

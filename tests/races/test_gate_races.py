@@ -22,15 +22,15 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from product import LIFECYCLES, MIGRATIONS, check_schema, migrate
 from recoup import gate
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
-from recoup.database.migrate import Migrated, check_schema, known_migrations, migrate
 from recoup.gate import Attempt, Finished, Frozen
 from recoup.lifecycles.declaration import Authority
-from recoup.lifecycles.registry import LIFECYCLES
 from recoup.reasons import ReasonCode
 from recoup.refusals import LawRefused
+from recoup.schema.migrate import Migrated
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
@@ -327,9 +327,9 @@ def test_migrations_at_once_make_one_schema(
             return migrate(connection, login=server.app)
 
     results: list[Migrated] = together(*[bring_up] * (2 + round_))
-    nothing = Migrated(applied=(), routines=(), lifecycles=False, policy=None, tables=())
+    nothing = Migrated(applied=(), routines=(), domains=(), kept=(), policy=None, made=())
     (did,) = [result for result in results if result != nothing]
-    assert did.applied == tuple(file.name for file in known_migrations())
+    assert did.applied == tuple(file.path.rpartition("/")[2] for file in MIGRATIONS)
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:
         check_schema(connection)
         assert connection.execute("select count(*) from recoup.lifecycle").fetchone() == (len(LIFECYCLES),)

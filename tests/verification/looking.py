@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from recoup.policy.document import Verification, default
-from recoup.verification import Candidate, Verdict, Verifier
+from recoup.gate.policy import GatePolicy
+from recoup.verification.checks import Candidate
+from recoup.verification.rules import Verification
+from recoup.verification.verifier import Verdict, Verifier
 from recoup.world import Company, World
 
 AT_ONCE = 60
@@ -17,7 +19,7 @@ TIMEOUTS = {"dns_timeout_ms": 3000, "site_timeout_ms": 3000, "directory_timeout_
 
 def rules_for(policy: Mapping[str, Any], **over: Any) -> Verification:
     """The shipped rules, but for where this world is and what a test says."""
-    shipped = default().gate.verification.model_dump()
+    shipped = GatePolicy.shipped().verification.model_dump()
     return Verification.model_validate({**shipped, **TIMEOUTS, **policy, **over})
 
 

@@ -7,8 +7,9 @@ import json
 import resource
 import sys
 
-from recoup.policy.document import Verification
-from recoup.verification import Candidate, Verifier
+from recoup.verification.checks import Candidate
+from recoup.verification.rules import Verification
+from recoup.verification.verifier import Verifier
 
 
 def peak_kb() -> int:

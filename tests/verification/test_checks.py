@@ -12,13 +12,15 @@ import pytest
 from recoup import observe
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.verification import CHECKS, Finding, Verifier
+from recoup.verification.checks import CHECKS
+from recoup.verification.findings import Finding
+from recoup.verification.verifier import Verifier
 from recoup.world import Kind, World
 from verification.looking import candidate, rules_for, verdicts
 
 MODULE = '''
 import asyncio
-from recoup.verification import Finding, NotPassed
+from recoup.verification.findings import Finding, NotPassed
 
 class Named:
     """Passes companies whose page was found at a good address, by what earlier checks left."""

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from recoup.refusals import InputRefused
-from recoup.verification import Candidate, Finding, Verdict, Verifier
+from recoup.verification.checks import Candidate
+from recoup.verification.findings import Finding
 from recoup.verification.resolver import nameserver
+from recoup.verification.verifier import Verdict, Verifier
 from recoup.world import Kind, World
 from verification.looking import rules_for, verdicts
 

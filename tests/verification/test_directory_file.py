@@ -10,9 +10,11 @@ import pytest
 
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.verification import Candidate, Finding, Verifier
+from recoup.verification.checks import Candidate
 from recoup.verification.directory import states_in
 from recoup.verification.directory_file import FileDirectory
+from recoup.verification.findings import Finding
+from recoup.verification.verifier import Verifier
 from recoup.world import SERVICE_FAULTS, Kind, World
 from verification.looking import candidate, rules_for, verdicts
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from recoup.verification import Finding, NotPassed
 from recoup.verification.directory import STATES_MOST, Entry, HttpDirectory, states_in
+from recoup.verification.findings import Finding, NotPassed
 from verification.looking import rules_for
 
 LISTED, FAREWELL = {"found": True, "states": ["TX"]}, b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n"

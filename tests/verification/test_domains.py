@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recoup.verification import domain_of
-from recoup.verification.domains import registrable, spoken
+from recoup.verification.domains import domain_of, registrable, spoken
 
 LABEL = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True).filter(lambda label: label[2:4] != "--")
 DOMAIN = st.builds(lambda labels: ".".join([*labels, "example"]), st.lists(LABEL, min_size=1, max_size=4))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recoup.verification import Finding
+from recoup.verification.findings import Finding
 from recoup.verification.imprint import judged, names_company, names_domain
 from recoup.verification.names import company_words, folded
 from recoup.verification.pages import read

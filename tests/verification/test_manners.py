@@ -13,8 +13,9 @@ import pytest
 from recoup import __version__
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.verification import Finding, Verifier
+from recoup.verification.findings import Finding
 from recoup.verification.slots import Slots
+from recoup.verification.verifier import Verifier
 from recoup.world import Company, Kind, World
 from verification.looking import candidate, rules_for, verdicts
 
@@ -92,9 +93,9 @@ def test_connections_to_the_directory_are_kept(slow_world: World) -> None:
 
 LIMITED = """
 import json, resource, sys
-from recoup.policy.document import Verification
+from recoup.verification.rules import Verification
 from recoup.refusals import InputRefused
-from recoup.verification import Verifier
+from recoup.verification.verifier import Verifier
 
 given = json.load(sys.stdin)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, given["most"]))

@@ -16,8 +16,8 @@ import dns.message
 import dns.rrset
 import pytest
 
-from recoup.verification import Finding, NotPassed
 from recoup.verification.addresses import Address
+from recoup.verification.findings import Finding, NotPassed
 from recoup.verification.resolver import Resolver
 
 HOST = "acme.example"

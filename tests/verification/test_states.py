@@ -7,7 +7,7 @@ import us
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recoup.verification import normal_state
+from recoup.verification.states import normal_state
 
 PLACES = sorted({*us.STATES, us.states.DC, *us.TERRITORIES}, key=lambda state: state.abbr)
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from recoup.reasons import ReasonCode
-from recoup.verification import VERDICTS, Candidate, Finding, Verifier
+from recoup.verification.checks import Candidate
+from recoup.verification.findings import VERDICTS, Finding
+from recoup.verification.verifier import Verifier
 from recoup.world import Kind, World
 from verification.looking import candidate, rules_for, verdicts, wrong
 

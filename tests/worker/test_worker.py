@@ -17,16 +17,16 @@ import structlog
 from prometheus_client import generate_latest
 
 from company import acting, new_intake
-from recoup import gate, observe, pauses, policy
+from product import DUTIES, apply_policy, pause, resume
+from recoup import gate, observe
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Scope
 from recoup.policy import Policy
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
 from recoup.worker import register
-from recoup.worker.duties import DUTIES, Duty
+from recoup.worker.duty import Duty
 from recoup.worker.loop import Worker
 
 PATIENCE_S = 20
@@ -81,7 +81,7 @@ def lonely(fresh: Callable[..., Database]) -> Database:
     """A database that no other worker works on, with a quick heartbeat."""
     db = fresh()
     with db.transaction(Authority.OPERATOR) as tx:
-        policy.apply(tx, "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n", reason="tests are in a hurry")
+        apply_policy(tx, "[worker]\nheartbeat_s = 1\nlost_after_s = 3\n", reason="tests are in a hurry")
     return db
 
 
@@ -220,15 +220,15 @@ def test_a_paused_duty_does_nothing_until_it_is_resumed(lonely: Database) -> Non
         ran.append(1)
         return 0
 
-    for scope, name in ((Scope.DUTY, "seal"), (Scope.GLOBAL, None)):
+    for scope, name in (("duty", "seal"), ("global", None)):
         with lonely.transaction(Authority.OPERATOR) as tx:
-            assert pauses.pause(tx, scope, name, reason="look into it")
+            assert pause(tx, scope, name, reason="look into it")
         looked = counted("recoup_duty_batches_total", duty="seal", outcome="paused")
         with working(lonely, duty("seal", count)):
             until(lambda: counted("recoup_duty_batches_total", duty="seal", outcome="paused") >= looked + 2)  # noqa: B023
             assert ran == []
             with lonely.transaction(Authority.OPERATOR) as tx:
-                assert pauses.resume(tx, scope, name, reason="looked")
+                assert resume(tx, scope, name, reason="looked")
             until(lambda: ran)
         ran.clear()
 
@@ -319,7 +319,7 @@ def test_done_once_means_done_once(lonely: Database) -> None:
     again = Worker(lonely, DUTIES, name="again").run_once()
     assert (again["attempt-sweep"], again["batch-freeze"]) == (0, 0)
     with lonely.transaction(Authority.READER) as tx:
-        standings = {standing.duty: standing for standing in register.standings(tx)}
+        standings = {standing.duty: standing for standing in register.standings(tx, DUTIES)}
     assert standings["attempt-sweep"].done == 3
     assert standings["attempt-sweep"].last_worker == "again"
     assert standings["attempt-sweep"].lag_s is None
@@ -338,7 +338,7 @@ def test_lag_is_how_long_the_oldest_unit_waits(lonely: Database) -> None:
     with lonely.transaction(Authority.OPERATOR) as tx:
         tx.execute("update recoup.clock set at = at + interval '14 days 10 seconds'")
     with lonely.transaction(Authority.READER) as tx:
-        lags = {standing.duty: standing.lag_s for standing in register.standings(tx)}
+        lags = {standing.duty: standing.lag_s for standing in register.standings(tx, DUTIES)}
     assert lags["batch-freeze"] == 10
     assert lags["attempt-sweep"] == timedelta(days=14, seconds=10, minutes=-5).total_seconds()
 
@@ -355,7 +355,7 @@ def test_every_duty_has_an_authority_that_may_tally_it(admin: Transaction) -> No
 def test_an_unknown_duty_cannot_be_paused(scratch: Transaction) -> None:
     """A misspelt pause would stop nothing."""
     with acting(scratch, Authority.OPERATOR), pytest.raises(InputRefused) as caught:
-        pauses.pause(scratch, Scope.DUTY, "seals", reason="x")
+        pause(scratch, "duty", "seals", reason="x")
     assert caught.value.code == "duty_unknown"
     assert "seal" in caught.value.next_step
 

@@ -13,7 +13,7 @@ from psycopg import IsolationLevel
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed, Identifier
 
-from recoup.audit.invariant import Invariant, Offending, Query
+from recoup.audit.invariant import Built, Invariant, Offending, Query
 from recoup.database.connection import Transaction, begin_incarnation
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
@@ -43,17 +43,22 @@ class Verdict:
 
 
 def audit(
-    connection: Transaction, invariants: Sequence[Invariant], *, say: Say = lambda place, invariant: None
+    connection: Transaction,
+    invariants: Sequence[Invariant],
+    *,
+    whole: Sequence[str] = (),
+    say: Say = lambda place, invariant: None,
 ) -> list[Verdict]:
     """Ask all invariants of one moment: work that goes on meanwhile is not seen, and waits for nothing.
 
-    Takes a connection in autocommit. ``say`` is told before each one.
+    Takes a connection in autocommit. ``whole`` are tables of which nothing may be dropped meanwhile. ``say`` is called
+    before each invariant.
     """
     begin_incarnation(connection)
     connection.isolation_level, connection.read_only = IsolationLevel.REPEATABLE_READ, True
     try:
         with connection.transaction():
-            _hold_archives(connection)
+            _hold(connection, whole)
             connection.execute(
                 "select set_config('role', %s, true), set_config('statement_timeout', '0', true),"
                 " set_config('idle_in_transaction_session_timeout', '0', true), set_config('work_mem', %s, true)",
@@ -64,18 +69,19 @@ def audit(
         connection.isolation_level, connection.read_only = None, None
 
 
-def _hold_archives(connection: Transaction) -> None:
-    """Before the moment is fixed: a month dropped after that would be gone, although the moment still knows of it."""
-    with contextlib.suppress(psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName), connection.transaction():
-        connection.execute(SQL("set local role {}").format(Identifier(Authority.READER.role)))
-        connection.execute("lock table recoup.error_archive in access share mode")
+def _hold(connection: Transaction, tables: Sequence[str]) -> None:
+    """Before the moment is fixed: a part dropped after that would be gone, although the moment still knows of it."""
+    for table in tables:
+        with contextlib.suppress(psycopg.errors.UndefinedTable), connection.transaction():
+            connection.execute(SQL("set local role {}").format(Identifier(Authority.READER.role)))
+            connection.execute(SQL("lock table {} in access share mode").format(Identifier(*table.split("."))))
 
 
 def examine(
     tx: Transaction, invariants: Sequence[Invariant], *, say: Say = lambda place, invariant: None
 ) -> list[Verdict]:
     """Ask each invariant within the caller's transaction. One that fails by itself is broken, and stops no other."""
-    asked: dict[Query, _Answer] = {}
+    asked: dict[Query | Built, _Answer] = {}
     verdicts = []
     for place, invariant in enumerate(invariants):
         say(place, invariant)
@@ -122,7 +128,7 @@ def _answered(tx: Transaction, ask: Callable[[], _Answer]) -> _Answer:
         return _Answer(rows={}, found={}, error=f"{type(error).__name__}: {said or ' '.join(str(error).split())}")
 
 
-def _queried(tx: Transaction, query: Query) -> _Answer:
+def _queried(tx: Transaction, query: Query | Built) -> _Answer:
     rows: dict[str, list[Offending]] = {}
     found: dict[str, int] = {}
     tx.execute(AS_TABLES)

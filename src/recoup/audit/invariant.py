@@ -27,13 +27,24 @@ class Query:
         return load(self.package, self.file)[self.name]
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A query that was made from a declaration. Its first column is the same."""
+
+    text: str
+
+    @property
+    def sql(self) -> SQL:
+        return SQL(self.text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invariant:
     """One promise. Broken by each row that its query returns under its id, or that its check gives."""
 
     id: str  # document/section/name
     says: str
-    query: Query | None = None
+    query: Query | Built | None = None
     check: Check | None = None
     also: tuple[str, ...] = ()  # further lines of the documents that it holds, by id
 

@@ -16,9 +16,9 @@ from recoup.bench.ground import Ground
 from recoup.bench.workload import OURS, RAW
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.errors.policy import Errors
 from recoup.errors.tables import insert_only, is_global
 from recoup.policy import document
-from recoup.policy.errors import Errors
 
 Q = load("recoup.bench", "error_ground.sql")
 FILLED = ("recoup.error", "recoup.error_event")  # through the parent, so that the triggers of partitions do not run

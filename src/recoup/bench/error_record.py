@@ -14,11 +14,11 @@ from recoup.bench.moves import sliced
 from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.errors.decision import decide
+from recoup.errors.policy import Errors
 from recoup.errors.recording import NewError, record
 from recoup.errors.redaction import redacted
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
-from recoup.policy.errors import Errors
 from recoup.signatures import category, signature
 
 Q = load("recoup.bench", "error_record.sql")

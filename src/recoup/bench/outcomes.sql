@@ -39,7 +39,7 @@ tried_again as (
          failure_reason = coalesce(e.reason_code, r.failure_reason),
          attempt_count = r.attempt_count + case when e.status = 'failed' then 1 else 0 end,
          next_eligible_at = case when e.status = 'failed' and e.attempt_number < 3 then e.finished_at + interval '72 hours'
-                                 else cl.never() end,
+                                 else recoup.never() end,
          updated_at = e.finished_at
     from ended e
    where r.intake_id = e.intake_id and e.attempt_number > 1),

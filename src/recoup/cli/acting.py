@@ -1,4 +1,4 @@
-"""How a command gets at the database: one transaction of the person at the keyboard."""
+"""How a command gets at the database: the one that the settings mean, and the person at the keyboard."""
 
 from __future__ import annotations
 
@@ -9,20 +9,34 @@ from typing import TYPE_CHECKING
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
-    from recoup.database.connection import Transaction
+    from recoup.database.connection import Actor, Database, Transaction
+    from recoup.settings import Settings
+
+
+@contextmanager
+def opened(*, demo: bool, settings: Settings | None = None) -> Iterator[Database]:
+    """The main database or the demo's, at a schema that this program can work with."""
+    from recoup.database import access
+    from recoup.domain import releases
+    from recoup.domains import DOMAINS
+    from recoup.settings import load
+
+    with access.opened(settings or load(), releases(DOMAINS), demo=demo) as database:
+        yield database
+
+
+def person(database: Database) -> Actor:
+    """Whoever sits at the keyboard."""
+    from recoup.database.connection import Actor
+
+    return Actor("human", database.settings.actor)
 
 
 @contextmanager
 def acting(authority: Authority, *, demo: bool, reason: str | None = None) -> Iterator[Transaction]:
-    """One transaction under one authority, in the main database or the demo's."""
-    from recoup.database import access
-    from recoup.database.connection import Actor
-    from recoup.settings import load
-
-    settings = load()
-    actor = Actor("human", settings.actor)
+    """One transaction under one authority."""
     with (
-        access.opened(settings, demo=demo) as database,
-        database.transaction(authority, actor=actor, reason=reason) as tx,
+        opened(demo=demo) as database,
+        database.transaction(authority, actor=person(database), reason=reason) as tx,
     ):
         yield tx

@@ -42,9 +42,11 @@ def audit(
     Looks at one moment; work may go on meanwhile. Changes nothing. Ends with 1 when something is broken, and shows at
     most 100 of the rows that break it.
     """
-    from recoup.audit.registry import chosen
+    from recoup.audit import chosen
+    from recoup.domains import DOMAINS
+    from recoup.schema import laws
 
-    invariants = chosen(only or ())
+    invariants = chosen(laws.invariants(DOMAINS), only or ())
     if listed:
         print_rows([_told(i) for i in invariants], as_json=json, empty="Nothing is asked.")
         return
@@ -65,16 +67,16 @@ def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[Verdict]:
     import contextlib
 
     from recoup.audit import audit
-    from recoup.database import access
+    from recoup.cli.acting import opened
     from recoup.database.connection import connect
-    from recoup.settings import load
+    from recoup.domains import DOMAINS
 
-    settings = load()
+    whole = [table for domain in DOMAINS for table in domain.audited_whole]
     with (
-        access.opened(settings, demo=demo) as database,
-        contextlib.closing(connect(database.conninfo, settings)) as connection,
+        opened(demo=demo) as database,
+        contextlib.closing(connect(database.conninfo, database.settings)) as connection,
     ):
-        return audit(connection, invariants, say=_progress(len(invariants)))
+        return audit(connection, invariants, whole=whole, say=_progress(len(invariants)))
 
 
 def _progress(count: int) -> Say:

@@ -29,11 +29,10 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 def show(*, demo: Demo = False, json: Json = False) -> None:
     """Say what time it is, and whether it is real."""
     from recoup import clock
-    from recoup.database import access
+    from recoup.cli.acting import acting
     from recoup.lifecycles.declaration import Authority
-    from recoup.settings import load
 
-    with access.opened(load(), demo=demo) as database, database.transaction(Authority.READER) as tx:
+    with acting(Authority.READER, demo=demo) as tx:
         print_fields(clock.read(tx), as_json=json)
 
 
@@ -79,13 +78,9 @@ def duration(text: str) -> timedelta:
 
 
 def _operate(verb: Callable[[Transaction], Reading], *, demo: bool, as_json: bool) -> None:
-    from recoup.database import access
-    from recoup.database.connection import Actor
+    from recoup.cli.acting import acting
     from recoup.lifecycles.declaration import Authority
-    from recoup.settings import load
 
-    settings = load()
-    actor = Actor("human", settings.actor)
-    with access.opened(settings, demo=demo) as database, database.transaction(Authority.OPERATOR, actor=actor) as tx:
+    with acting(Authority.OPERATOR, demo=demo) as tx:
         reading = verb(tx)
     print_fields(reading, as_json=as_json)

@@ -112,12 +112,15 @@ def restore(
     """
     from recoup.database import access
     from recoup.database import backup as backups
+    from recoup.domain import releases
+    from recoup.domains import DOMAINS
 
     settings = load()
     restored = backups.restore(
         settings,
         access.uri(settings, demo=demo, admin=True),
         source,
+        releases(DOMAINS),
         replace=replace,
         login=access.login(settings),
     )

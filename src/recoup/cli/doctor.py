@@ -12,9 +12,10 @@ def doctor(*, demo: Demo = False, json: Json = False) -> None:
 
     Changes nothing. Ends with 1 when something has to be mended, and says how.
     """
-    from recoup import health
+    from recoup.doctor import examine
+    from recoup.domains import DOMAINS
 
-    found = health.examine(demo=demo)
+    found = examine(DOMAINS, demo=demo)
     print_rows(found, as_json=json, empty="Nothing was checked.")
     if any(finding.verdict == "broken" for finding in found):
         sys.exit(1)

@@ -6,42 +6,36 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from uuid import UUID
 
 from cyclopts import App, Parameter
 
-from recoup.cli import errors_by_hand as by_hand
 from recoup.cli import errors_retry as retry
 from recoup.cli import errors_signatures as signatures
 from recoup.cli.acting import acting
 from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.errors_record import record
+from recoup.cli.operations import list_operations
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
+from recoup.cli.verbs import Verbs
+from recoup.database.connection import Transaction
+from recoup.errors import looking, naming
+from recoup.errors.looking import Listed
+from recoup.errors.verbs import SUBJECT
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.errors.looking import Listed
 
 app = App(
     name="errors",
     help_epilogue="Every failure is recorded once; the policy decides whether it is retried, waits for a person, or is"
     " only kept.\n\nWhat waits for a person: recoup errors list --status PARKED. Why: recoup errors show ID."
-    " Mended? recoup errors unpark ID --reason …\n\nWhat fails most: recoup errors groups.",
+    " Fixed? recoup errors unpark ID --reason …\n\nWhat fails most: recoup errors groups.",
     help_format="plaintext",
 )
 app.command(record)
 app.command(retry.claim)
 app.command(retry.succeed)
 app.command(retry.fail)
-app.command(by_hand.park)
-app.command(by_hand.unpark)
-app.command(by_hand.resolve)
-app.command(by_hand.escalate)
-app.command(by_hand.assign)
-app.command(by_hand.review)
-app.command(by_hand.archive)
-app.command(by_hand.operations)
 app.command(signatures.groups)
 app.command(signatures.explain)
 
@@ -70,7 +64,6 @@ def list_(
 
     For example: recoup errors list --status PARKED --table outreach.dol_errors --parked-longer-than 48h
     """
-    from recoup.errors import looking
     from recoup.refusals import InputRefused
 
     if watch and json:
@@ -96,7 +89,6 @@ def show(error: str, *, demo: Demo = False, json: Json = False) -> None:
     error
         Its id, such as 123, or table and id, such as outreach.dol_errors/123.
     """
-    from recoup.errors import looking
     from recoup.errors.telling import story
 
     with acting(Authority.READER, demo=demo) as tx:
@@ -147,8 +139,6 @@ def stats(*, demo: Demo = False, json: Json = False) -> None:
     Counts every row, so on millions it takes a moment. Overdue: nobody retried it before its window closed. Lapsed:
     whoever claimed it was never heard of again.
     """
-    from recoup.errors import looking
-
     with acting(Authority.READER, demo=demo) as tx:
         found = looking.stats(tx)
     if json:
@@ -209,3 +199,24 @@ def _watched(look: Callable[[], None]) -> None:
             look()
             sys.stdout.flush()
             time.sleep(WATCH_EVERY_S)
+
+
+def _units(tx: Transaction, names: Sequence[str]) -> list[str]:
+    return [f"{key.error_table}/{key.error_id}" for key in naming.keys(tx, names)]
+
+
+@app.command
+def operations(*, limit: Limit = 20, demo: Demo = False, json: Json = False) -> None:
+    """List operations over many errors, newest first: what was asked for, how far it is, what was refused."""
+    list_operations(subject=SUBJECT.table, limit=limit, demo=demo, json=json)
+
+
+Verbs(
+    subject=SUBJECT,
+    command="errors",
+    which=ANY,
+    ids="Ids, such as 123, or table and id, such as outreach.dol_errors/123.",
+    units=_units,
+    first=lambda tx, asked, limit: looking.list_errors(tx, asked, limit=limit),
+    print_first=lambda found: print_listed(found, as_json=False),
+).into(app)

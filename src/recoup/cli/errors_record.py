@@ -12,9 +12,10 @@ from uuid import UUID
 
 from cyclopts import Parameter, validators
 
-from recoup.cli.acting import acting
-from recoup.cli.errors_asking import CategoryWord, SeverityWord, progress
+from recoup.cli.acting import acting, opened, person
+from recoup.cli.errors_asking import CategoryWord, SeverityWord
 from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
+from recoup.cli.progress import progress
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -130,16 +131,12 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def _record_file(file: Path, *, table: str | None, skip: int, demo: bool, as_json: bool) -> None:
-    from recoup.database import access
-    from recoup.database.connection import Actor
     from recoup.errors.importing import BroughtIn, bring_in
-    from recoup.settings import load
 
-    settings = load()
     told = BroughtIn()
     with (
         _opened(file) as (lines, size),
-        access.opened(settings, demo=demo) as database,
+        opened(demo=demo) as database,
         progress(quiet=as_json) as tell,
         _how_far(told),
     ):
@@ -148,7 +145,7 @@ def _record_file(file: Path, *, table: str | None, skip: int, demo: bool, as_jso
             lines,
             table=table,
             skip=skip,
-            actor=Actor("human", settings.actor),
+            actor=person(database),
             tell=lambda told: tell(_said(told), None if size is None else min(lines.tell() / max(size, 1), 1.0)),
             told=told,
         )

@@ -100,7 +100,7 @@ def _report(
 
 
 def _refuse_unusable_worker(name: str) -> None:
-    from recoup.errors.acts import NAME_BYTES_MOST
+    from recoup.errors.retrying import NAME_BYTES_MOST
     from recoup.refusals import InputRefused
 
     if not name.strip() or len(name.encode("utf-8", "replace")) > NAME_BYTES_MOST:

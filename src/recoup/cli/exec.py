@@ -24,6 +24,7 @@ def exec_(
 
     recoup exec --table outreach.dol_errors --entity 5a0c… -- python import_filings.py --year 2024
     """
+    from recoup.cli.acting import opened
     from recoup.cli.output import say, shown
     from recoup.errors.commands import failed, run
     from recoup.errors.vocabulary import Severity
@@ -37,7 +38,12 @@ def exec_(
     if ended.code != 0:
         try:
             recorded = failed(
-                ended, table=table, outreach_id=entity, code=code, severity=Severity(severity) if severity else None
+                opened(demo=False),
+                ended,
+                table=table,
+                outreach_id=entity,
+                code=code,
+                severity=Severity(severity) if severity else None,
             )
             say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
             if recorded.error_table != table:

@@ -58,13 +58,10 @@ def import_(
     report
         Where to write the refused rows, each with its reason: a .csv or .jsonl file.
     """
-    from recoup.database import access
-    from recoup.database.connection import Actor
+    from recoup.cli.acting import opened, person
     from recoup.gate.importing import Format, import_file
-    from recoup.settings import load
 
-    settings = load()
-    with access.opened(settings, demo=demo) as database, _progress(quiet=json) as progress:
+    with opened(demo=demo) as database, _progress(quiet=json) as progress:
         imported = import_file(
             database,
             file,
@@ -73,7 +70,7 @@ def import_(
             append=append,
             complete=complete,
             strict=strict,
-            actor=Actor("human", settings.actor),
+            actor=person(database),
             report=report,
             progress=progress,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import time
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from recoup.cli.output import Demo, Json, print_fields, say
+from recoup.cli.progress import stop_by_signal
 
 if TYPE_CHECKING:
-    from recoup.gate.verifying import Alone, Tally
+    from recoup.gate.verifying import Tally
 
 
 def run(
@@ -30,21 +30,16 @@ def run(
     lease has lapsed.
     """
     from recoup import observe
-    from recoup.cli.demo import world_of
-    from recoup.database import access
-    from recoup.database.connection import Actor
+    from recoup.cli.acting import opened, person
+    from recoup.cli.demo import beside
     from recoup.gate import verifying
-    from recoup.settings import load
 
     observe.configure(level="warning")
-    settings = load()
     begun = time.monotonic()
     done: dict[str, Tally] = {}
-    with access.opened(settings, demo=demo) as database, world_of(demo=demo):
-        hands = verifying.Alone(
-            database, name=f"{socket.gethostname()}-{os.getpid()}", actor=Actor("human", settings.actor)
-        )
-        _stop_by_signal(hands)
+    with opened(demo=demo) as database, beside(demo=demo):
+        hands = verifying.Alone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
+        stop_by_signal(hands.stop, "\nfinishing what is being verified; once more ends it at once", again=_interrupt)
         for name, again, wanted in (
             ("first attempts", False, first or not retries),
             ("retries", True, retries or not first),
@@ -57,15 +52,8 @@ def run(
     _say(done, time.monotonic() - begun, stopped=hands.stopping)
 
 
-def _stop_by_signal(hands: Alone) -> None:
-    def stop(_signal: int, _frame: object) -> None:
-        if hands.stopping:
-            raise KeyboardInterrupt
-        hands.stopping = True
-        say("\nfinishing what is being looked at; once more ends it at once")
-
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 class _Line:

@@ -28,13 +28,8 @@ app = App(
 )
 app.command("recoup.cli.db:app", name="db", help="Start, stop and ask about the server; back up and restore.")
 app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the database to this program's schema.")
-app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to mend.")
+app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to fix.")
 app.command("recoup.cli.clock:app", name="clock", help="Real, simulated or released time: show, advance, release.")
-app.command("recoup.cli.gate:app", name="gate", help="Gate Zero: import, verify, second chances, history, mint.")
-app.command("recoup.cli.exec:exec_", name="exec", help="Run any command; if it fails, that is recorded as an error.")
-app.command(
-    "recoup.cli.errors:app", name="errors", help="Errors: record, list, claim, park, unpark, resolve, what blocks whom."
-)
 app.command("recoup.cli.policy:app", name="policy", help="The figures decisions go by: show, check, diff, apply.")
 app.command("recoup.cli.worker:worker", name="worker", help="Do the duties, until stopped.")
 app.command(
@@ -55,9 +50,21 @@ app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, a
 app.command("recoup.cli.completion:completion", name="completion", help="Print a completion script for your shell.")
 
 
+def whole() -> App:
+    """The command line with the commands of every domain, each imported when it is called."""
+    from recoup.domains import DOMAINS
+
+    for command in (command for domain in DOMAINS for command in domain.commands):
+        if command.name not in app:
+            app.command(command.path, name=command.name, help=command.help)
+    return app
+
+
 def main() -> None:
-    """Run one command. A refusal is printed in full and ends with 1; only a bug of ours shows a traceback."""
-    sys.exit(_answered(app))
+    """Run one command. A refusal is printed in full and exits with status 1; only a bug of ours shows a traceback."""
+    # A command of our own does not wait for the domains to be imported.
+    own = len(sys.argv) > 1 and not sys.argv[1].startswith("-") and sys.argv[1] in app
+    sys.exit(_answered(app if own else whole))
 
 
 def _answered(run: Callable[[], object]) -> int:

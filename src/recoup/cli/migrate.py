@@ -24,7 +24,8 @@ def migrate(
     Uses RECOUP_ADMIN_DSN when it is set, else RECOUP_DSN, else the embedded server.
     """
     from recoup.database import access
-    from recoup.database import migrate as migrations
+    from recoup.domains import DOMAINS
+    from recoup.schema import migrate as migrations
     from recoup.settings import load
 
     settings = load()
@@ -34,7 +35,7 @@ def migrate(
         access.ensure_demo_database(settings, anew=False)
     login = access.login(settings)
     with access.administration(settings, demo=demo) as connection:
-        done = migrations.migrate(connection, login=login, simulated_from=simulated_from)
+        done = migrations.migrate(connection, DOMAINS, login=login, simulated_from=simulated_from)
     if json:
         print_fields(done, as_json=True)
         return
@@ -42,11 +43,13 @@ def migrate(
         print(f"applied  {name}")
     for name in done.routines:
         print(f"written  {name}")
-    if done.lifecycles:
-        print("written  lifecycles")
+    for release in done.domains:
+        print(f"now at   {release}")
+    for release in done.kept:
+        print(f"kept     {release}: newer than this program's")
     if done.policy:
         print(f"written  policy, version {done.policy}")
-    for name in done.tables:
+    for name in done.made:
         print(f"made     {name}, with its archive")
-    if not (done.applied or done.routines or done.lifecycles or done.policy or done.tables):
+    if not (done.applied or done.routines or done.domains or done.kept or done.policy or done.made):
         print("nothing to do: the schema is the one this program knows")

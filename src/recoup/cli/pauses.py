@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from recoup.cli.acting import acting
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.pauses import Scope
-
-SCOPES = "global, duty, table, batch, source or action"
 
 
 def pause(scope: str, name: str | None = None, *, reason: str, demo: Demo = False) -> None:
@@ -24,17 +19,19 @@ def pause(scope: str, name: str | None = None, *, reason: str, demo: Demo = Fals
     Parameters
     ----------
     scope
-        global, duty, table, batch, source (of partitions) or action.
+        global, duty, table, operation, or what a domain adds: batch.
     name
         Which one; nothing for global.
     reason
         Why. It goes into the pause log, with your name.
     """
     from recoup import pauses
+    from recoup.domain import pausables
+    from recoup.domains import DOMAINS
 
-    known = _scope(scope)
+    kinds = tuple(pausables(DOMAINS))
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
-        changed = pauses.pause(tx, known, name, reason=reason)
+        changed = pauses.pause(tx, scope, name, reason=reason, kinds=kinds)
     print(f"{_what(scope, name)} is paused" + ("" if changed else ", as it was before"))
 
 
@@ -44,17 +41,19 @@ def resume(scope: str, name: str | None = None, *, reason: str, demo: Demo = Fal
     Parameters
     ----------
     scope
-        global, duty, table, batch, source (of partitions) or action.
+        global, duty, table, operation, or what a domain adds: batch.
     name
         Which one; nothing for global.
     reason
         Why. It goes into the pause log, with your name.
     """
     from recoup import pauses
+    from recoup.domain import pausables
+    from recoup.domains import DOMAINS
 
-    known = _scope(scope)
+    kinds = tuple(pausables(DOMAINS))
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
-        changed = pauses.resume(tx, known, name, reason=reason)
+        changed = pauses.resume(tx, scope, name, reason=reason, kinds=kinds)
         wider = [] if scope == "global" else [p for p in pauses.pauses(tx) if p.scope == "global"]
     print(f"{_what(scope, name)} is running" if changed else f"{_what(scope, name)} was not paused")
     if wider:
@@ -77,15 +76,6 @@ def list_pauses(
         rows: list[pauses.Pause] | list[pauses.PauseEvent]
         rows = pauses.log(tx, limit=limit) if log else pauses.pauses(tx, limit=limit)
     print_rows(rows, as_json=json, empty="Nothing was ever paused." if log else "Nothing is paused.")
-
-
-def _scope(word: str) -> Scope:
-    from recoup.pauses import Scope
-    from recoup.refusals import InputRefused
-
-    if word not in list(Scope):
-        raise InputRefused("pause_scope", f"{word!r} is not a scope.", f"Use {SCOPES}.", scope=word)
-    return Scope(word)
 
 
 def _what(scope: str, name: str | None) -> str:

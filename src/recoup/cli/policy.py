@@ -16,7 +16,7 @@ from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
-    from recoup.policy import Change, Version
+    from recoup.policy import Change, Parts, Version
 
 app = App(
     name="policy",
@@ -51,7 +51,7 @@ def show(
     from recoup.policy.document import flattened
 
     if default:
-        print(policy.default_document(), end="")
+        print(policy.default_document(_parts()), end="")
         return
     with acting(Authority.READER, demo=demo) as tx:
         found = policy.find(tx, version)
@@ -63,10 +63,10 @@ def show(
         return
     who = f"{shown(found.applied_at)} UTC by {shown(found.actor_id)}"
     print(f"version {found.version}, applied {who}: {shown(found.reason)}\n")
-    shipped = dict(flattened(policy.default().figures))
+    shipped = dict(flattened(policy.default(_parts())))
     rows = [
         {"key": place, "value": _told(one), "shipped": None if shipped.get(key) == value else shown(shipped.get(key))}
-        for key, value in flattened(found.policy.figures)
+        for key, value in flattened(found.figures)
         for place, one in _items(key, value)
     ]
     print_rows(rows, as_json=False, empty="")
@@ -88,7 +88,7 @@ def check(file: Document, *, json: Json = False) -> None:
     """Check a document. Needs no database; says every key that is wrong, and what is allowed."""
     from recoup import policy
 
-    found = policy.changes(policy.default().figures, policy.read(_text(file)).figures)
+    found = policy.changes(policy.default(_parts()), policy.read(_text(file), _parts()).figures)
     if json:
         print_rows(found, as_json=True, empty="")
         return
@@ -101,7 +101,7 @@ def diff(file: Document, *, demo: Demo = False, json: Json = False) -> None:
     """Show what a document would change of the policy in force."""
     from recoup import policy
 
-    wanted = policy.read(_text(file))
+    wanted = policy.read(_text(file), _parts())
     with acting(Authority.READER, demo=demo) as tx:
         present = policy.in_force(tx)
     found = policy.changes(present.figures, wanted.figures)
@@ -129,13 +129,21 @@ def apply(
 
     text = _text(file)
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
-        version, changed = policy.apply(tx, text, reason=reason, over=over)
+        version, changed = policy.apply(tx, text, _parts(), reason=reason, over=over)
     if json:
         print_rows(changed, as_json=True, empty="")
         return
     _print_changes(changed, "before", "now", f"Nothing to change: version {version} says the same, and stays in force.")
     if changed:
         print(f"\nversion {version} is in force")
+
+
+def _parts() -> Parts:
+    """The sections of the policy."""
+    from recoup.domain import parts
+    from recoup.domains import DOMAINS
+
+    return parts(DOMAINS)
 
 
 def _text(file: Path) -> str:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from recoup.cli.acting import opened, person
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
-    from recoup.database.connection import Actor, Database
     from recoup.ledger.heads import Head
     from recoup.ledger.seals import Examined
 
@@ -31,15 +31,16 @@ HEAD_MOST_BYTES = 1_000_000
 def run(*, demo: Demo = False, json: Json = False) -> None:
     """Seal everything that has settled. Workers do this by themselves; before an export, do it once more."""
     from recoup.ledger import seals
+    from recoup.ledger.policy import SealPolicy
     from recoup.policy import versions
 
     made = rows = 0
-    with _opened(demo=demo) as (database, actor), _progress("sealed", "rows") as progress:
+    with opened(demo=demo) as database, _progress("sealed", "rows") as progress:
         with database.transaction(Authority.READER) as tx:
-            block_rows = versions.in_force(tx).policy.seals.block_rows
+            block_rows = versions.in_force(tx).policy[SealPolicy].block_rows
         while True:
             # Short transactions: whoever else seals waits for one of them, not for all.
-            with database.transaction(Authority.ARCHIVER, actor=actor) as tx:
+            with database.transaction(Authority.ARCHIVER, actor=person(database)) as tx:
                 sealed = seals.seal(tx, block_rows=block_rows, blocks_most=seals.BLOCKS_MOST)
             made, rows = made + len(sealed), rows + sum(seal.rows for seal in sealed)
             progress(rows, None)
@@ -64,7 +65,7 @@ def list_(
     """List seals, newest first."""
     from recoup.ledger import seals
 
-    with _opened(demo=demo) as (database, _), database.transaction(Authority.READER) as tx:
+    with opened(demo=demo) as database, database.transaction(Authority.READER) as tx:
         found = seals.list_seals(tx, log=log, limit=limit)
     told = [
         {
@@ -87,7 +88,7 @@ def export(
     """Write the head of the chain as JSON. Keep it where those who can change the database cannot change it."""
     from recoup.ledger import seals
 
-    with _opened(demo=demo) as (database, _), database.transaction(Authority.READER) as tx:
+    with opened(demo=demo) as database, database.transaction(Authority.READER) as tx:
         head = seals.export_head(tx)
     if to is None:
         print(head.as_text(), end="")
@@ -104,15 +105,17 @@ def verify(
     json: Json = False,
 ) -> None:
     """Check every seal, and every log row against its seal. Changes nothing. Ends with 1 when something is wrong."""
+    from recoup.domain import logs
+    from recoup.domains import DOMAINS
     from recoup.ledger import seals
 
     kept = _read_head(head) if head is not None else None
     with (
-        _opened(demo=demo) as (database, _),
+        opened(demo=demo) as database,
         _progress("checked", "seals") as progress,
         database.transaction(Authority.READER) as tx,
     ):
-        examined = seals.examine(tx, kept, progress=progress)
+        examined = seals.examine(tx, logs(DOMAINS), kept, progress=progress)
     if json:
         print_fields(examined, as_json=True)
     else:
@@ -179,18 +182,6 @@ def _write_new(path: Path, text: str) -> None:
         raise InputRefused(
             "head_file_unwritable", f"{path} cannot be written: {error}.", "Name a file in a folder that is there."
         ) from error
-
-
-@contextmanager
-def _opened(*, demo: bool) -> Iterator[tuple[Database, Actor]]:
-    """The database, and the person at the keyboard."""
-    from recoup.database import access
-    from recoup.database.connection import Actor
-    from recoup.settings import load
-
-    settings = load()
-    with access.opened(settings, demo=demo) as database:
-        yield database, Actor("human", settings.actor)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import threading
@@ -12,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, Limit, print_rows, say, shown
+from recoup.cli.output import Demo, Json, Limit, print_rows, shown
+from recoup.cli.progress import stop_by_signal
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recoup.database.connection import Database
-    from recoup.worker.duties import Duty
+    from recoup.worker.duty import Duty
     from recoup.worker.loop import Worker
 
 
@@ -42,8 +42,10 @@ def worker(
     import dataclasses
 
     from recoup import observe
-    from recoup.cli.demo import world_of
-    from recoup.database import access
+    from recoup.cli.acting import opened
+    from recoup.cli.demo import beside
+    from recoup.domain import releases
+    from recoup.domains import DOMAINS
     from recoup.settings import load
     from recoup.worker.loop import Worker
 
@@ -53,8 +55,10 @@ def worker(
     # A connection for each duty, one to beat, one to spare.
     settings = dataclasses.replace(settings, pool_max=max(settings.pool_max, len(duties) + 2))
     observe.configure(level=log_level)
-    with access.opened(settings, demo=demo) as database, world_of(demo=demo):
-        working = Worker(database, duties, name=name or f"{socket.gethostname()}-{os.getpid()}")
+    with opened(settings=settings, demo=demo) as database, beside(demo=demo):
+        working = Worker(
+            database, duties, name=name or f"{socket.gethostname()}-{os.getpid()}", releases=releases(DOMAINS)
+        )
         if once:
             for what, done in working.run_once().items():
                 print(f"{what}: {done}")
@@ -69,10 +73,12 @@ def worker(
 
 def duties(*, demo: Demo = False, json: Json = False) -> None:
     """List the duties: authority, cadence, last run, lag, done, failed, by whom."""
+    from recoup.domain import duties as every
+    from recoup.domains import DOMAINS
     from recoup.worker import register
 
     with acting(Authority.READER, demo=demo) as tx:
-        found = register.standings(tx)
+        found = register.standings(tx, every(DOMAINS))
     columns = (
         "duty",
         "authority",
@@ -110,16 +116,17 @@ def _say_what_stood_still(database: Database, duties: Sequence[Duty]) -> None:
 
 
 def _chosen(names: Sequence[str]) -> tuple[Duty, ...]:
+    from recoup.domain import duties as every
+    from recoup.domains import DOMAINS
     from recoup.refusals import InputRefused
-    from recoup.worker.duties import DUTIES
 
-    known = [duty.name for duty in DUTIES]
+    known = [duty.name for duty in every(DOMAINS)]
     for name in names:
         if name not in known:
             raise InputRefused(
                 "duty_unknown", f"There is no duty {name!r}.", f"Duties are: {', '.join(known)}.", duty=name
             )
-    return tuple(duty for duty in DUTIES if not names or duty.name in names)
+    return tuple(duty for duty in every(DOMAINS) if not names or duty.name in names)
 
 
 def _check_level(level: str) -> None:
@@ -131,17 +138,7 @@ def _check_level(level: str) -> None:
 
 def _until_stopped(working: Worker) -> None:
     """Run it in a thread, so that signals find the main one waiting for them."""
-    asked = threading.Event()
-
-    def ask(_number: int, _frame: object) -> None:
-        if asked.is_set():
-            os._exit(130)  # asked twice: at once. What was in hand is rolled back.
-        asked.set()
-        working.stop()
-        say("stopping: the batches in hand are finished first")
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, ask)
+    stop_by_signal(working.stop, "stopping: the batches in hand are finished first")
     failure: list[BaseException] = []
 
     def run() -> None:

@@ -7,13 +7,14 @@ stands the demo's, on the same server.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from psycopg import errors
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from recoup.database.connection import Database, Transaction, connect, options_of
+from recoup.database.releases import Release, check_schema
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
@@ -54,13 +55,11 @@ def administration(settings: Settings, *, demo: bool = False) -> Iterator[Transa
 
 
 @contextlib.contextmanager
-def opened(settings: Settings, *, demo: bool = False) -> Iterator[Database]:
-    """The database for everyday work, at the schema this program knows; or a refusal."""
-    from recoup.database.migrate import check_schema
-
+def opened(settings: Settings, releases: Sequence[Release], *, demo: bool = False) -> Iterator[Database]:
+    """The database for everyday work, at a schema this program can work with; or a refusal."""
     with Database(uri(settings, demo=demo), settings) as database:
         with contextlib.closing(connect(database.conninfo, settings)) as connection:
-            check_schema(connection)
+            check_schema(connection, releases)
         yield database
 
 

@@ -19,7 +19,7 @@ import contextlib
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from psycopg.sql import SQL, Identifier
 
 from recoup.database import client
 from recoup.database.connection import Transaction, connect, options_of, where
-from recoup.database.migrate import check_schema
+from recoup.database.releases import Release, check_schema
 from recoup.database.roles import OWNER, ensure_roles, open_schemas
 from recoup.database.server_user import move_durably
 from recoup.lifecycles.declaration import Authority
@@ -78,7 +78,9 @@ def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
     return target
 
 
-def restore(settings: Settings, admin_uri: str, source: Path, *, replace: bool, login: str) -> Restored:
+def restore(
+    settings: Settings, admin_uri: str, source: Path, releases: Sequence[Release], *, replace: bool, login: str
+) -> Restored:
     """Read a backup into the database that ``admin_uri`` names. ``login`` is the everyday login, as in a migration.
 
     A database that is there is refused, unless it is empty or ``replace`` is given; and anyway while somebody uses it.
@@ -96,7 +98,7 @@ def restore(settings: Settings, admin_uri: str, source: Path, *, replace: bool, 
         beside = _beside(database, f"_restoring_{secrets.token_hex(4)}")
         connection.execute(SQL("create database {} template template0 encoding 'UTF8'").format(Identifier(beside)))
         try:
-            lacks = _fill(settings, make_conninfo(admin_uri, dbname=beside), source, connection)
+            lacks = _fill(settings, make_conninfo(admin_uri, dbname=beside), source, connection, releases)
             set_aside = _put_in_place(connection, beside, database, there)
         except BaseException:
             with contextlib.closing(_maintenance(settings, admin_uri)) as anew:  # the other one may be broken
@@ -210,7 +212,9 @@ def _put_in_place(connection: Transaction, beside: str, database: str, there: _T
 # Filling the new one -------------------------------------------------------------------------------------------------
 
 
-def _fill(settings: Settings, uri: str, source: Path, connection: Transaction) -> tuple[str, ...]:
+def _fill(
+    settings: Settings, uri: str, source: Path, connection: Transaction, releases: Sequence[Release]
+) -> tuple[str, ...]:
     """Read the backup into an empty database and check that its schema is known. Returns what it lacks."""
     with _owner_lent(connection) as as_owner:
         connection.execute(SQL("grant create on database {} to {}").format(Identifier(_named(uri)), Identifier(OWNER)))
@@ -225,7 +229,7 @@ def _fill(settings: Settings, uri: str, source: Path, connection: Transaction) -
         with contextlib.closing(connect(uri, settings)) as inside:
             _begin_incarnation(inside)
             try:
-                check_schema(inside)
+                check_schema(inside, releases)
             except MigrationRefused as refusal:
                 if refusal.code != "schema_older":
                     raise

@@ -5,58 +5,80 @@ Whoever is refused is told why in words that do not name the error, so that the 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from recoup.errors.tables import insert_only
+from recoup.errors.policy import ErrorTable
 from recoup.errors.vocabulary import ErrorStatus, Tier, Want
-from recoup.policy.errors import ErrorTable
-from recoup.refusals import InputRefused
+from recoup.operations.verbs import Act, Argument, Why, reason
+from recoup.operations.verbs import Verb as Declared
 
-REASON_BYTES_MOST = 2000
-NAME_BYTES_MOST = 500
 LEVEL_MOST = 3  # tiers of escalation
+TO_BYTES_MOST = 500
 
 
 class Verb(StrEnum):
     """What a person does with an error."""
 
     PARK = "park"  # it waits for a person
-    UNPARK = "unpark"  # it is retried, once more than it has been at least
-    RESOLVE = "resolve"  # it is done with
-    ESCALATE = "escalate"  # somebody else is to look at it
-    ASSIGN = "assign"  # somebody answers for it
-    REVIEW = "review"  # somebody looked at it
+    UNPARK = "unpark"  # it is retried, at least once more than it has been
+    RESOLVE = "resolve"  # it is fixed
+    ESCALATE = "escalate"  # somebody else has to act
+    ASSIGN = "assign"  # somebody owns it
+    REVIEW = "review"  # somebody has seen it
     ARCHIVE = "archive"  # nothing more is done about it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
-    """One decision of a person, over one error or many."""
+def _to(help_: str, *, required: bool = False) -> Argument:
+    return Argument(name="to", help=help_, required=required, bytes_most=TO_BYTES_MOST)
 
-    verb: Verb
-    reason: str | None = None
-    to: str | None = None  # to whom it is assigned or escalated
-    level: int | None = None  # of an escalation; None: the next one
 
-    def __post_init__(self) -> None:
-        if self.reason is None and self.verb in (Verb.PARK, Verb.ESCALATE):
-            raise InputRefused(
-                "reason_missing", f"To {self.verb} needs a reason.", "Say why; whoever comes next will ask."
-            )
-        if self.to is None and self.verb is Verb.ASSIGN:
-            raise InputRefused("owner_missing", "It is assigned to nobody.", "Say to whom.")
-        if self.level is not None and not 1 <= self.level <= LEVEL_MOST:
-            raise InputRefused("escalation_level", f"There is no level {self.level}.", f"Give 1 to {LEVEL_MOST}.")
-        _check("reason", self.reason, REASON_BYTES_MOST)
-        _check("name", self.to, NAME_BYTES_MOST)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """How it is done, as an operation keeps it."""
-        return {name: value for name, value in asdict(self).items() if name != "verb" and value is not None}
+VERBS: tuple[Declared, ...] = (
+    Declared(
+        name=Verb.PARK,
+        help="Park errors until a person acts. A retry that is under way is cut off, and counted.\n\n"
+        "For example: recoup errors park 123 --reason EXTERNAL_DEPENDENCY\n"
+        'Or many: recoup errors park --table outreach.dol_errors --code DOL_DOWN --reason "the registry is down" --yes',
+    ),
+    Declared(
+        name=Verb.UNPARK,
+        help="Retry errors now: with what is left of their retries, or one more.\n\n"
+        'For example: recoup errors unpark 123 124 --reason "the vendor fixed it"\n'
+        "Or many, first without --yes: recoup errors unpark --status PARKED --code RATE_LIMIT",
+    ),
+    Declared(
+        name=Verb.RESOLVE,
+        help="Resolve errors that are fixed: they block no longer, and go to the archive.\n\n"
+        'For example: recoup errors resolve 123 --reason "the EIN was corrected by hand"',
+    ),
+    Declared(
+        name=Verb.ESCALATE,
+        help="Escalate parked errors to somebody else. They keep blocking.\n\n"
+        'For example: recoup errors escalate 123 --to platform --reason "no answer from the hub for two days"',
+        arguments=(
+            reason(),
+            _to("To whom. Default: the owner of the error's table, as the policy has it."),
+            Argument(name="level", help="1 to 3. Default: the next one.", least=1, most=LEVEL_MOST),
+        ),
+    ),
+    Declared(
+        name=Verb.ASSIGN,
+        help="Assign an owner to errors.\n\n"
+        "For example: recoup errors assign --status PARKED --table people.people_errors --to ada --yes",
+        arguments=(_to("Who owns them from now on.", required=True), reason(required=False)),
+    ),
+    Declared(
+        name=Verb.REVIEW,
+        help="Mark errors as reviewed. They stay as they are.\n\n"
+        'For example: recoup errors review 123 --reason "waiting for the vendor"',
+        arguments=(reason(required=False),),
+    ),
+    Declared(
+        name=Verb.ARCHIVE,
+        help="Archive errors without resolving them: they block no longer.\n\n"
+        'For example: recoup errors archive 123 --reason "the company does not exist any more"',
+    ),
+)
 
 
 class Standing(NamedTuple):
@@ -66,17 +88,8 @@ class Standing(NamedTuple):
     ttl_tier: Tier
     escalation_level: int
     assigned_to: str | None
-    next_retry_at: datetime | None
     archive_reason: str | None  # it is over
     is_expired: bool
-
-
-class Why(NamedTuple):
-    """Why something is not done with an error."""
-
-    code: str
-    happened: str
-    next_step: str
 
 
 UNKNOWN = Why("error_unknown", "There is no such error.", "Check table and id: recoup errors list.")
@@ -89,7 +102,7 @@ ARCHIVED = Why(
 
 def why_not(act: Act, error_table: str, table: ErrorTable | None, error: Standing) -> Why | None:
     """Why this is not done with an error that stands so; None: it is. No table: the policy lists it no longer."""
-    if error.ttl_tier is Tier.INFINITE or (table is not None and insert_only(table)):
+    if error.ttl_tier is Tier.INFINITE or (table is not None and table.insert_only):
         return Why(
             "table_insert_only",
             f"{error_table} keeps its errors for ever, as they were recorded.",
@@ -99,22 +112,22 @@ def why_not(act: Act, error_table: str, table: ErrorTable | None, error: Standin
         return Why(
             "error_over", f"It is over ({error.archive_reason}), and waits for the archiver.", ARCHIVED.next_step
         )
-    match act.verb:
+    match Verb(act.verb):
         case Verb.PARK:
             return _why_not_parked(error_table, table, error)
         case Verb.UNPARK:
             return _why_not_retried(error_table, table, error)
         case Verb.ESCALATE:
             return _why_not_escalated(act, error)
-        case Verb.ASSIGN if error.assigned_to == act.to:
-            return Why("assigned_already", f"It is assigned to {act.to} already.", "Nothing is to be done.")
+        case Verb.ASSIGN if error.assigned_to == act.given.get("to"):
+            return Why("assigned_already", f"It is assigned to {error.assigned_to} already.", "Nothing is to be done.")
         case _:
             return None
 
 
 def level_after(act: Act, level: int) -> int:
     """The tier that an escalation leads to. Parking was the first."""
-    return act.level if act.level is not None else min(max(level, 1) + 1, LEVEL_MOST)
+    return int(act.given.get("level") or min(max(level, 1) + 1, LEVEL_MOST))
 
 
 def _why_not_parked(error_table: str, table: ErrorTable | None, error: Standing) -> Why | None:
@@ -127,14 +140,14 @@ def _why_not_retried(error_table: str, table: ErrorTable | None, error: Standing
     if error.status is ErrorStatus.RETRY_PENDING:
         return Why("retry_pending_already", "It is being retried, or waits for its retry.", "Wait for the outcome.")
     refused = _not_allowed(
-        error_table, table, Want.RETRY, "Mend the cause by hand and resolve it; if it still fails, it is recorded anew."
+        error_table, table, Want.RETRY, "Fix the cause and resolve it; if it still fails, it is recorded anew."
     )
     # Where what blocks is held back from the archive, it may still be repaired.
     if refused is None and error.is_expired and not (table is not None and table.hold_blocking_past_ttl):
         return Why(
             "error_expired",
             "Its time is over: it is on its way to the archive.",
-            "Resolve it if it is mended; if it still fails, it is recorded anew.",
+            "Resolve it if it is fixed; if it still fails, it is recorded anew.",
         )
     return refused
 
@@ -161,14 +174,3 @@ def _not_allowed(error_table: str, table: ErrorTable | None, want: Want, advice:
         return None
     allowed = ", ".join(table.allowed)
     return Why(f"{want.lower()}_not_allowed", f"{error_table} does not allow {want}; it allows {allowed}.", advice)
-
-
-def _check(what: str, text: str | None, most: int) -> None:
-    if text is None:
-        return
-    if not text.strip() or "\0" in text or len(text.encode("utf-8", "replace")) > most:
-        raise InputRefused(
-            f"{what}_unusable",
-            f"The {what} {text[:50]!r} is empty, too long, or holds a NUL.",
-            f"Give some words, of at most {most:,} bytes.",
-        )

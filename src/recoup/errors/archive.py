@@ -16,10 +16,10 @@ from psycopg.sql import SQL, Identifier
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
-from recoup.errors.tables import insert_only
-from recoup.policy.errors import Errors, ErrorTable
+from recoup.errors.policy import ErrorPolicy, ErrorTable
+from recoup.worker.duty import seconds
 
-Q = load("recoup.errors", "archive_queries.sql")
+Q = load("recoup.errors", "archive.sql")
 PAGE = 10_000  # rows of one page of a digest
 
 
@@ -69,8 +69,7 @@ def leaving(tx: Transaction, *, limit: int = 1000) -> list[Leaving]:
 
 def lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest error has been waiting for the archiver; None: none is."""
-    row = tx.execute(Q["lag"]).fetchone()
-    return None if row is None or row[0] is None else float(row[0])
+    return seconds(tx, Q["lag"])
 
 
 def drop_month(tx: Transaction) -> Dropped | None:
@@ -112,6 +111,6 @@ def _digest(tx: Transaction, partition: str) -> tuple[int, bytes]:
         after = last
 
 
-def _finite(policy: Errors) -> Mapping[str, ErrorTable]:
+def _finite(policy: ErrorPolicy) -> Mapping[str, ErrorTable]:
     """Tables that errors leave: a log is kept for ever."""
-    return {name: table for name, table in policy.tables.items() if not insert_only(table)}
+    return {name: table for name, table in policy.tables.items() if not table.insert_only}

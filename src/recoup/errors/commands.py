@@ -11,13 +11,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import IO
 from uuid import UUID
 
 import psycopg
 
-from recoup.database import access
 from recoup.database.connection import Database
 from recoup.errors import figures
 from recoup.errors.recording import NewError, Recorded, record
@@ -25,7 +25,6 @@ from recoup.errors.redaction import REDACTED, tells, without_passwords
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, ServerRefused
-from recoup.settings import load
 
 SAID_MOST = 8_000  # bytes of the end of what a command said
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
@@ -72,12 +71,17 @@ def run(command: Sequence[str]) -> CommandEnded:
 
 
 def failed(
-    ended: CommandEnded, *, table: str, outreach_id: UUID | None, code: str | None, severity: Severity | None
+    opened: AbstractContextManager[Database],
+    ended: CommandEnded,
+    *,
+    table: str,
+    outreach_id: UUID | None,
+    code: str | None,
+    severity: Severity | None,
 ) -> Recorded:
     """Record a command that failed."""
-    settings = load()
     try:
-        with access.opened(settings) as database:
+        with opened as database:
             try:
                 return _recorded(database, ended, table, outreach_id, code, severity, {})
             except InputRefused as refusal:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple
 
+from recoup.errors.policy import ErrorPolicy, ErrorTable
 from recoup.errors.vocabulary import Category, Disposition, ErrorStatus, ParkReason, Severity, Tier, Want
-from recoup.policy.errors import Errors, ErrorTable
 
 STORED = {
     Want.RETRY: Disposition.RETRY,
@@ -49,7 +49,7 @@ class _Wanted(NamedTuple):
 
 
 def decide(
-    policy: Errors,
+    policy: ErrorPolicy,
     error_table: str,
     *,
     severity: Severity | None,
@@ -78,7 +78,7 @@ def decide(
 
 
 def _wanted(
-    policy: Errors,
+    policy: ErrorPolicy,
     table: ErrorTable,
     *,
     severity: Severity | None,
@@ -93,7 +93,7 @@ def _wanted(
     if code is not None and code in policy.park_codes:
         return _Wanted(Want.PARK, "code rule", ParkReason(policy.park_codes[code]))
     if severity is not None:
-        wanted = _Wanted(Want(policy.severity[severity.value].disposition), "severity")
+        wanted = _Wanted(Want(policy.severity[severity].disposition), "severity")
     else:
         wanted = _Wanted(Want(table.default), "table")
     # Also where only the clamp would make it a retry.
@@ -114,17 +114,17 @@ def held(table: ErrorTable, want: Want) -> Want:
     return Want(table.default)
 
 
-def retries(policy: Errors, table: ErrorTable, category: Category, code: str | None) -> int:
+def retries(policy: ErrorPolicy, table: ErrorTable, category: Category, code: str | None) -> int:
     """How often an error is retried: by its category, more or less where its hub says so."""
-    most = policy.retry[category.value].max_retries
+    most = policy.retry[category].max_retries
     if category is Category.OPERATIONAL and table.operational_max_retries is not None:
         most = table.operational_max_retries
     return min(most, table.max_retries_by_code.get(code, most)) if code is not None else most
 
 
-def delay(policy: Errors, category: Category, retry: int) -> timedelta | None:
+def delay(policy: ErrorPolicy, category: Category, retry: int) -> timedelta | None:
     """How long after the last failure the retry of this number comes; None: not by itself."""
-    rule = policy.retry[category.value]
+    rule = policy.retry[category]
     match rule.backoff:
         case "exponential":
             return timedelta(seconds=min(rule.base_s**retry, rule.cap_s))
@@ -134,8 +134,8 @@ def delay(policy: Errors, category: Category, retry: int) -> timedelta | None:
             return None
 
 
-def _tier(policy: Errors, table: ErrorTable, severity: Severity | None) -> Tier:
+def _tier(policy: ErrorPolicy, table: ErrorTable, severity: Severity | None) -> Tier:
     if table.ttl == Tier.INFINITE:
         return Tier.INFINITE
-    overriding = None if severity is None else policy.severity[severity.value].ttl
+    overriding = None if severity is None else policy.severity[severity].ttl
     return Tier(table.hub_ttl or overriding or table.ttl)

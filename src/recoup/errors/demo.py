@@ -19,14 +19,14 @@ from uuid import UUID
 from recoup import clock, pauses
 from recoup.database.connection import Actor, Database
 from recoup.database.queries import load
-from recoup.errors import archive, bulk, parking, retrying
-from recoup.errors.acts import Act, Verb
+from recoup.errors import archive, parking, retrying
 from recoup.errors.looking import Filter, Listed, list_errors
 from recoup.errors.naming import ErrorKey
 from recoup.errors.recording import NewError, record
+from recoup.errors.verbs import SUBJECT
 from recoup.errors.vocabulary import ErrorStatus, Severity
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses.register import Scope
+from recoup.operations import begin, carry_on
 
 Q = load("recoup.errors", "demo.sql")
 DAYS = 90
@@ -181,18 +181,18 @@ class Play:
 
     def _pause(self, table: str, reason: str) -> None:
         with self.database.transaction(Authority.OPERATOR, actor=ON_CALL, reason=reason) as tx:
-            pauses.pause(tx, Scope.TABLE, table, reason=reason)
+            pauses.pause(tx, pauses.TABLE, table, reason=reason)
         self._tell(f"{table} is paused: {reason}")
 
     def _vendor_is_back(self) -> None:
         with self.database.transaction(Authority.OPERATOR, actor=ON_CALL, reason="the vendor is back") as tx:
-            pauses.resume(tx, Scope.TABLE, TARGET, reason="the vendor is back")
+            pauses.resume(tx, pauses.TABLE, TARGET, reason="the vendor is back")
         wanted = Filter(
             tables=(TARGET,), statuses=(ErrorStatus.PARKED,), codes=("DOMAIN_LOOKUP_FAILED", "PATTERN_MISSING")
         )
         with self.database.transaction(Authority.OPERATOR, actor=ON_CALL, reason="the vendor is back") as tx:
-            operation = bulk.begin(tx, Act(verb=Verb.UNPARK, reason="the vendor is back"), wanted)
-        done = bulk.carry_on(self.database, operation, actor=ON_CALL)
+            operation = begin(tx, SUBJECT, SUBJECT.act("unpark", reason="the vendor is back"), wanted)
+        done = carry_on(self.database, SUBJECT, operation, actor=ON_CALL)
         self._tell(f"the vendor is back: {done.done} errors unparked at once, {done.refused} refused")
 
     def _triage(self) -> None:
@@ -269,6 +269,13 @@ class Play:
 
     def _new_id(self) -> UUID:
         return uuid.UUID(int=self._chance.getrandbits(128), version=4)
+
+
+def play(
+    database: Database, say: Callable[[str], None], meanwhile: Callable[[], None] | None, meanwhile_span: timedelta
+) -> None:
+    """The whole play, for the demo."""
+    Play(database, say).play(meanwhile, meanwhile_days=meanwhile_span.days)
 
 
 def an_eventful_error(database: Database) -> Listed | None:

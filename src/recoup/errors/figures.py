@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.errors.policy import CategoryRule, ErrorPolicy
 from recoup.errors.vocabulary import Category
-from recoup.policy import document
-from recoup.policy.errors import CategoryRule, Errors
+from recoup.policy import Policy
+from recoup.signatures import OwnRule, own_rule
 
-if TYPE_CHECKING:
-    from recoup.signatures import OwnRule
-
-Q = load("recoup.errors")
+Q = load("recoup.errors", "recording.sql")
 
 
 class Figures(NamedTuple):
     """The section on errors of a version of the policy."""
 
     version: int
-    errors: Errors
+    errors: ErrorPolicy
     rules: tuple[OwnRule, ...]  # its own for categories, as they are judged by
 
 
@@ -60,15 +58,10 @@ def check_tables(tx: Transaction, names: Iterable[str]) -> None:
 
 
 @lru_cache(maxsize=20)
-def _read(text: str) -> tuple[Errors, tuple[OwnRule, ...]]:
-    figures = document.known_only({"errors": json.loads(text)})
-    errors = document.validated(document.merged(document.default().figures, figures)).errors
+def _read(text: str) -> tuple[ErrorPolicy, tuple[OwnRule, ...]]:
+    errors = Policy({"errors": json.loads(text)})[ErrorPolicy]
     return errors, _own_rules(errors.category_rules)
 
 
 def _own_rules(rules: Sequence[CategoryRule]) -> tuple[OwnRule, ...]:
-    if not rules:
-        return ()
-    from recoup.signatures import own_rule  # late: most policies have no such rules, and most commands judge nothing
-
     return tuple(own_rule(Category(rule.category), rule.code, rule.words) for rule in rules)

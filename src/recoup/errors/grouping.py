@@ -17,7 +17,7 @@ from recoup.errors import looking
 from recoup.errors.looking import ARCHIVED, Filter
 from recoup.signatures import Signature, signature
 
-Q = load("recoup.errors", "grouping_queries.sql")
+Q = load("recoup.errors", "grouping.sql")
 MESSAGE_MOST = 500  # characters of an example; recoup errors show has it in full
 _KEY = re.compile(r"s([0-9]{1,3})-[0-9a-f]+")
 

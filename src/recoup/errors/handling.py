@@ -25,11 +25,11 @@ from psycopg import errors
 
 from recoup import observe
 from recoup.database.connection import Transaction
+from recoup.errors.policy import ErrorPolicy
 from recoup.errors.redaction import in_words
 from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, due_lag, finish
-from recoup.policy.errors import Errors
 from recoup.refusals import Refusal
-from recoup.worker.hands import Hands
+from recoup.worker.duty import Hands
 
 GROUP = "recoup.error_handlers"
 Handler = Callable[[Claimed], object]
@@ -74,7 +74,7 @@ class _Retries:
 
     def __init__(self, hands: Hands, found: Mapping[str, Handler]) -> None:
         self.hands = hands
-        self.rules: Errors = hands.policy.errors
+        self.rules: ErrorPolicy = hands.policy[ErrorPolicy]
         self.found = {table: handler for table, handler in found.items() if table in self.rules.tables}
         # By error and claim: what was given up may come back while its error is being retried anew.
         self.running: dict[tuple[int, UUID], float] = {}  # -> when it is given up

@@ -191,17 +191,14 @@ DECISION: tuple[Invariant, ...] = (
 )  # fmt: skip
 
 LAWS: tuple[Invariant, ...] = (
-    _of("laws/L1/error-authority", "neighbours", "Every move of an error was made by an authority that may make it."),
-    _of("laws/L2/error-events-follow", "neighbours",
-        "An error's events begin with RECORDED, and each begins where the one before it ended."),
+    _of("laws/L1/error-authority", "neighbours",
+        "What only a person does was done by an operator, and retries by a worker or a hub."),
+    _of("laws/L5/late-retries", "late_results",
+        "A late result belongs to a retry that had ended, or carries another token than it."),
     _of("laws/L8/error-stamped", "births", "Every error carries the policy that was in force when it was recorded."),
     _of("rebuild/recoup.error", "histories",
         "What the log says of an error is what stands in its table, or in its archive."),
-    _tables("rebuild/recoup.error_archive_month", "rebuild_months",
-        "What the control log says of a month is what stands in recoup.error_archive_month."),
-    _tables("rebuild/recoup.error_operation", "rebuild_operations",
-        "What the control log says of an operation is what stands in recoup.error_operation, with all its items."),
-    _tables("rebuild/recoup.error_operation_item", "rebuild_operations",
+    _tables("errors/operations-recorded", "operations",
         "Every item of an operation that is done has its event in the log."),
 )  # fmt: skip
 

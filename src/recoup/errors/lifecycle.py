@@ -1,4 +1,4 @@
-"""The lifecycles of errors: the error itself, the months of its archive, and operations over many."""
+"""The lifecycles of errors and of the months of their archives, and the logs of both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from recoup.errors.vocabulary import ErrorStatus
-from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move
+from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Exit, Lifecycle, Move, On, Story
+from recoup.lifecycles.logs import Log
 
 HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
 ACTIVE, RETRY_PENDING, PARKED, ESCALATED, RESOLVED = ErrorStatus
@@ -16,17 +17,6 @@ OPEN = (ACTIVE, RETRY_PENDING, PARKED, ESCALATED)
 class MonthStatus(StrEnum):
     KEPT = "KEPT"  # its partition is there
     DROPPED = "DROPPED"  # its retention is over; count and digest remain
-
-
-class OperationStatus(StrEnum):
-    OPEN = "OPEN"  # some items have no result yet
-    DONE = "DONE"  # each has one
-
-
-class ItemStatus(StrEnum):
-    PENDING = "PENDING"  # not looked at yet
-    DONE = "DONE"  # its error was moved
-    REFUSED = "REFUSED"  # its error was not in a position to be moved, or not there any more
 
 
 def _retries() -> Iterator[Move]:
@@ -70,6 +60,16 @@ ERROR = Lifecycle(
     ),
     once=("superseded_by", "archived_at", "archive_reason"),
     rising=("retry_count", "max_retries", "updated_at"),
+    rules=(
+        On("insert", "recoup.rule_error_births"), On("update", "recoup.rule_error_moves"),
+        On("delete", "recoup.rule_error_exits"),
+    ),
+    recorders=(
+        On("insert", "recoup.record_error_births"), On("update", "recoup.record_error_moves"),
+        On("delete", "recoup.archive_errors_gone"),
+    ),
+    story=Story(log="recoup.error_event", key=("error_table", "error_id"), gone="ARCHIVED", rebuilds=False),
+    pausable=True,
 )  # fmt: skip
 
 ARCHIVE_MONTH = Lifecycle(
@@ -80,27 +80,21 @@ ARCHIVE_MONTH = Lifecycle(
     moves=(Move(MonthStatus.KEPT, MonthStatus.DROPPED, ARCHIVER, "its retention is over"),),
     frozen=("error_table", "month", "made_at"),
     once=("dropped_at", "rows", "digest"),
+    rules=(On("update", "recoup.rule_archive_months"),),
+    recorders=(On("insert", RECORD_CONTROL), On("update", RECORD_CONTROL, ("rows", "digest"))),
+    consequences=(On("insert", "recoup.settle_archive_months"), On("update", "recoup.settle_archive_months")),
 )
 
-OPERATION = Lifecycle(
-    table="recoup.error_operation",
-    says="One decision of an operator over many errors.",
-    key=("operation_id",),
-    births=(Birth(OperationStatus.OPEN, OPERATOR, "its set is frozen"),),
-    moves=(Move(OperationStatus.OPEN, OperationStatus.DONE, OPERATOR, "each item has its result"),),
-    frozen=("operation_id", "verb", "arguments", "filter", "items", "requested_at", "requested_by"),
-    once=("done_at",),
-)
-
-OPERATION_ITEM = Lifecycle(
-    table="recoup.error_operation_item",
-    says="One error of a bulk operation.",
-    key=("operation_id", "place"),
-    births=(Birth(ItemStatus.PENDING, OPERATOR, "its operation was asked for"),),
-    moves=(
-        Move(ItemStatus.PENDING, ItemStatus.DONE, OPERATOR, "its error was moved"),
-        Move(ItemStatus.PENDING, ItemStatus.REFUSED, OPERATOR, "its error could not be moved"),
+EVENTS = Log(
+    table="recoup.error_event",
+    at="logged_at",
+    recorders=("recoup.record_error_births", "recoup.record_error_moves", "recoup.archive_errors_gone"),
+    columns=(
+        (
+            "seq", "xid", "incarnation", "logged_at", "error_table", "error_id", "event_type", "from_status",
+            "to_status", "disposition", "retry_count", "reason", "facts", "actor", "actor_id", "authority",
+        ),
     ),
-    frozen=("operation_id", "place", "error_table", "error_id"),
-    once=("refusal", "ended_at"),
-)
+)  # fmt: skip
+# Not sealed: its months are dropped when their retention is over, and the digest of each is in the control log.
+ARCHIVE = Log(table="recoup.error_archive", at="archived_at", recorders=("recoup.archive_errors_gone",))

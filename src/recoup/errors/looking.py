@@ -18,7 +18,7 @@ from recoup.errors.telling import Event, explained
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
 
-Q = load("recoup.errors", "looking_queries.sql")
+Q = load("recoup.errors", "looking.sql")
 ARCHIVED = "ARCHIVED"  # the status of whatever is in an archive
 
 

@@ -10,7 +10,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.refusals import InputRefused
 
-Q = load("recoup.errors", "naming_queries.sql")
+Q = load("recoup.errors", "naming.sql")
 ID_MOST = 2**63 - 1  # of a bigint
 _NAME = re.compile(r"(?:(?P<table>[^/\s]{1,130})/)?(?P<id>[0-9]{1,19})", re.ASCII)
 

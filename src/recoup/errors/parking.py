@@ -15,13 +15,14 @@ from psycopg.rows import dict_row
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
-from recoup.errors.acts import ARCHIVED, UNKNOWN, Act, Standing, Verb, Why, level_after, why_not
+from recoup.errors.acts import ARCHIVED, UNKNOWN, VERBS, Standing, Verb, level_after, why_not
 from recoup.errors.naming import ID_MOST, ErrorKey
+from recoup.errors.policy import ErrorPolicy
 from recoup.errors.vocabulary import ErrorStatus, Tier
-from recoup.policy.errors import Errors
+from recoup.operations.verbs import Act, Why, act
 from recoup.refusals import from_database
 
-Q = load("recoup.errors", "parking_queries.sql")
+Q = load("recoup.errors", "parking.sql")
 
 
 class Answer(NamedTuple):
@@ -36,39 +37,39 @@ class Answer(NamedTuple):
 
 
 def park(tx: Transaction, errors: Sequence[ErrorKey], *, reason: str) -> list[Answer]:
-    """Have errors wait for a person. A retry that is under way is cut off, and counted."""
-    return carry_out(tx, Act(verb=Verb.PARK, reason=reason), errors)
+    """Park errors until a person acts. A retry that is under way is cut off, and counted."""
+    return carry_out(tx, act(VERBS, Verb.PARK, reason=reason), errors)
 
 
 def unpark(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Have errors retried now: what is left of their retries, or one more."""
+    """Retry errors now: with what is left of their retries, or one more."""
     return carry_out(tx, Act(verb=Verb.UNPARK), errors)
 
 
 def resolve(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Declare errors mended. They block no longer."""
+    """Resolve errors that are fixed. They block no longer."""
     return carry_out(tx, Act(verb=Verb.RESOLVE), errors)
 
 
 def escalate(
     tx: Transaction, errors: Sequence[ErrorKey], *, reason: str, to: str | None = None, level: int | None = None
 ) -> list[Answer]:
-    """Pass parked errors on: to the next level, and to the owner of their table unless somebody is named."""
-    return carry_out(tx, Act(verb=Verb.ESCALATE, reason=reason, to=to, level=level), errors)
+    """Escalate parked errors: to the next level, and to the owner of their table unless somebody is named."""
+    return carry_out(tx, act(VERBS, Verb.ESCALATE, reason=reason, to=to, level=level), errors)
 
 
 def assign(tx: Transaction, errors: Sequence[ErrorKey], *, to: str) -> list[Answer]:
-    """Say who answers for them."""
-    return carry_out(tx, Act(verb=Verb.ASSIGN, to=to), errors)
+    """Assign an owner to errors."""
+    return carry_out(tx, act(VERBS, Verb.ASSIGN, to=to), errors)
 
 
 def review(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Say that somebody looked at them."""
+    """Mark errors as reviewed."""
     return carry_out(tx, Act(verb=Verb.REVIEW), errors)
 
 
 def archive(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Give them up as they are. They block no longer, and the archiver comes for them."""
+    """Archive errors without resolving them. They block no longer, and the archiver comes for them."""
     return carry_out(tx, Act(verb=Verb.ARCHIVE), errors)
 
 
@@ -77,13 +78,13 @@ def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Ans
     policy = figures.renewed(tx).errors
     if act.verb in (Verb.PARK, Verb.UNPARK):  # what did not block may do so from now on
         tx.execute(Q["hold_promotions"], _arrays(_storable(errors)))
-    standing = _locked(tx, errors)
-    refused = dict(_missing(tx, errors, standing))
-    for key, error in standing.items():
+    found = _locked(tx, errors)
+    refused = dict(_missing(tx, errors, found))
+    for key, error in found.items():
         why = why_not(act, key.error_table, policy.tables.get(key.error_table), error)
         if why is not None:
             refused[key] = why
-    chosen = {key: error for key, error in standing.items() if key not in refused}
+    chosen = {key: error for key, error in found.items() if key not in refused}
     refused |= _moved(tx, act, chosen, policy)
     return [Answer(*key, key not in refused, *refused.get(key, ())) for key in errors]
 
@@ -91,7 +92,7 @@ def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Ans
 def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Standing]:
     with tx.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(Q["lock"], _arrays(_storable(errors))).fetchall()
-    return {ErrorKey(row["error_table"], row["error_id"]): _standing(row) for row in rows}
+    return {ErrorKey(row["error_table"], row["error_id"]): standing(row) for row in rows}
 
 
 def _storable(errors: Iterable[ErrorKey]) -> set[ErrorKey]:
@@ -99,7 +100,8 @@ def _storable(errors: Iterable[ErrorKey]) -> set[ErrorKey]:
     return {key for key in errors if 0 < key.error_id <= ID_MOST and "\0" not in key.error_table}
 
 
-def _standing(row: Mapping[str, Any]) -> Standing:
+def standing(row: Mapping[str, Any]) -> Standing:
+    """Where an error stands, from a row that has it."""
     known = {name: row[name] for name in Standing._fields}
     return Standing(**{**known, "status": ErrorStatus(row["status"]), "ttl_tier": Tier(row["ttl_tier"])})
 
@@ -112,7 +114,7 @@ def _missing(tx: Transaction, errors: Sequence[ErrorKey], found: Mapping[ErrorKe
     return {key: ARCHIVED if key in archived else UNKNOWN for key in missing}
 
 
-def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Standing], policy: Errors) -> dict[ErrorKey, Why]:
+def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Standing], policy: ErrorPolicy) -> dict[ErrorKey, Why]:
     """Move them in one statement. Should the database refuse after all, each on its own, and what it said of each."""
     if not chosen:
         return {}
@@ -128,20 +130,20 @@ def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Standing], polic
     else:
         return {}
     refused: dict[ErrorKey, Why] = {}
-    for key, standing in chosen.items():
-        refused |= _moved(tx, act, {key: standing}, policy)
+    for key, error_ in chosen.items():
+        refused |= _moved(tx, act, {key: error_}, policy)
     return refused
 
 
-def _given(act: Act, chosen: Mapping[ErrorKey, Standing], policy: Errors) -> dict[str, Any]:
-    given = {**_arrays(chosen), "reason": act.reason, "to": act.to}
-    if act.verb is Verb.ESCALATE:
+def _given(act: Act, chosen: Mapping[ErrorKey, Standing], policy: ErrorPolicy) -> dict[str, Any]:
+    given = {**_arrays(chosen), "reason": act.reason, "to": act.given.get("to")}
+    if act.verb == Verb.ESCALATE:
         given["levels"] = [level_after(act, error.escalation_level) for error in chosen.values()]
-        given["owners"] = [act.to or _owner(policy, key.error_table) for key in chosen]
+        given["owners"] = [act.given.get("to") or _owner(policy, key.error_table) for key in chosen]
     return given
 
 
-def _owner(policy: Errors, error_table: str) -> str:
+def _owner(policy: ErrorPolicy, error_table: str) -> str:
     table = policy.tables.get(error_table)
     return "the operator" if table is None else table.owner
 

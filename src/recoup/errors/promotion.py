@@ -15,7 +15,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.vocabulary import ErrorStatus, ParkReason
 
-Q = load("recoup.errors", "promotion_queries.sql")
+Q = load("recoup.errors", "promotion.sql")
 
 
 class Blocking(NamedTuple):

@@ -23,7 +23,7 @@ from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.refusals import InputRefused
 from recoup.signatures import category, signature
 
-Q = load("recoup.errors")
+Q = load("recoup.errors", "recording.sql")
 AT_ONCE_MOST = 5_000  # rows of one statement; more are recorded in several, in the caller's transaction
 MESSAGE_MOST = 100_000  # characters; what is longer is cut, and says so
 PAYLOAD_MOST = 1_000_000  # characters as JSON; what is larger is left out, and says so

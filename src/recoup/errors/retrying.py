@@ -15,10 +15,12 @@ from recoup.errors import figures
 from recoup.errors.redaction import in_words
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
+from recoup.worker.duty import seconds
 
-Q = load("recoup.errors")
+Q = load("recoup.errors", "retrying.sql")
 LEASE_MOST = timedelta(days=1)
 FAILURE_MOST = 10_000  # characters of what a failed retry says
+NAME_BYTES_MOST = 500  # of a worker
 
 
 class Claimed(NamedTuple):
@@ -155,8 +157,7 @@ def _ids(tx: Transaction, query: str, limit: int) -> list[int]:
 
 
 def _seconds(tx: Transaction, query: str, tables: Sequence[str] = ()) -> float | None:
-    row = tx.execute(Q[query], {"tables": list(tables)} if tables else None).fetchone()
-    return None if row is None or row[0] is None else float(row[0])
+    return seconds(tx, Q[query], {"tables": list(tables)} if tables else None)
 
 
 def _claimed(row: tuple[Any, ...]) -> Iterator[Claimed]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from recoup.errors.policy import ErrorTable
 from recoup.errors.vocabulary import ParkReason
-from recoup.policy.errors import ErrorTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,9 @@ from recoup.database.queries import load
 from recoup.gate.intake import refuse_unknown
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
+from recoup.worker.duty import seconds
 
-Q = load("recoup.gate")
+Q = load("recoup.gate", "attempts.sql")
 LEASE_MOST = timedelta(days=30)  # the intake of a lost worker waits no longer than this
 
 
@@ -134,8 +135,7 @@ def lapsed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> l
 
 def sweep_lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest lapsed attempt has been waiting to be swept; None: there is none."""
-    row = tx.execute(Q["sweep_lag"]).fetchone()
-    return None if row is None or row[0] is None else float(row[0])
+    return seconds(tx, Q["sweep_lag"])
 
 
 def _attempts(row: tuple[Any, ...]) -> Iterator[Attempt]:

@@ -13,8 +13,9 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.lifecycle import BatchStatus
 from recoup.refusals import InputRefused, Refusal
+from recoup.worker.duty import seconds
 
-Q = load("recoup.gate")
+Q = load("recoup.gate", "batches.sql")
 BATCH_ID_BYTES_MOST = 500
 
 
@@ -84,6 +85,16 @@ def resume_batch(tx: Transaction, batch_id: str) -> bool:
     return done
 
 
+def pause_by_register(tx: Transaction, batch_id: str, reason: str) -> bool:
+    """The same for whoever pauses things by their kind: the documents keep a batch's pause in its own row."""
+    return pause_batch(tx, batch_id, reason=reason)
+
+
+def resume_by_register(tx: Transaction, batch_id: str, reason: str) -> bool:
+    tx.execute("select set_config('recoup.reason', %s, true)", (reason,))
+    return resume_batch(tx, batch_id)
+
+
 def freeze(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> Frozen:
     """Close the window of every batch whose time has come, and end at most ``limit`` of its recoveries.
 
@@ -108,8 +119,7 @@ def closing(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> 
 
 def freeze_lag(tx: Transaction) -> float | None:
     """For how many seconds the window of the oldest batch that is not frozen has been closed; None: there is none."""
-    row = tx.execute(Q["freeze_lag"]).fetchone()
-    return None if row is None or row[0] is None else float(row[0])
+    return seconds(tx, Q["freeze_lag"])
 
 
 def find_batch(tx: Transaction, batch_id: str) -> Batch:

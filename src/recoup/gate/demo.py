@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from recoup import clock, mint, policy
@@ -24,13 +24,11 @@ from recoup.gate.attempts import claim_attempts, sweep_crashed
 from recoup.gate.batches import freeze, pause_batch
 from recoup.gate.importing import import_file
 from recoup.gate.intake import exhausted, restart
+from recoup.gate.policy import GatePolicy
 from recoup.lifecycles.declaration import Authority
-from recoup.world import files
+from recoup.world import Company, World, files
 
-if TYPE_CHECKING:
-    from recoup.world import Company, World
-
-Q = load("recoup.gate")
+Q = load("recoup.gate", "reports.sql")
 COMPANIES, SEED = 2000, 7
 SPAN = timedelta(days=20)
 WORKER = "demo-worker"
@@ -56,7 +54,7 @@ class Play:
         self.say = say
         self._waiting: Iterator[Company] = iter(world.companies)
         with database.transaction(Authority.OPERATOR, actor=OPERATOR) as tx:
-            policy.apply(tx, policy_document(world), reason="the demo verifies the local world")
+            policy.apply(tx, policy_document(world), (GatePolicy,), reason="the demo verifies the local world")
             self.begun = clock.read(tx).now
 
     def play(self) -> None:
@@ -182,3 +180,9 @@ def _write(path: Path, companies: Sequence[Company]) -> None:
             {"company_name": "Slip & Sons", "company_domain": "not a domain", "linkedin_url": None, "state": "OH"},
         ]
     files.write_rows(path, rows, ("company_name", "company_domain", "linkedin_url", "state"))
+
+
+def play(database: Database, say: Callable[[str], None], *_meanwhile: object) -> None:
+    """The whole play, for the demo. It is the shortest part, so nothing is played meanwhile."""
+    with World(COMPANIES, SEED) as world:
+        Play(database, world, say).play()

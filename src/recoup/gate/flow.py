@@ -20,13 +20,16 @@ from psycopg import errors
 from recoup import observe
 from recoup.database.queries import load
 from recoup.gate.attempts import Attempt, Failed, Passed, claim_attempts, finish_attempts
-from recoup.gate.verifying import Hands, Tally
-from recoup.policy.document import LEASE_SPARE_S
+from recoup.gate.policy import LEASE_SPARE_S, GatePolicy
+from recoup.gate.verifying import Tally
 from recoup.reasons import ReasonCode
 from recoup.refusals import Refusal
-from recoup.verification import Candidate, Finding, Verdict, Verifier
+from recoup.verification.checks import Candidate
+from recoup.verification.findings import Finding
+from recoup.verification.verifier import Verdict, Verifier
+from recoup.worker.duty import Hands
 
-Q = load("recoup.gate")
+Q = load("recoup.gate", "intakes.sql")
 LINGER_S = 0.1  # what was found waits so long for company before it is written
 ENOUGH = 3  # written sooner when a third of what may run at once has been found
 AWAY_PAUSE_S = 1.0
@@ -48,8 +51,8 @@ class Flow:
         self.retries = retries
         self.tell = tell
         self.tally = Tally()
-        self.rules = hands.policy.gate.verification
-        self.patience_s = float(hands.policy.gate.attempt_lease_s - LEASE_SPARE_S)
+        self.rules = hands.policy[GatePolicy].verification
+        self.patience_s = float(hands.policy[GatePolicy].attempt_lease_s - LEASE_SPARE_S)
         self.looking: set[asyncio.Task[None]] = set()
         self.looked: asyncio.Queue[Looked] = asyncio.Queue()
         # Its own: in the loop's, the directory's look-ups of names could hold up what is to be written.
@@ -58,7 +61,7 @@ class Flow:
 
     async def run(self) -> None:
         try:
-            async with Verifier(self.rules, directory_key=self.hands.directory_key) as verifier:
+            async with Verifier(self.rules, directory_key=self.hands.settings.directory_key) as verifier:
                 found: list[Looked] = []
                 while True:
                     claimed = await self._turn(found, self._room())
@@ -93,7 +96,7 @@ class Flow:
         """How many more to take on: a good part of what may run at once, or none. Other rules: none, and a new flow."""
         room = self.rules.at_once - len(self.looking)
         ready = not self.looking or room * ENOUGH >= self.rules.at_once
-        return room if ready and self.hands.policy.gate.verification == self.rules else 0
+        return room if ready and self.hands.policy[GatePolicy].verification == self.rules else 0
 
     async def _found(self) -> list[Looked]:
         """What was found next, gathered for a moment."""
@@ -114,7 +117,7 @@ class Flow:
 
     async def _turn(self, found: Sequence[Looked], room: int) -> list[tuple[Attempt, Candidate]]:
         """Write what was found, and claim what starts now. While the server is away, what was found is kept."""
-        patience = time.monotonic() + self.hands.policy.gate.attempt_lease_s
+        patience = time.monotonic() + self.hands.policy[GatePolicy].attempt_lease_s
         while True:
             try:
                 return await asyncio.get_running_loop().run_in_executor(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 
-Q = load("recoup.gate")
+Q = load("recoup.gate", "reports.sql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

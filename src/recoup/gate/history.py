@@ -13,7 +13,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.ledger.subscriptions import Log
 
-Q = load("recoup.gate")
+Q = load("recoup.gate", "reports.sql")
 
 AIR = Log(
     table="cl.gate_zero_air",

@@ -15,8 +15,9 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.batches import unknown_batch
 from recoup.refusals import InputRefused
+from recoup.worker.duty import seconds
 
-Q = load("recoup.gate")
+Q = load("recoup.gate", "intakes.sql")
 TEXT_MOST = 500  # characters of a name, a domain, an address, a state
 
 
@@ -156,8 +157,7 @@ def restart(
 
 def verify_lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest intake that nobody looks at has been waiting; None: there is none."""
-    row = tx.execute(Q["verify_lag"]).fetchone()
-    return None if row is None else float(row[0])
+    return seconds(tx, Q["verify_lag"])
 
 
 def retry_lag(tx: Transaction) -> float | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, Move
+from recoup.lifecycles.declaration import CONTROL_LOG, RECORD_CONTROL, Authority, Birth, Lifecycle, Move, On, Story
+from recoup.lifecycles.logs import Log
 
 GATE, HUB, OPERATOR = Authority.GATE, Authority.HUB, Authority.OPERATOR
 
@@ -65,6 +66,19 @@ BATCH = Lifecycle(
     ),
     frozen=("batch_id", "imported_at"),
     once=("completed_at", "batch_freeze_at", "policy_version", "frozen_at"),
+    rules=(On("insert", "recoup.rule_times", ("batch_id", "imported_at")), On("update", "cl.rule_batch_moves")),
+    recorders=(
+        On("insert", RECORD_CONTROL, ("imported_at",)),
+        On("update", RECORD_CONTROL, ("completed_at", "batch_freeze_at", "frozen_at")),
+        On("update", "cl.record_batch_moves"),
+    ),
+    consequences=(On("update", "recoup.wake"),),
+    # There were batches before there was a control log; it began with the first policy.
+    story=Story(
+        log=CONTROL_LOG,
+        key=("key",),
+        unborn="r.imported_at < (select min(p.applied_at) from recoup.policy p)",
+    ),
 )
 
 PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED, EXHAUSTED = IntakeStatus
@@ -90,6 +104,12 @@ INTAKE = Lifecycle(
         "retry_of", "created_at",
     ),
     rising=("updated_at",),
+    rules=(
+        On("insert", "recoup.rule_times", ("intake_id", "created_at", "updated_at")),
+        On("insert", "cl.rule_intake_births"),
+    ),
+    recorders=(On("insert", "cl.record_restarts"),),
+    pausable=True,
 )  # fmt: skip
 
 ATTEMPT = Lifecycle(
@@ -108,6 +128,10 @@ ATTEMPT = Lifecycle(
         "policy_version",
     ),
     once=("finished_at", "reason_code", "reentered_as"),
+    rules=(On("insert", "cl.rule_attempt_births"), On("update", "cl.rule_attempt_moves")),
+    recorders=(On("insert", "cl.record_attempt_births"), On("update", "cl.record_attempt_moves")),
+    consequences=(On("update", "cl.settle_attempts"),),
+    pausable=True,
 )  # fmt: skip
 
 RECOVERY = Lifecycle(
@@ -128,4 +152,21 @@ RECOVERY = Lifecycle(
     counter="attempt_count",
     frozen=("recovery_id", "intake_id", "batch_id", "created_at"),
     rising=("attempt_count", "next_eligible_at", "updated_at"),
+    rules=(On("update", "cl.rule_recovery_moves"),),
+    recorders=(On("update", "cl.record_recovery_moves"),),
+    consequences=(On("update", "cl.settle_recoveries"),),
+    pausable=True,
 )
+
+AIR = Log(
+    table="cl.gate_zero_air",
+    at="event_timestamp",
+    recorders=("cl.record_attempt_births", "cl.record_attempt_moves", "cl.record_recovery_moves"),
+    columns=(
+        (
+            "air_event_id", "entity_type", "entity_id", "stage_id", "process_id", "event_type", "reason_code",
+            "batch_id", "payload_ref", "actor", "event_timestamp", "seq", "xid", "incarnation", "attempt_id",
+            "actor_id", "authority",
+        ),
+    ),
+)  # fmt: skip

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from recoup import policy
 from recoup.database.connection import Actor, Database, Transaction
@@ -16,13 +15,8 @@ from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.worker import hands
-
-
-class Hands(hands.Hands, Protocol):
-    """Whoever verifies."""
-
-    directory_key: str | None
+from recoup.settings import Settings
+from recoup.worker.duty import Hands
 
 
 class Alone:
@@ -30,7 +24,7 @@ class Alone:
 
     def __init__(self, database: Database, *, name: str, actor: Actor | None = None) -> None:
         self.name = name
-        self.directory_key = database.settings.directory_key
+        self.settings: Settings = database.settings
         self.stopping = False
         self._database = database
         self._actor = actor or Actor("system", name)
@@ -43,6 +37,10 @@ class Alone:
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self._database.transaction(Authority.GATE, actor=self._actor)
+
+    def stop(self) -> None:
+        """Claim nothing more; what was claimed is finished."""
+        self.stopping = True
 
     def may_claim(self, tx: Transaction) -> bool:
         return not self.stopping

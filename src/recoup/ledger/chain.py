@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from recoup.ledger.heads import Head
 
@@ -17,24 +18,12 @@ BEGINNING = "1:1:"  # the snapshot in which nothing is visible
 FIRST_INCARNATION = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedLog:
+class SealedLog(NamedTuple):
     """A log that is sealed: its table, the newest version of its canonical text, the column that says when."""
 
     log: str
     canon: int
     at: str
-
-
-SEALED: tuple[SealedLog, ...] = (
-    SealedLog(log="cl.gate_zero_air", canon=1, at="event_timestamp"),
-    SealedLog(log="cl.sovereign_mint_air", canon=1, at="event_timestamp"),
-    SealedLog(log="recoup.error_event", canon=1, at="logged_at"),
-    SealedLog(log="recoup.pause_log", canon=1, at="logged_at"),
-    SealedLog(log="recoup.control_log", canon=1, at="logged_at"),
-    SealedLog(log="recoup.policy", canon=1, at="applied_at"),
-    SealedLog(log="recoup.late_result", canon=1, at="received_at"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +46,6 @@ class Seal:
     previous: bytes = field(repr=False)
     digest: bytes = field(repr=False)
 
-    @property
-    def readable(self) -> bool:
-        """Whether this program knows the log in that version."""
-        return any(known.log == self.log and 1 <= self.canon <= known.canon for known in SEALED)
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -75,11 +59,13 @@ class Problem:
 class Chain:
     """What is known of the chain so far, while it is followed from its first seal to its last.
 
-    ``clusters`` are the incarnations and the identities of their clusters, as the database has them now.
+    ``clusters`` are the incarnations and the identities of their clusters, ``canons`` the newest version of each log's
+    canonical text, as the database has them now.
     """
 
-    def __init__(self, clusters: Mapping[int, int], head: Head | None = None) -> None:
+    def __init__(self, clusters: Mapping[int, int], canons: Mapping[str, int], head: Head | None = None) -> None:
         self.clusters = clusters
+        self.canons = canons
         self.head = head
         self.present = max(clusters, default=FIRST_INCARNATION)
         self.seals = 0
@@ -98,6 +84,10 @@ class Chain:
         if self.head is not None and seal.number == self.head.number:
             yield from self._meet(self.head, seal)
 
+    def readable(self, seal: Seal) -> bool:
+        """Whether the rows behind a seal can be put into the words that it was made of."""
+        return 1 <= seal.canon <= self.canons.get(seal.log, 0)
+
     def _breaks(self, seal: Seal) -> Iterator[str]:
         if seal.number > self.number + 1:
             yield f"{seal.number - self.number - 1} seals before it are missing"
@@ -105,8 +95,8 @@ class Chain:
             yield "another seal has its number"
         if seal.previous != self.digest:
             yield "it was made behind another seal than the one before it"
-        if not seal.readable:
-            yield f"this program does not know {seal.log} in version {seal.canon}"
+        if not self.readable(seal):
+            yield f"this database does not know {seal.log} in version {seal.canon}"
         if self.clusters.get(seal.incarnation) != seal.system_identifier:
             yield f"its incarnation {seal.incarnation} is not the one that recoup.incarnation has"
         if not tiles(self.before.get(seal.log), seal):

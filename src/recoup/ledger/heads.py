@@ -16,7 +16,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.refusals import InputRefused
 
-Q = load("recoup.ledger", "seal_queries.sql")
+Q = load("recoup.ledger", "seals.sql")
 FORMAT = 1
 TEXT_MOST = 100_000  # characters of a head; a real one has a few hundred
 LOGS_MOST = 1000

@@ -8,7 +8,7 @@ kept elsewhere, also a chain that was rewritten or cut off. It says nothing abou
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -19,16 +19,17 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.ledger.chain import FIRST_INCARNATION, SEALED, Chain, Problem, Seal, SealedLog
+from recoup.ledger.chain import FIRST_INCARNATION, Chain, Problem, Seal, SealedLog
 from recoup.ledger.heads import Head, export_head, read_head
+from recoup.lifecycles.logs import Log
 from recoup.refusals import InputRefused
 
 __all__ = [
-    "SEALED", "Examined", "Head", "Problem", "Seal", "SealedLog", "examine", "export_head", "list_seals",
-    "longest_lag", "read_head", "seal", "seal_lag", "verify",
+    "Examined", "Head", "Problem", "Seal", "SealedLog", "examine", "export_head", "list_seals",
+    "longest_lag", "read_head", "seal", "seal_lag", "sealed_logs", "verify",
 ]  # fmt: skip
 
-Q = load("recoup.ledger", "seal_queries.sql")
+Q = load("recoup.ledger", "seals.sql")
 BLOCK_ROWS = 10_000
 BLOCKS_MOST = 10  # of one transaction: whoever else seals waits for its end
 QUIET_FOR = timedelta(hours=1)
@@ -71,7 +72,7 @@ def seal(
     if blocks_most < 1:
         raise InputRefused("blocks_most", f"{blocks_most} blocks.", "Ask for one or more.", blocks_most=blocks_most)
     made: list[Seal] = []
-    waiting = list(SEALED)
+    waiting = sealed_logs(tx)
     while waiting:
         for log in tuple(waiting):
             if len(made) == blocks_most:
@@ -84,10 +85,15 @@ def seal(
     return made
 
 
+def sealed_logs(tx: Transaction) -> list[SealedLog]:
+    """The logs that are sealed, as the domains of this database declare them."""
+    return [SealedLog._make(row) for row in tx.execute(Q["sealed_logs"])]
+
+
 def seal_lag(tx: Transaction) -> dict[str, timedelta | None]:
     """For each log, how long ago the row happened that waits longest for its seal. None: no settled row waits."""
     lags: dict[str, timedelta | None] = {}
-    for log in SEALED:
+    for log in sealed_logs(tx):
         row = tx.execute(_of(log, "lag"), {"log": log.log}).fetchone()
         lags[log.log] = row[0] if row else None
     return lags
@@ -100,10 +106,9 @@ def longest_lag(tx: Transaction) -> float | None:
 
 def list_seals(tx: Transaction, *, log: str | None = None, limit: int = 50) -> list[Seal]:
     """The newest seals, newest first, of one log or of all."""
-    if log is not None and log not in {known.log for known in SEALED}:
-        raise InputRefused(
-            "log_not_sealed", f"{log} is not a sealed log.", f"Use one of: {', '.join(s.log for s in SEALED)}.", log=log
-        )
+    known = [sealed.log for sealed in sealed_logs(tx)]
+    if log is not None and log not in known:
+        raise InputRefused("log_not_sealed", f"{log} is not a sealed log.", f"Use one of: {', '.join(known)}.", log=log)
     return _seals(tx, "list_seals", log=log, limit=limit)
 
 
@@ -119,28 +124,33 @@ def _seals(tx: Transaction, query: str, **given: object) -> list[Seal]:
 # Verifying -----------------------------------------------------------------------------------------------------------
 
 
-def verify(
-    tx: Transaction, head: Head | None = None, *, progress: Callable[[int, int], None] | None = None
-) -> list[Problem]:
+def verify(tx: Transaction, declared: Iterable[Log], head: Head | None = None) -> list[Problem]:
     """What is not as it was sealed; empty when everything is."""
-    return list(examine(tx, head, progress=progress).problems)
+    return list(examine(tx, declared, head).problems)
 
 
 def examine(
-    tx: Transaction, head: Head | None = None, *, progress: Callable[[int, int], None] | None = None
+    tx: Transaction,
+    declared: Iterable[Log],
+    head: Head | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Examined:
     """Check the chain, every row behind it, and that no row lies beside it. Reads only; work may go on meanwhile.
 
-    ``progress`` is told how many seals are checked, of how many. Every statement is bounded, and so is memory.
+    ``declared`` are the logs of this program: the functions that make their canonical texts are held against it.
+    ``progress`` is given how many seals are checked, of how many. Every statement is bounded, and so is memory.
     """
     (newest,) = tx.execute(Q["newest_number"]).fetchone() or (0,)
     clusters = tx.execute(Q["incarnations"]).fetchall()
-    chain = Chain({incarnation: cluster for incarnation, cluster, _ in clusters}, head)
-    problems = list(_changed_routines(tx))
+    logs = sealed_logs(tx)
+    canons = {log.log: log.canon for log in logs}
+    chain = Chain({incarnation: cluster for incarnation, cluster, _ in clusters}, canons, head)
+    problems = list(_changed_routines(tx, declared))
     for page in _pages(tx, newest):
         for seal_ in page:
             problems += chain.follow(seal_)
-        for checked in _batches(page):
+        for checked in _batches(seal_ for seal_ in page if chain.readable(seal_)):
             problems += _changed_rows(tx, checked)
             if progress is not None:
                 progress(checked[-1].number, newest)
@@ -150,7 +160,7 @@ def examine(
         problems += chain.end()
     here = chain.present if clusters and clusters[-1][2] else None
     unsealed: dict[str, int] = {}
-    for log in SEALED:
+    for log in logs:
         counted, strays = _count(tx, log, present=chain.present, here=here)
         problems += strays
         unsealed[log.log] = max(0, counted - chain.rows.get(log.log, 0))
@@ -170,13 +180,11 @@ def _pages(tx: Transaction, newest: int) -> Iterator[list[Seal]]:
         number = page[-1].number + 1
 
 
-def _batches(seals: Sequence[Seal]) -> Iterator[list[Seal]]:
-    """Seals whose rows are checked in one statement: those that this program can read."""
+def _batches(seals: Iterable[Seal]) -> Iterator[list[Seal]]:
+    """Seals whose rows are checked in one statement."""
     batch: list[Seal] = []
     rows = 0
     for seal_ in seals:
-        if not seal_.readable:
-            continue
         if batch and rows + seal_.rows > CHECKED_AT_ONCE:
             yield batch
             batch, rows = [], 0
@@ -216,26 +224,29 @@ def _count(tx: Transaction, log: SealedLog, *, present: int, here: int | None) -
     return counted - strays, [Problem(None, log.log, f"{said} that nothing was ever written with")]
 
 
-def _changed_routines(tx: Transaction) -> Iterator[Problem]:
+def _changed_routines(tx: Transaction, declared: Iterable[Log]) -> Iterator[Problem]:
     """Functions that check are held against this program's: one that was replaced would find nothing."""
-    shipped = _shipped_routines()
-    found: dict[str, list[str]] = {}
-    for name, body in tx.execute(Q["routines"], {"names": [name.removeprefix("recoup.") for name in shipped]}):
-        found.setdefault(name, []).append(body)
-    for name, bodies in shipped.items():
-        if sorted(found.get(name, ())) != bodies:
-            yield Problem(None, None, f"the function {name} is not this program's: somebody replaced it")
+    expected: dict[tuple[str, str | None], list[str]] = {(n, None): [body] for n, body in _shipped_routines().items()}
+    for log in declared:
+        for version in range(1, log.canon + 1):
+            expected[log.canon_function(version), log.table] = [f"{log.canon_body(version)}sql"]
+    found: dict[tuple[str, str | None], list[str]] = {}
+    names = [name.removeprefix("recoup.") for name, _ in expected]
+    for name, row_type, body in tx.execute(Q["routines"], {"names": names}):
+        found.setdefault((name, None if (name, None) in expected else row_type), []).append(body)
+    for key, bodies in expected.items():
+        if found.get(key) != bodies:
+            yield Problem(None, None, f"the function {key[0]} is not this program's: somebody replaced it")
 
 
 @cache
-def _shipped_routines() -> Mapping[str, Sequence[str]]:
-    """The text of each, with its settings; more than one, where logs of two schemas have one name."""
-    shipped: dict[str, list[str]] = {}
-    for file in ("canon.sql", "seals.sql"):
-        for name, language, manner, body in _ROUTINE.findall(files("recoup.ledger").joinpath(file).read_text("utf-8")):
-            settings = ",".join(f"{setting}={value}" for setting, value in _SETTING.findall(manner.strip()))
-            whole = body + ("definer" if "security definer" in manner else "") + settings + language
-            shipped[name] = sorted([*shipped.get(name, ()), whole])
+def _shipped_routines() -> dict[str, str]:
+    """The text of each function of seals.sql, with its language and settings."""
+    shipped: dict[str, str] = {}
+    text = files("recoup.ledger").joinpath("routines", "seals.sql").read_text("utf-8")
+    for name, language, manner, body in _ROUTINE.findall(text):
+        settings = ",".join(f"{setting}={value}" for setting, value in _SETTING.findall(manner.strip()))
+        shipped[name] = body + ("definer" if "security definer" in manner else "") + settings + language
     return shipped
 
 

@@ -21,7 +21,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.refusals import InputRefused, LawRefused
 
-Q = load("recoup.ledger")
+Q = load("recoup.ledger", "subscriptions.sql")
 BEGINNING = "1:1:"  # the snapshot in which nothing is visible
 PAGE_MOST = 10_000
 SHORT_WINDOW_ROWS = 20_000  # so many are read and sorted as one; a longer window is read along seq

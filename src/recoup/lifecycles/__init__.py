@@ -1,10 +1,12 @@
-"""Lifecycles declared as data: who may give a row which status, and what never changes.
+"""Declarations: who may give a row which status, what runs behind each step, and which tables are logs.
 
-A lifecycle is declared once, in the ``lifecycle.py`` of its domain. ``recoup migrate`` writes the declaration into
-``recoup.lifecycle`` and ``recoup.lifecycle_step``, where the guard (``guard.sql``) consults it on every insert, update
-and delete; ``docs/lifecycles.md`` is rendered from it. Nothing else is made from it.
+A lifecycle is declared once, in the ``lifecycle.py`` of its domain, and a log beside it. ``recoup migrate`` writes both
+into tables of their own (``recoup.lifecycle``, ``recoup.lifecycle_step``, ``recoup.follower``, ``recoup.log``), where
+the guard (``routines/guard.sql``), the seals and the audit read them; triggers, the documentation and the invariants
+that follow from a declaration are made from the same objects.
 """
 
-from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move
+from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move, On, Story
+from recoup.lifecycles.logs import Log
 
-__all__ = ["Authority", "Birth", "Exit", "Lifecycle", "Move"]
+__all__ = ["Authority", "Birth", "Exit", "Lifecycle", "Log", "Move", "On", "Story"]

@@ -70,6 +70,30 @@ class Exit:
 Step = Birth | Move | Exit
 
 
+@dataclass(frozen=True, slots=True)
+class On:
+    """A function that runs behind the guard of a table, once for each statement of this kind."""
+
+    event: str  # insert, update or delete
+    function: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """How a log tells of a row's steps, so that the audit can hold each against the other."""
+
+    log: str
+    key: tuple[str, ...]  # columns of the log, in the order of the lifecycle's key
+    gone: str | None = None  # the status that the log gives to a row that left; None: it gives none
+    rebuilds: bool = True  # whether the rows follow from the log alone; False: the domain compares them itself
+    unborn: str | None = None  # condition on a row r whose birth the log does not have, because it is younger
+
+
+CONTROL_LOG = "recoup.control_log"
+RECORD_CONTROL = "recoup.record_control"  # the recorder of whatever has no log of its own
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifecycle:
     """All that may happen to the rows of one table. What is not listed is refused by the database."""
@@ -85,6 +109,31 @@ class Lifecycle:
     frozen: tuple[str, ...] = ()  # never change after birth
     once: tuple[str, ...] = ()  # change once, from null to a value
     rising: tuple[str, ...] = ()  # never fall
+    # What runs behind the guard, in this order, within one kind in the order of the functions' names.
+    rules: tuple[On, ...] = ()  # refuse what a list of steps alone cannot say
+    recorders: tuple[On, ...] = ()  # write the events
+    consequences: tuple[On, ...] = ()  # what follows for other rows
+    story: Story | None = None  # where its steps are recorded; by default the control log, if it is recorded there
+    pausable: bool = False  # whether its rows are claimed, and claims on them can be paused
+    formerly: tuple[str, ...] = ()  # names that the table had before; its log still has them
+
+    @property
+    def followers(self) -> Iterator[tuple[str, On]]:
+        """All that runs behind the guard. Triggers fire in the order of their names: the letter comes first."""
+        for place, group in (("b", self.rules), ("c", self.recorders), ("d", self.consequences)):
+            for follower in group:
+                yield place, follower
+
+    @property
+    def controlled(self) -> tuple[str, ...] | None:
+        """The columns that the control log repeats of it; None: its steps are not recorded there."""
+        found = [on.arguments for on in self.recorders if on.function == RECORD_CONTROL]
+        return tuple(dict.fromkeys(name for arguments in found for name in arguments)) if found else None
+
+    @property
+    def told(self) -> Story | None:
+        """Where its steps are recorded, if they are."""
+        return self.story or (Story(log=CONTROL_LOG, key=("key",)) if self.controlled is not None else None)
 
     @property
     def steps(self) -> Iterator[Step]:

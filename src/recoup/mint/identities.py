@@ -14,7 +14,7 @@ from recoup.database.queries import load
 from recoup.ledger import subscriptions
 from recoup.ledger.subscriptions import Log, Page
 
-Q = load("recoup.mint")
+Q = load("recoup.mint", "mint.sql")
 SUBSCRIPTION = "mint"
 TABLE = "cl.company_identity"
 

@@ -1,5 +1,9 @@
 """Pauses: what an operator has stopped, read in every claim."""
 
-from recoup.pauses.register import EVERYTHING, Pause, PauseEvent, Scope, log, pause, paused, pauses, resume
+from recoup.pauses.register import Pause, PauseEvent, log, pause, paused, pauses, resume
+from recoup.pauses.scopes import DUTY, EVERYTHING, GLOBAL, OPERATION, TABLE, Pausable
 
-__all__ = ["EVERYTHING", "Pause", "PauseEvent", "Scope", "log", "pause", "paused", "pauses", "resume"]
+__all__ = [
+    "DUTY", "EVERYTHING", "GLOBAL", "OPERATION", "TABLE", "Pausable", "Pause", "PauseEvent", "log", "pause", "paused",
+    "pauses", "resume",
+]  # fmt: skip

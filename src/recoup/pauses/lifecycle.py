@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, Move
+from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, Move, On
+from recoup.lifecycles.logs import Log
 
 
 class PauseStatus(StrEnum):
@@ -25,4 +26,19 @@ PAUSE = Lifecycle(
     ),
     frozen=("scope", "scope_id"),
     rising=("changed_at",),
+    rules=(On("insert", "recoup.rule_pauses"), On("update", "recoup.rule_pauses")),
+    recorders=(On("insert", "recoup.record_pauses"), On("update", "recoup.record_pauses")),
+    consequences=(On("update", "recoup.wake"),),
 )
+
+PAUSE_LOG = Log(
+    table="recoup.pause_log",
+    at="logged_at",
+    recorders=("recoup.record_pauses",),
+    columns=(
+        (
+            "seq", "xid", "incarnation", "logged_at", "event_type", "scope", "scope_id", "reason", "actor", "actor_id",
+            "authority",
+        ),
+    ),
+)  # fmt: skip

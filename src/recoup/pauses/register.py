@@ -6,29 +6,19 @@ It waits for nobody, so that nothing it is to stop can hold it up.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from psycopg.rows import class_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.pauses.scopes import EVERYTHING, GLOBAL, Pausable
 from recoup.refusals import InputRefused
 
-Q = load("recoup.pauses")
-EVERYTHING = "everything"
-
-
-class Scope(StrEnum):
-    """What can be paused."""
-
-    GLOBAL = "global"  # every claim, of every domain
-    DUTY = "duty"  # one duty of the workers
-    TABLE = "table"  # the work on one guarded table
-    BATCH = "batch"  # all recovery of one import batch: Gate Zero's kill switch
-    SOURCE = "source"  # the partitions of one source
-    ACTION = "action"  # one recovery action
+Q = load("recoup.pauses", "pauses.sql")
+Kinds = Iterable[Pausable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +45,17 @@ class PauseEvent:
     actor_id: str
 
 
-def pause(tx: Transaction, scope: Scope, scope_id: str | None = None, *, reason: str) -> bool:
-    """Stop all claims within a scope, as operator. False: it was paused before, and stays so with its first reason."""
-    return _changed(tx, "pause", scope, scope_id, reason)
+def pause(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str, kinds: Kinds = ()) -> bool:
+    """Stop all claims within a scope, as operator. False: it was paused before, and stays so with its first reason.
+
+    ``kinds`` are what domains declare; those whose pause stands in their own rows are known by them alone.
+    """
+    return _changed(tx, "pause", scope, scope_id, reason, kinds)
 
 
-def resume(tx: Transaction, scope: Scope, scope_id: str | None = None, *, reason: str) -> bool:
+def resume(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str, kinds: Kinds = ()) -> bool:
     """Let claims go on. False: it was not paused."""
-    return _changed(tx, "resume", scope, scope_id, reason)
+    return _changed(tx, "resume", scope, scope_id, reason, kinds)
 
 
 def pauses(tx: Transaction, *, limit: int = 1000) -> list[Pause]:
@@ -83,24 +76,21 @@ def paused(tx: Transaction, *scopes: str) -> Pause | None:
         return cursor.execute(Q["paused"], {"scopes": list(scopes)}).fetchone()
 
 
-def _changed(tx: Transaction, verb: str, scope: Scope, scope_id: str | None, reason: str) -> bool:
+def _changed(tx: Transaction, verb: str, scope: str, scope_id: str | None, reason: str, kinds: Kinds) -> bool:
     if not reason.strip():
         raise InputRefused(
             "reason_missing", f"To {verb} something needs a reason.", "Say why; the next person will ask.", scope=scope
         )
     named = _named(scope, scope_id)
-    if scope is Scope.BATCH:
-        from recoup import gate  # its pause lives in its own row: the documents name the columns
-
-        if verb == "pause":
-            return gate.pause_batch(tx, named, reason=reason)
-        tx.execute("select set_config('recoup.reason', %s, true)", (reason,))
-        return gate.resume_batch(tx, named)
+    for kind in kinds:
+        own = kind.pause if verb == "pause" else kind.resume
+        if kind.scope == scope and own is not None:
+            return own(tx, named, reason)
     return tx.execute(Q[verb], {"scope": scope, "scope_id": named, "reason": reason}).rowcount > 0
 
 
-def _named(scope: Scope, scope_id: str | None) -> str:
-    if scope is Scope.GLOBAL:
+def _named(scope: str, scope_id: str | None) -> str:
+    if scope == GLOBAL:
         if scope_id not in (None, EVERYTHING):
             raise InputRefused(
                 "pause_scope",
@@ -110,12 +100,4 @@ def _named(scope: Scope, scope_id: str | None) -> str:
         return EVERYTHING
     if scope_id is None or not scope_id.strip():
         raise InputRefused("pause_scope", f"Which {scope}?", f"Name it: recoup pause {scope} NAME.", scope=scope)
-    if scope is Scope.DUTY:
-        from recoup.worker.duties import DUTIES
-
-        known = [duty.name for duty in DUTIES]
-        if scope_id not in known:
-            raise InputRefused(
-                "duty_unknown", f"There is no duty {scope_id!r}.", f"Duties are: {', '.join(known)}.", duty=scope_id
-            )
     return scope_id

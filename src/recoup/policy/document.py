@@ -1,153 +1,65 @@
-"""The policy document: TOML in, figures out, or a refusal that names the key, the value and what is allowed.
+"""The policy document: TOML in, values out, or a refusal that names the key, the value and what is allowed.
 
-A document holds what differs from the shipped one (``default.toml``); the rest is filled in from there. Each domain has
-a section, declared here as a model. Units stand at the end of a key's name.
+A document holds what differs from the shipped one; the rest is filled in from there. Each domain declares its section
+as a model (:class:`~recoup.policy.section.Part`); a document is read with the sections that the program has. Units
+stand at the end of a key's name.
 """
 
 from __future__ import annotations
 
 import difflib
-import math
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from ipaddress import ip_network
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import ValidationError, create_model
 
-from recoup.policy.errors import Errors
-from recoup.policy.section import Section, wrong_figure
+from recoup.policy.section import Part, Section, shipped_values
 from recoup.refusals import InputRefused
 
 DOCUMENT_MOST_CHARACTERS = 1_000_000
-LEASE_SPARE_S = 10  # for writing what the checks found
+Parts = tuple[type[Part], ...]
+P = TypeVar("P", bound=Part)
 
 
-Hours = Annotated[int, Field(ge=1, le=8760)]
+class Policy:
+    """Values that decisions go by, section by section: ``policy[GatePolicy].wait_hours``.
+
+    A section is validated when it is first asked for. Keys that this program does not know are passed over, and what
+    is missing is as shipped: a policy of a newer or an older program can be read.
+    """
+
+    def __init__(self, figures: Mapping[str, Any]) -> None:
+        self.figures = figures
+        self._read: dict[type[Part], Part] = {}
+
+    def __getitem__(self, part: type[P]) -> P:
+        found = self._read.get(part)
+        if found is None:
+            found = self._read[part] = self._of(part)
+        assert isinstance(found, part)
+        return found
+
+    def _of(self, part: type[P]) -> P:
+        given = known_only(self.figures.get(part.section, {}), part)
+        whole = validated({part.section: merged(shipped_values(part), given)}, (part,))
+        return part.model_validate(whole[part.section])
 
 
-Milliseconds = Annotated[int, Field(ge=10, le=120_000)]
-
-
-def _text(pattern: str, says: str, *, most: int = 500) -> Any:
-    return Field(pattern=pattern, max_length=most, description=says)
-
-
-CheckName = Annotated[
-    str, _text(r"^[a-z][a-z0-9_-]*$", "the name of a check: dns, imprint, directory, state, or an own one", most=50)
-]
-Nameserver = Annotated[str, _text(r"^[0-9a-fA-F.:\[\]]+$", "an address, or address:port, of a DNS server", most=60)]
-SiteUrl = Annotated[str, _text(r"^https?://[^\s/{}@]*\{domain\}[^\s{}@]*$", "an http or https URL with {domain} in it")]
-Network = Annotated[str, _text(r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$", "a network such as 10.20.0.0/16", most=60)]
-
-
-class Verification(Section):
-    """How Gate Zero looks at a company."""
-
-    checks: Annotated[list[CheckName], Field(min_length=1, max_length=20)]
-    at_once: Annotated[int, Field(ge=1, le=2000)]
-    per_host: Annotated[int, Field(ge=1, le=1000)]
-    nameservers: Annotated[list[Nameserver], Field(min_length=0, max_length=10)]
-    dns_timeout_ms: Milliseconds
-    site_urls: Annotated[list[SiteUrl], Field(min_length=1, max_length=5)]
-    site_timeout_ms: Milliseconds
-    redirects_most: Annotated[int, Field(ge=0, le=20)]
-    page_bytes_most: Annotated[int, Field(ge=1_000, le=10_000_000)]
-    directory: Annotated[
-        str,
-        _text(r"^\S(.*\S)?$|^$", "a URL with {domain} or {name} in it, or the path of a CSV, Parquet or JSONL file"),
-    ]
-    directory_at_once: Annotated[int, Field(ge=1, le=2000)]
-    directory_timeout_ms: Milliseconds
-    allowed_networks: Annotated[list[Network], Field(min_length=0, max_length=50)]
-    contact: Annotated[str, _text(r"^[ -~]*$", "printable ASCII: an address or a URL", most=200)]
-
-    @field_validator("allowed_networks")
-    @classmethod
-    def _networks_are_networks(cls, networks: list[str]) -> list[str]:
-        for network in networks:
-            try:
-                ip_network(network)
-            except ValueError as error:
-                raise wrong_figure("", network, f"a network such as 10.20.0.0/16; {error}") from error
-        return networks
-
-    @property
-    def longest_s(self) -> float:
-        """The longest that one verification may take: every check up to its timeout."""
-        return (self.dns_timeout_ms + self.site_timeout_ms + self.directory_timeout_ms) / 1000
-
-
-class Gate(Section):
-    """Gate Zero."""
-
-    max_attempts: Literal[3]  # the documents make it a hard limit, and the tables hold it
-    wait_hours: Annotated[list[Hours], Field(min_length=2, max_length=2)]
-    recovery_window_days: Annotated[int, Field(ge=1, le=365)]
-    attempt_lease_s: Annotated[int, Field(ge=1, le=86_400)]
-    batch_open_alert_days: Annotated[int, Field(ge=1, le=365)]
-    verification: Verification
-
-    @model_validator(mode="after")
-    def _lease_outlasts_the_checks(self) -> Gate:
-        least = math.ceil(self.verification.longest_s) + LEASE_SPARE_S
-        if self.attempt_lease_s < least:
-            raise wrong_figure(
-                "attempt_lease_s",
-                self.attempt_lease_s,
-                f"at least {least}: the timeouts of the checks, and {LEASE_SPARE_S} to spare",
-            )
-        return self
-
-
-class Worker(Section):
-    """Workers."""
-
-    heartbeat_s: Annotated[int, Field(ge=1, le=60)]
-    lost_after_s: Annotated[int, Field(ge=3, le=86_400)]
-
-    @model_validator(mode="after")
-    def _silence_is_several_beats(self) -> Worker:
-        if self.lost_after_s < 3 * self.heartbeat_s:
-            raise wrong_figure("lost_after_s", self.lost_after_s, f"at least three heartbeats, {3 * self.heartbeat_s}")
-        return self
-
-
-class Seals(Section):
-    """Seals."""
-
-    block_rows: Annotated[int, Field(ge=1, le=1_000_000)]
-
-
-class Policy(Section):
-    """Every figure that a decision goes by."""
-
-    gate: Gate
-    worker: Worker
-    seals: Seals
-    errors: Errors
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """As the database keeps it."""
-        return self.model_dump(mode="json")
-
-
-@cache
-def default_document() -> str:
+def default_document(parts: Parts) -> str:
     """The document Recoup ships with."""
-    return files("recoup.policy").joinpath("default.toml").read_text(encoding="utf-8")
+    header = files("recoup.policy").joinpath("header.toml").read_text(encoding="utf-8")
+    return "\n".join([header, *(part.document() for part in parts)])
 
 
-@cache
-def default() -> Policy:
-    """The policy Recoup ships with."""
-    return Policy.model_validate(tomllib.loads(default_document()))
+def default(parts: Parts) -> dict[str, Any]:
+    """Every shipped value."""
+    return validated({part.section: shipped_values(part) for part in parts}, parts)
 
 
-def read(text: str) -> Policy:
+def read(text: str, parts: Parts) -> Policy:
     """The policy that a document means: the shipped one, but for what the document says."""
     if len(text) > DOCUMENT_MOST_CHARACTERS:
         raise InputRefused(
@@ -163,15 +75,22 @@ def read(text: str) -> Policy:
             f"The document is not TOML: {error}.",
             "Mend it there. The shipped one: recoup policy show --default",
         ) from error
-    return validated(merged(default().figures, given))
+    return Policy(validated(merged(default(parts), given), parts))
 
 
-def validated(figures: Mapping[str, Any]) -> Policy:
-    """Figures as a policy, or a refusal of the first thing that is wrong, with all of them as facts."""
+@cache
+def _model(parts: Parts) -> type[Section]:
+    """The whole document as one model."""
+    fields: dict[str, Any] = {part.section: (part, ...) for part in parts}
+    return create_model("Policy", __base__=Section, **fields)
+
+
+def validated(figures: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
+    """Values in the form in which the database keeps them; or a refusal of what is wrong, with all of it as facts."""
     try:
-        return Policy.model_validate(figures)
+        return _model(parts).model_validate(figures).model_dump(mode="json")
     except ValidationError as error:
-        wrong = [_in_words(details) for details in error.errors()]
+        wrong = [_in_words(details, parts) for details in error.errors()]
         raise InputRefused(
             "policy_invalid",
             "; ".join(f"{w['key']}: {w['value']} is not allowed" for w in wrong[:10]) + ".",
@@ -189,12 +108,8 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return both
 
 
-def known_only(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Stored figures without keys that this program no longer has. What people named themselves stays, as tables."""
-    return _known(figures, Policy)
-
-
-def _known(stored: Mapping[str, Any], section: type[Section]) -> dict[str, Any]:
+def known_only(stored: Mapping[str, Any], section: type[Section]) -> dict[str, Any]:
+    """Stored values without keys that this program does not know. What people named themselves stays, as tables."""
     fields = section.model_fields
     return {key: _known_value(value, fields[key].annotation) for key, value in stored.items() if key in fields}
 
@@ -205,13 +120,13 @@ def _known_value(value: Any, kind: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     if isinstance(kind, type) and issubclass(kind, Section):
-        return _known(value, kind)
+        return known_only(value, kind)
     if get_origin(kind) is dict:
         return {key: _known_value(one, get_args(kind)[1]) for key, one in value.items()}
     return value
 
 
-def _in_words(details: Any) -> dict[str, Any]:
+def _in_words(details: Any, parts: Parts) -> dict[str, Any]:
     """One complaint of the validator: key, value, and what is allowed there."""
     named = [part for part in details["loc"] if part != "[key]"]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in named).lstrip(".")
@@ -219,8 +134,8 @@ def _in_words(details: Any) -> dict[str, Any]:
     value = repr(details["input"])
     match details["type"]:
         case "extra_forbidden":
-            known = [key for key, _ in flattened(default().figures)]
-            known += _beside(key, details["loc"])
+            known = [key for key, _ in flattened(default(parts))]
+            known += _beside(key, details["loc"], parts)
             near = difflib.get_close_matches(key, [*known, *{k.split(".")[0] for k in known}], n=1, cutoff=0.5)
             allowed = (
                 f"there is no such key; did you mean {near[0]}"
@@ -230,28 +145,28 @@ def _in_words(details: Any) -> dict[str, Any]:
         case "wrong_figure":
             key, allowed, value = f"{key}.{context['key']}".rstrip("."), context["allowed"], context["value"]
         case "missing":
-            value, allowed = "nothing", _bounds(details["loc"])
+            value, allowed = "nothing", _bounds(details["loc"], parts)
         case "too_short" | "too_long":
-            allowed = _bounds(details["loc"])
+            allowed = _bounds(details["loc"], parts)
         case _:
-            allowed = _bounds(details["loc"])
+            allowed = _bounds(details["loc"], parts)
     return {"key": key or "the document", "value": value[:200], "allowed": allowed}
 
 
-def _bounds(place: tuple[int | str, ...]) -> str:
+def _bounds(place: tuple[int | str, ...], parts: Parts) -> str:
     """What may stand at a place of the policy, in words."""
-    schema: Any = Policy.model_json_schema()
+    schema: Any = _model(parts).model_json_schema()
     at, key = schema, place[-1:] == ("[key]",)
     for part in place[:-2] if key else place:  # a key is a matter of the section that it stands in
         at = _resolved(schema, _below(at, part))
     return _of_keys(at) if key else _of_values(schema, at)
 
 
-def _beside(key: str, place: tuple[int | str, ...]) -> list[str]:
+def _beside(key: str, place: tuple[int | str, ...], parts: Parts) -> list[str]:
     """What else an item of a list may have, where a key was given that it has not. The shipped policy has no items."""
     if "]." not in key:
         return []
-    schema = at = Policy.model_json_schema()
+    schema = at = _model(parts).model_json_schema()
     for part in place[:-1]:
         at = _resolved(schema, _below(at, part))
     return [f"{key.rpartition('.')[0]}.{name}" for name in at["properties"]]
@@ -310,3 +225,32 @@ def flattened(figures: Mapping[str, Any], prefix: str = "") -> list[tuple[str, A
         else:
             flat.append((prefix + key, value))
     return flat
+
+
+def carried_over(stored: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
+    """What a newer program has stored and this one does not know: it stays as it is."""
+    known = known_only(stored, _model(parts))
+    return _beyond(stored, known)
+
+
+def _beyond(stored: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    beyond: dict[str, Any] = {}
+    for key, value in stored.items():
+        if key not in known:
+            beyond[key] = value
+        elif isinstance(value, Mapping) and isinstance(known[key], Mapping) and (below := _beyond(value, known[key])):
+            beyond[key] = below
+    return beyond
+
+
+def limits(part: type[Part]) -> list[tuple[tuple[str, ...], int, int]]:
+    """The bounds of the values that the database itself decides by."""
+    schema = part.model_json_schema()
+    found = []
+    for path in part.decides:
+        at: Any = schema
+        for step in path.split("."):
+            at = _resolved(schema, at["items"] if step.isdigit() else at["properties"][step])
+        least, most = at.get("minimum", at.get("const")), at.get("maximum", at.get("const"))
+        found.append(((part.section, *path.split(".")), int(least), int(most)))
+    return found

@@ -14,10 +14,10 @@ from psycopg.types.json import Jsonb
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.policy import document
-from recoup.policy.document import Policy, flattened
+from recoup.policy.document import Parts, Policy, flattened
 from recoup.refusals import InputRefused, LawRefused
 
-Q = load("recoup.policy")
+Q = load("recoup.policy", "versions.sql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class Version:
 
     @property
     def policy(self) -> Policy:
-        """The figures, typed."""
-        return document.validated(document.merged(document.default().figures, document.known_only(self.figures)))
+        """The values, typed."""
+        return Policy(self.figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +82,16 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
     ]
 
 
-def apply(tx: Transaction, text: str, *, reason: str, over: int | None = None) -> tuple[int, list[Change]]:
+def apply(
+    tx: Transaction, text: str, parts: Parts, *, reason: str, over: int | None = None
+) -> tuple[int, list[Change]]:
     """Put a document in force from now on, over version ``over`` (default: whichever is). Returns version and changes.
 
     No changes: the version in force stays, and nothing is written. Of two that are applied at once, one is refused.
     """
     if not reason.strip():
         raise InputRefused("reason_missing", "A change of policy needs a reason.", "Say why; an auditor will ask.")
-    policy = document.read(text)
+    policy = document.read(text, parts)
     present = in_force(tx)
     if over is not None and over != present.version:
         raise LawRefused(
@@ -98,12 +100,15 @@ def apply(tx: Transaction, text: str, *, reason: str, over: int | None = None) -
             "Look at what changed meanwhile (recoup policy diff), then apply again.",
             in_force=present.version, given=over,
         )  # fmt: skip
-    differing = changes(present.figures, policy.figures)
+    # An older program leaves alone what a newer one has stored beside it.
+    figures = document.merged(policy.figures, document.carried_over(present.figures, parts))
+    differing = changes(present.figures, figures)
     if not differing:
         return present.version, []
-    _refuse_fixed(tx, policy)
+    for part in parts:
+        policy[part].check_in(tx)
     try:
-        write(tx, present.version + 1, policy, text, reason=reason)
+        write(tx, present.version + 1, figures, text, reason=reason)
     except errors.UniqueViolation as error:
         raise LawRefused(
             "policy_not_in_force",
@@ -114,43 +119,29 @@ def apply(tx: Transaction, text: str, *, reason: str, over: int | None = None) -
     return present.version + 1, differing
 
 
-def _refuse_fixed(tx: Transaction, policy: Policy) -> None:
-    """By a word in a policy no error table goes away, becomes a log, or ceases to be one."""
-    from recoup.errors import tables  # late: it takes its own words from the policy
-
-    for name, is_log in tables.made(tx).items():
-        listed = policy.errors.tables.get(name)
-        if listed is not None and tables.insert_only(listed) == is_log:
-            continue
-        kept = "kept for ever" if is_log else "not kept for ever"
-        raise LawRefused(
-            "error_table_fixed",
-            f"There is an error table {name}, and this policy does not list it."
-            if listed is None
-            else f"{name} is {kept}, and this policy makes it {listed.ttl}.",
-            "Leave it listed, and INFINITE or not as it was made. What it allows, blocks and keeps may change.",
-            table=name,
-        )
-
-
-def write(tx: Transaction, version: int, policy: Policy, text: str, *, reason: str) -> None:
+def write(tx: Transaction, version: int, figures: Mapping[str, Any], text: str, *, reason: str) -> None:
     """Write one version. Its number must be the next one."""
     tx.execute(
         Q["write_version"],
-        {"version": version, "figures": Jsonb(policy.figures), "document": text, "reason": reason},
+        {"version": version, "figures": Jsonb(figures), "document": text, "reason": reason},
     )
 
 
-def ensure(tx: Transaction) -> int | None:
-    """For migrations: write the first version, or one with the keys a newer program brings. None: nothing to do."""
+def ensure(tx: Transaction, parts: Parts) -> int | None:
+    """For migrations: write the first version, or one with the keys that ``parts`` bring. None: nothing to do.
+
+    Stored values stay as they are: a new default is no reason to change what somebody decided. So do the sections of
+    domains that are not among ``parts``: they are a newer program's, or nobody's any more.
+    """
     row = tx.execute(Q["latest_figures"]).fetchone()
     if row is None:
-        write(tx, 1, document.default(), document.default_document(), reason="the policy Recoup ships with")
+        text = document.default_document(parts)
+        write(tx, 1, document.default(parts), text, reason="the policy Recoup ships with")
         return 1
     version, figures, text = row
-    # Stored figures stay as they are: a new default is no reason to change what somebody decided.
-    filled = document.validated(document.merged(document.default().figures, document.known_only(figures)))
-    if filled.figures == figures:
+    ours = {part.section: document.known_only(figures.get(part.section, {}), part) for part in parts}
+    filled = {**figures, **document.validated(document.merged(document.default(parts), ours), parts)}
+    if filled == figures:
         return None
-    write(tx, version + 1, filled, text, reason="figures that a newer Recoup brings, or no longer has")
+    write(tx, version + 1, filled, text, reason="values that a newer Recoup brings, or no longer has")
     return int(version) + 1

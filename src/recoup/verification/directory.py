@@ -15,9 +15,9 @@ from urllib.parse import quote, urlsplit
 
 import httpcore2
 
-from recoup.policy.document import Verification
 from recoup.refusals import InputRefused
 from recoup.verification.findings import Finding, NotPassed
+from recoup.verification.rules import Verification
 from recoup.verification.sites import HEAD_BYTES_MOST, user_agent
 from recoup.verification.states import normal_state
 from recoup.verification.wire import Stream

@@ -18,12 +18,12 @@ from urllib.parse import quote, urljoin, urlsplit
 import httpcore2
 
 from recoup import __version__
-from recoup.policy.document import Verification
 from recoup.refusals import InputRefused
 from recoup.verification import wire
 from recoup.verification.addresses import Address, Reach, literal
 from recoup.verification.domains import host_name
 from recoup.verification.findings import Finding, NotPassed
+from recoup.verification.rules import Verification
 from recoup.verification.slots import Slots
 
 HEAD_BYTES_MOST = 128 * 1024  # httpcore itself stops at 100 kB

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from recoup import observe
-from recoup.policy.document import Verification
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.verification.checks import CHECKS, NEED_DIRECTORY, Candidate, Check, Looking, check_named
@@ -17,6 +16,7 @@ from recoup.verification.directory import Directory, HttpDirectory
 from recoup.verification.directory_file import FileDirectory
 from recoup.verification.findings import VERDICTS, Finding, NotPassed
 from recoup.verification.resolver import Resolver
+from recoup.verification.rules import Verification
 from recoup.verification.sites import Sites
 
 SAID_MOST = 300

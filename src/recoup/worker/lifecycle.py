@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, Move
+from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Lifecycle, Move, On
 
 
 class WorkerStatus(StrEnum):
@@ -28,4 +28,9 @@ WORKER = Lifecycle(
     frozen=("worker_id", "name", "host", "pid", "recoup_version", "duties", "started_at"),
     once=("ended_at",),
     rising=("heartbeat_at",),
+    rules=(On("insert", "recoup.rule_workers"), On("update", "recoup.rule_workers")),
+    recorders=(
+        On("insert", RECORD_CONTROL, ("name", "host", "pid", "recoup_version")),
+        On("update", RECORD_CONTROL, ("ended_at",)),
+    ),
 )

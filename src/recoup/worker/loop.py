@@ -7,7 +7,7 @@ What an operator can rely on:
 - A batch and its tally are one transaction. Killed in the middle, nothing of it has happened; another worker does it.
 - A duty wakes by notification, and looks by itself at least every cadence; the longer nothing is to do, the less often.
 - Told to stop, it finishes the batches in hand, says goodbye and ends.
-- It works with the schema it knows, and with no other: found changed, it stops.
+- It works with its own release of the schema and with later ones of the same epoch; with another epoch it stops.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ import psycopg
 
 from recoup import observe, pauses, policy
 from recoup.database.connection import Actor, Database, Transaction, connect
-from recoup.database.migrate import check_schema
+from recoup.database.releases import Release, check_schema
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.refusals import MigrationRefused, Refusal
+from recoup.settings import Settings
 from recoup.worker import register
-from recoup.worker.duties import Duty
+from recoup.worker.duty import Duty, Hands
+from recoup.worker.policy import WorkerPolicy
 
 CHANNEL = "recoup_wake"
 IDLE_LEAST_S = 0.2  # the first pause after a batch that found nothing; doubled up to the cadence
@@ -39,9 +41,12 @@ LISTEN_SLICE_S = 0.5  # how soon the listener notices that it is to stop
 class Worker:
     """One life of a worker. ``run`` returns when ``stop`` was called and the batches in hand are done."""
 
-    def __init__(self, database: Database, duties: Sequence[Duty], *, name: str) -> None:
+    def __init__(
+        self, database: Database, duties: Sequence[Duty], *, name: str, releases: Sequence[Release] = ()
+    ) -> None:
         self.database = database
         self.duties = duties
+        self.releases = releases  # of the schema that it works with
         self.name = name
         self.refusal: Refusal | None = None  # why it stopped by itself
         self.failed: list[str] = []  # duties that raised, when done once
@@ -151,7 +156,7 @@ class Worker:
             )
         return done
 
-    def _flow(self, duty: Duty, flow: Callable[[_Hands], int], *, tell: bool) -> int:
+    def _flow(self, duty: Duty, flow: Callable[[Hands], int], *, tell: bool) -> int:
         """Until nothing is left that waits. Its transactions are tallied one by one."""
         begun = time.monotonic()
         hands = _Hands(self, duty)
@@ -235,7 +240,7 @@ class Worker:
         while not self._stopping.wait(self._heartbeat_s):
             try:
                 with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
-                    check_schema(connection)  # before anything is written into it
+                    check_schema(connection, self.releases)  # before anything is written into it
                 with self._acting(Authority.RUNNER) as tx:
                     alive = register.beat(tx, self.worker_id)
                     self._policy = policy.in_force(tx).policy
@@ -282,7 +287,7 @@ class Worker:
 
     @property
     def _heartbeat_s(self) -> float:
-        return float(self._policy.worker.heartbeat_s) if self._policy is not None else 10.0
+        return float(self._policy[WorkerPolicy].heartbeat_s) if self._policy is not None else 10.0
 
 
 class _Hands:
@@ -290,10 +295,13 @@ class _Hands:
 
     def __init__(self, worker: Worker, duty: Duty) -> None:
         self.name = worker.name
-        self.directory_key = worker.database.settings.directory_key
         self.paused = False  # when it last asked
         self._worker = worker
         self._duty = duty
+
+    @property
+    def settings(self) -> Settings:
+        return self._worker.database.settings
 
     @property
     def policy(self) -> Policy:

@@ -14,9 +14,9 @@ from psycopg.rows import class_row, dict_row
 from recoup import __version__, pauses
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.worker.duties import DUTIES
+from recoup.worker.duty import Duty
 
-Q = load("recoup.worker")
+Q = load("recoup.worker", "worker.sql")
 FAILURE_MOST_CHARACTERS = 2000
 
 
@@ -95,12 +95,12 @@ def workers(tx: Transaction, *, limit: int = 100) -> list[Worker]:
         return cursor.execute(Q["list_workers"], {"limit": limit}).fetchall()
 
 
-def standings(tx: Transaction) -> list[DutyStanding]:
-    """Every duty, in the order of the list."""
+def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStanding]:
+    """How each duty stands, in the order given."""
     with tx.cursor(row_factory=dict_row) as cursor:
         tallies = {row["duty"]: row for row in cursor.execute(Q["tallies"])}
     found = []
-    for duty in DUTIES:
+    for duty in duties:
         told = tallies.get(duty.name, {})
         held = pauses.paused(tx, f"duty:{duty.name}")
         found.append(

@@ -21,7 +21,7 @@ from recoup.gate.importing.rows import Source, empty
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
-Q = load("recoup.gate.importing")
+Q = load("recoup.gate", "importing.sql")
 CHUNK_ROWS = 5_000
 CHUNK_S = 5.0  # the server ends a transaction that is silent for a minute, however slowly rows are found
 ROWS_MOST = 10_000_000  # 16 bytes of each company are remembered, with what Python adds about 220

@@ -1,0 +1,82 @@
+"""What the demo shows of Gate Zero, and the local world that its companies live in."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+from recoup.lifecycles.declaration import Authority
+
+
+def show() -> None:
+    from recoup import gate
+    from recoup.cli.acting import acting, opened
+    from recoup.cli.funnel import print_funnel
+    from recoup.cli.output import print_rows
+    from recoup.gate import demo
+
+    with opened(demo=True) as database:
+        recovered = demo.a_recovered_company(database)
+    with acting(Authority.READER, demo=True) as tx:
+        print_funnel(gate.funnel(tx))
+        if recovered is not None:
+            (intake,) = gate.find_intakes(tx, [recovered])
+            print(
+                f"\n{intake.company_name} failed twice and passed at its last attempt"
+                f"  (intake {recovered}, {intake.status})"
+            )
+            columns = ("event_timestamp", "event_type", "reason_code", "payload_ref")
+            events = gate.history(tx, [recovered])
+            print_rows(events, as_json=False, columns=columns, empty="Nothing has happened yet.")
+    print("\nLook around:   recoup gate batches --demo, recoup gate eligible --demo, recoup gate exhausted --demo")
+    print("Resume:        recoup gate run --demo, or recoup worker --demo")
+    print('Or by hand:    psql "$(recoup db uri --demo)"')
+
+
+@contextmanager
+def local_world() -> Iterator[None]:
+    """The demo's companies live in the local world: it runs beside whoever works on them."""
+    refuse_without_the_world()
+    from recoup import policy
+    from recoup.cli.acting import acting
+    from recoup.gate import demo as play
+    from recoup.gate.policy import GatePolicy
+    from recoup.refusals import InputRefused
+    from recoup.world import World
+
+    with acting(Authority.READER, demo=True) as tx:
+        ports = _ports_of(policy.in_force(tx).policy[GatePolicy].verification.model_dump())
+    if ports is None or World.running_at(ports):
+        yield
+        return
+    with ExitStack() as stack:
+        try:
+            world = stack.enter_context(World(play.COMPANIES, play.SEED, ports=ports))
+            world.day = 2  # what recovers has recovered by now
+        except InputRefused:
+            if not World.running_at(ports):  # else somebody was a moment faster, and theirs will do
+                raise
+        yield
+
+
+def _ports_of(rules: Mapping[str, object]) -> tuple[int, int, int] | None:
+    """Where the demo's policy expects the local world; None when it means another one."""
+    found = re.search(r"127\.77\.0\.53:(\d+).*\{domain\}:(\d+)/.*//127\.77\.[0-9.]+:(\d+)/", str(rules), re.DOTALL)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def refuse_without_the_world() -> None:
+    """Before anything is dropped."""
+    from recoup.refusals import InputRefused
+
+    try:
+        for part in ("recoup.world", "recoup.gate.flow"):
+            importlib.import_module(part)
+    except ModuleNotFoundError as error:
+        raise InputRefused(
+            "gate_extra_missing",
+            f"The demo looks at companies, and the package for that is not installed ({error.name}).",
+            "Install it: pip install 'recoup[gate,parquet]'",
+        ) from error

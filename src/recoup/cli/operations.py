@@ -1,0 +1,32 @@
+"""``recoup operations``"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from recoup.cli.acting import acting
+from recoup.cli.output import Demo, Json, Limit, print_rows
+from recoup.lifecycles.declaration import Authority
+
+COLUMNS = (
+    "operation_id", "subject", "verb", "status", "items", "done", "refused", "pending", "requested_at", "requested_by",
+    "done_at", "paused", "filter", "arguments",
+)  # fmt: skip
+
+
+def list_operations(
+    *,
+    subject: Annotated[str | None, Parameter(help="Only over rows of this table, such as recoup.error.")] = None,
+    limit: Limit = 20,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """List operations over many, newest first: what was asked for, how far it is, what was refused."""
+    from recoup import operations
+
+    with acting(Authority.READER, demo=demo) as tx:
+        found = operations.operations(tx, subject=subject, limit=limit)
+    rows = [{name: getattr(one, name) for name in (*COLUMNS, "refusals")} for one in found]
+    print_rows(rows, as_json=json, columns=COLUMNS, empty="There was no operation over many yet.")

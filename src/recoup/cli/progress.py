@@ -1,0 +1,73 @@
+"""How far a command is, and how it is stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from recoup.cli.output import say
+
+LINE_EVERY_S = 5.0
+Tell = Callable[[str, float | None], None]  # what is done, and which share of all
+
+
+def end_at_once() -> None:
+    """What was in hand is rolled back, or its lease expires."""
+    os._exit(130)
+
+
+def stop_by_signal(stop: Callable[[], None], words: str, *, again: Callable[[], None] = end_at_once) -> None:
+    """Ctrl-C or SIGTERM asks for an end; a second one is served at once."""
+    asked = False
+
+    def ask(_number: int, _frame: object) -> None:
+        nonlocal asked
+        if asked:
+            again()
+        asked = True
+        stop()
+        say(words)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, ask)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Tell]:
+    """On standard error: a bar on a terminal, a line every few seconds elsewhere."""
+    if quiet:
+        yield lambda words, share: None
+    elif sys.stderr is not None and sys.stderr.isatty():
+        with _bar() as tell:
+            yield tell
+    else:
+        yield _lines()
+
+
+def _lines() -> Tell:
+    last = time.monotonic()
+
+    def tell(words: str, share: float | None) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_EVERY_S:
+            last = time.monotonic()
+            say(words if share is None else f"{share:.0%}: {words}")
+
+    return tell
+
+
+@contextmanager
+def _bar() -> Iterator[Tell]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda words, share: bar.update(
+            task, description=words, completed=share or 0.0, total=None if share is None else 1.0
+        )

@@ -1,0 +1,202 @@
+"""Commands made from declared verbs: one row or many, previewed, frozen, carried out and resumed in the same way."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from uuid import UUID
+
+from cyclopts import App, Parameter, validators
+
+from recoup.cli.acting import acting, opened, person
+from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
+from recoup.cli.progress import progress
+from recoup.lifecycles.declaration import Authority
+
+if TYPE_CHECKING:
+    from recoup.database.connection import Transaction
+    from recoup.operations import Act, Operation, Preview, Subject, Verb
+
+FIRST = 5  # rows that a preview shows
+
+
+class Asked(Protocol):
+    """The options of a filter, as a dataclass that cyclopts reads."""
+
+    def filter(self) -> Any: ...
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Many:
+    """Over many rows."""
+
+    yes: Annotated[
+        bool, Parameter(negative="", show_default=False, help="With a filter: do it. Without this, only a preview.")
+    ] = False
+    resume: Annotated[
+        UUID | None, Parameter(show_default=False, help="Resume an operation that was interrupted or paused.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verbs:
+    """How a command line offers the verbs of a subject."""
+
+    subject: Subject
+    command: str  # errors: as in `recoup errors park`
+    which: Asked  # no filter at all
+    ids: str  # help for the names of rows
+    # Names as people give them to units; and what a preview prints of the first rows that match.
+    units: Callable[[Transaction, Sequence[str]], list[str]]
+    first: Callable[[Transaction, Any, int], Sequence[Any]] | None = None
+    print_first: Callable[[Sequence[Any]], None] | None = None
+
+    def into(self, app: App) -> None:
+        for verb in self.subject.verbs:
+            app.command(self._command(verb), name=verb.name)
+
+    def _command(self, verb: Verb) -> Callable[..., None]:
+        def run(*names: str, which: Any = self.which, many: Many | None = None, **given: Any) -> None:
+            demo, json = given.pop("demo", False), given.pop("json", False)
+            _Call(self, verb, demo=demo, json=json).run(names, which.filter(), many or Many(), given)
+
+        parameters = [_parameter("names", str, Parameter(help=self.ids), kind=inspect.Parameter.VAR_POSITIONAL)]
+        for argument in verb.arguments:
+            bounds = validators.Number(gte=argument.least, lte=argument.most) if argument.kind is int else None
+            about = Parameter(help=argument.help, show_default=False, validator=bounds)
+            parameters.append(_parameter(argument.name, argument.kind | None, about, default=None))
+        parameters.append(_plain("which", type(self.which), self.which))
+        parameters.append(_plain("many", Many, Many()))
+        parameters += [_plain("demo", Demo, False), _plain("json", Json, False)]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        run.__doc__, run.__name__ = verb.help, verb.name
+        return run
+
+
+def _parameter(name: str, kind_: Any, about: Parameter, *, default: Any = inspect.Parameter.empty,
+               kind: Any = inspect.Parameter.KEYWORD_ONLY) -> inspect.Parameter:  # fmt: skip
+    return inspect.Parameter(name, kind, default=default, annotation=Annotated[kind_, about])
+
+
+def _plain(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+class _Call:
+    """One call of a verb's command."""
+
+    def __init__(self, verbs: Verbs, verb: Verb, *, demo: bool, json: bool) -> None:
+        self.verbs, self.subject, self.verb = verbs, verbs.subject, verb
+        self.demo, self.json = demo, json
+
+    def run(self, names: Sequence[str], asked: Any, many: Many, given: dict[str, Any]) -> None:
+        from recoup.operations import begin
+        from recoup.operations.verbs import Act
+        from recoup.refusals import InputRefused
+
+        if sum((bool(names), not asked.is_empty, many.resume is not None)) != 1:
+            raise InputRefused(
+                f"{self.verbs.command}_unclear",
+                f"It is not clear what to {self.verb.name}.",
+                "Give ids, or a filter such as --status PARKED, or --resume with an operation; one of them.",
+            )
+        if many.resume is not None:
+            self._carry_on(many.resume)
+        elif names:
+            self._named(self.subject.act(self.verb.name, **given), names)
+        elif not many.yes:
+            self._preview(Act(verb=self.verb.name, given={k: v for k, v in given.items() if v is not None}), asked)
+        else:
+            act = self.subject.act(self.verb.name, **given)
+            with acting(self.subject.authority, demo=self.demo, reason=act.reason) as tx:
+                operation = begin(tx, self.subject, act, asked)
+            self._carry_on(operation)
+
+    def _named(self, act: Act, names: Sequence[str]) -> None:
+        with acting(self.subject.authority, demo=self.demo, reason=act.reason) as tx:
+            answers = self.subject.carry_out(tx, act, self.verbs.units(tx, names))
+        rows = [{**self.subject.named(answer.unit), **answer._asdict()} for answer in answers]
+        for row in rows:
+            del row["unit"]
+        print_rows(rows, as_json=self.json, empty="")
+        if not all(answer.done for answer in answers):
+            sys.exit(1)
+
+    def _preview(self, act: Act, asked: Any) -> None:
+        from recoup.operations import preview
+
+        with acting(Authority.READER, demo=self.demo) as tx:
+            found = preview(tx, self.subject, act, asked)
+            first = self.verbs.first(tx, asked, FIRST) if self.verbs.first is not None else ()
+        if self.json:
+            print_fields({**_plain_preview(found), "first": [asdict(row) for row in first]}, as_json=True)
+            return
+        noun = self.subject.noun
+        rows = [{**group.place, f"{noun}s": group.rows} for group in found.groups]
+        print_rows(rows, as_json=False, empty=f"There is no {noun} to {self.verb.name} among those that match.")
+        if first and self.verbs.print_first is not None:
+            print("\nThe newest that match:\n")
+            self.verbs.print_first(first)
+        if found.refused:
+            print("\nNot these:\n")
+            print_rows(_reasons(found.refused, noun), as_json=False, empty="")
+        if found.rows:
+            more = "--reason … --yes" if self.verb.needs_reason else "--yes"
+            print(f"\nNothing was changed. To {self.verb.name} these {found.rows:,}: the same with {more}")
+
+    def _carry_on(self, operation_id: UUID) -> None:
+        from recoup.operations import carry_on, find
+        from recoup.refusals import InputRefused
+
+        with opened(demo=self.demo) as database:
+            with database.transaction(Authority.READER) as tx:
+                operation = find(tx, operation_id)
+            if operation.verb != self.verb.name:
+                raise InputRefused(
+                    "operation_verb",
+                    f"Operation {operation_id} is to {operation.verb}, not to {self.verb.name}.",
+                    f"recoup {self.verbs.command} {operation.verb} --resume {operation_id}",
+                )
+            items = f"{operation.items:,} {self.subject.noun}s"
+            say(f"operation {operation_id}: {items}; if it is interrupted: --resume {operation_id}")
+            with progress(quiet=self.json) as tell:
+                ended = carry_on(
+                    database,
+                    self.subject,
+                    operation_id,
+                    actor=person(database),
+                    progress=lambda done, of: tell(f"{done:,} of {of:,}", done / max(of, 1)),
+                )
+        if self.json:
+            print_fields(_plain_operation(ended), as_json=True)
+        else:
+            _print_ended(ended, self.subject.noun)
+
+
+def _plain_preview(found: Preview) -> dict[str, Any]:
+    groups = [{**group.place, "rows": group.rows} for group in found.groups]
+    return {"rows": found.rows, "groups": groups, "refused": found.refused}
+
+
+def _plain_operation(operation: Operation) -> dict[str, Any]:
+    return {**asdict(operation), "digest": operation.digest.hex()}
+
+
+def _print_ended(ended: Operation, noun: str) -> None:
+    print(f"{ended.done:,} done, {ended.refused:,} refused, of {ended.items:,}")
+    if ended.refusals:
+        print()
+        print_rows(_reasons(ended.refusals, noun), as_json=False, empty="")
+    if ended.paused is not None:
+        print(f"\nPaused by {shown(ended.paused)}. Resume it: recoup resume operation {ended.operation_id} --reason …")
+    elif ended.pending:
+        print(f"\nSomebody else works on {ended.pending:,} of them: recoup operations")
+
+
+def _reasons(refusals: Any, noun: str) -> list[dict[str, Any]]:
+    return [{f"{noun}s": count, "refused": shown(why)} for why, count in refusals.items()]

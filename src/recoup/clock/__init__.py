@@ -1,0 +1,75 @@
+"""Time: real, simulated, released.
+
+Decisions in SQL go by ``recoup.now()``. A database is made real or simulated for good; a simulated one stands still
+until it is moved, and can be released to real time once. Python passes a time to pure functions only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from recoup.database.connection import Transaction
+from recoup.lifecycles.declaration import CONTROL_LOG, RECORD_CONTROL, Authority, Lifecycle, Move, On, Story
+from recoup.refusals import InputRefused
+
+CLOCK = Lifecycle(
+    table="recoup.clock",
+    says="The clock of one database. Its only row is made by `recoup migrate`.",
+    key=("only_row",),
+    births=(),
+    moves=(
+        Move("simulated", "simulated", Authority.OPERATOR, "moved forward"),
+        Move("simulated", "released", Authority.OPERATOR, "joins real time, and never leaves it"),
+    ),
+    frozen=("only_row",),
+    once=("released_at",),
+    rising=("at",),
+    recorders=(On("update", "recoup.release_clock"), On("update", RECORD_CONTROL, ("at", "released_at"))),
+    consequences=(On("update", "recoup.wake"),),
+    # Made by a migration, and by nobody whom a log could name.
+    story=Story(log=CONTROL_LOG, key=("key",), rebuilds=False, unborn="true"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the clock says."""
+
+    status: str
+    now: datetime
+    released_at: datetime | None
+
+
+def read(tx: Transaction) -> Reading:
+    """The status of this database's clock, and its time."""
+    status, now, released_at = tx.execute("select status, recoup.now(), released_at from recoup.clock").fetchone() or ()
+    return Reading(status=status, now=now, released_at=released_at)
+
+
+def advance(tx: Transaction, by: timedelta) -> Reading:
+    """Move a simulated clock forward. Time never runs backwards, and real time is not moved."""
+    if by <= timedelta(0):
+        raise InputRefused("clock_backwards", f"The clock cannot be moved by {by}.", "Move it forward.", by=str(by))
+    if tx.execute("update recoup.clock set at = at + %s where status = 'simulated'", (by,)).rowcount == 0:
+        raise _not_simulated(read(tx))
+    return read(tx)
+
+
+def release(tx: Transaction) -> Reading:
+    """Let a simulated clock join real time, for good. Refused while it stands ahead of real time."""
+    changed = tx.execute(
+        "update recoup.clock set status = 'released', released_at = clock_timestamp() where status = 'simulated'"
+    )
+    if changed.rowcount == 0:
+        raise _not_simulated(read(tx))
+    return read(tx)
+
+
+def _not_simulated(reading: Reading) -> InputRefused:
+    return InputRefused(
+        "clock_not_simulated",
+        f"This database's clock is {reading.status}: it is the server's, and moves by itself.",
+        "Only a database made with `recoup migrate --simulated-from TIME` can be moved.",
+        status=reading.status,
+    )

@@ -1,0 +1,64 @@
+"""``recoup doctor``: every check in order, of the platform and of each domain."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Sequence
+
+from recoup.database import access
+from recoup.database.connection import connect, where
+from recoup.database.releases import check_schema
+from recoup.domain import Domain, releases
+from recoup.health import Check, Finding
+from recoup.refusals import Refusal
+from recoup.schema import checks
+from recoup.settings import Settings, load
+
+DISK_LEAST_BYTES = 1_000_000_000
+_NAMES = ("settings", "server", "schema")
+
+
+def examine(domains: Sequence[Domain], *, demo: bool = False) -> list[Finding]:
+    """Run the checks in order. What a later one needs and an earlier one found broken is not tried."""
+    findings: list[Finding] = []
+    try:
+        settings = load()
+        findings.append(Finding(check="settings", verdict="well", found="all known and within bounds"))
+        uri = _server(settings, demo=demo, findings=findings)
+        with contextlib.closing(connect(uri, settings)) as connection:
+            version = connection.info.server_version
+            found = f"PostgreSQL {version // 10000}.{version % 10000} at {where(uri)}"
+            findings.append(Finding(check="server", verdict="well", found=found))
+            check_schema(connection, releases(domains))
+            findings.append(Finding(check="schema", verdict="well", found="the one this program knows"))
+            first: tuple[Check, ...] = (checks.login, checks.roles, checks.guards, checks.children)
+            for check in first:
+                findings.extend(check(connection))
+            findings.extend(checks.objects(connection, domains))
+            findings.extend(checks.declared(connection, domains))
+            for check in (checks.clock, checks.waiting, *(check for domain in domains for check in domain.checks)):
+                findings.extend(check(connection))
+    except Refusal as refusal:
+        check_name = _NAMES[len(findings)] if len(findings) < len(_NAMES) else "checks"
+        findings.append(
+            Finding(check=check_name, verdict="broken", found=refusal.happened, next_step=refusal.next_step)
+        )
+    return findings
+
+
+def _server(settings: Settings, *, demo: bool, findings: list[Finding]) -> str:
+    uri = access.uri(settings, demo=demo)
+    if settings.dsn is None:
+        free = shutil.disk_usage(settings.home).free
+        if free < DISK_LEAST_BYTES:
+            findings.insert(
+                0,
+                Finding(
+                    check="disk",
+                    verdict="look",
+                    found=f"{free:,} bytes are left where {settings.home} stands",
+                    next_step="Make room: a full disk stops the server.",
+                ),
+            )
+    return uri

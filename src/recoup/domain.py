@@ -1,0 +1,153 @@
+"""What a domain is: one object that says all that it has.
+
+A domain is a folder and one line in ``recoup/domains.py``. Migrate, audit, seals, worker, doctor, pauses, policy, demo
+and docs iterate the list of domains, and none of them knows one by name. The folder holds
+
+- ``manifest.py``, with the object itself; ``lifecycle.py``, ``policy.py`` and ``policy.toml``, ``duties.py``, …;
+- ``migrations/*.sql``, which make its tables, once, in the order of their numbers over all domains;
+- ``routines/*.sql``, which are installed in the database: functions, and their rights;
+- ``queries/*.sql``, which are sent to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cached_property
+from importlib.resources import files
+
+from recoup.audit.invariant import Invariant
+from recoup.database.connection import Transaction
+from recoup.database.releases import Release
+from recoup.health import Check
+from recoup.lifecycles.declaration import Lifecycle
+from recoup.lifecycles.logs import Log
+from recoup.operations.verbs import Subject
+from recoup.pauses.scopes import Pausable
+from recoup.policy.section import Part
+from recoup.worker.duty import Duty
+
+SchemaObject = tuple[str, int, str]  # schema, kind, name: as recoup.schema.describe sorts them
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFile:
+    """A file of SQL in a package."""
+
+    package: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.package}/{self.path}"
+
+    @property
+    def text(self) -> str:
+        return files(self.package).joinpath(self.path).read_text(encoding="utf-8")
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def routines(package: str, *names: str) -> tuple[SqlFile, ...]:
+    """Files of a package's ``routines`` folder, in the order in which they are installed."""
+    return tuple(SqlFile(package, f"routines/{name}.sql") for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command of the command line: where its function or app is, imported when it is called."""
+
+    name: str
+    path: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """A part of the demo: some days of simulated time that end at the present."""
+
+    name: str
+    help: str
+    span: timedelta
+    exists: str  # query: whether it was played in this database
+    # Where the functions are, imported when they are called. ``play`` takes the database, where to say what happens, a
+    # shorter part to be played meanwhile or None, and its span; ``show`` prints what came of it.
+    play: str
+    show: str
+    beside: str | None = None  # a context manager that runs beside whoever works on it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """All that a domain has."""
+
+    name: str
+    package: str
+    description: str
+    release: int  # rises with every change of routines or declaration
+    epoch: int = 1  # rises when programs of the release before cannot work with the new one
+    lifecycles: tuple[Lifecycle, ...] = ()
+    logs: tuple[Log, ...] = ()
+    records: tuple[tuple[str, str], ...] = ()  # logs of other domains, and the recorder of this one that writes them
+    routines: tuple[SqlFile, ...] = ()
+    policy: tuple[type[Part], ...] = ()
+    duties: tuple[Duty, ...] = ()
+    invariants: tuple[Invariant, ...] = ()
+    checks: tuple[Check, ...] = ()  # of the doctor
+    pausable: tuple[Pausable, ...] = ()  # beside its duties and its tables
+    refusals: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # SQLSTATE: code, and what it protects
+    subjects: tuple[Subject, ...] = ()  # what people act on, and the verbs for it
+    commands: tuple[Command, ...] = ()
+    demo: Demo | None = None
+    ensure: Callable[[Transaction], Iterable[str]] | None = None  # makes what the policy asks for; returns its names
+    later: Callable[[Transaction], Iterable[SchemaObject]] | None = None  # what was made so, and no schema file has
+    audited_whole: tuple[str, ...] = ()  # tables whose parts may be dropped: held while the audit reads
+
+    @property
+    def migrations(self) -> tuple[SqlFile, ...]:
+        folder = files(self.package).joinpath("migrations")
+        names = sorted(f.name for f in folder.iterdir() if f.name.endswith(".sql")) if folder.is_dir() else []
+        return tuple(SqlFile(self.package, f"migrations/{name}") for name in names)
+
+    @cached_property
+    def at(self) -> Release:
+        return Release(self.name, self.epoch, self.release)
+
+
+def releases(domains: Sequence[Domain]) -> tuple[Release, ...]:
+    """What a program needs of a database."""
+    return tuple(domain.at for domain in domains)
+
+
+def parts(domains: Sequence[Domain]) -> tuple[type[Part], ...]:
+    """The sections of the policy."""
+    return tuple(part for domain in domains for part in domain.policy)
+
+
+def duties(domains: Sequence[Domain]) -> tuple[Duty, ...]:
+    """Everything that workers do by themselves."""
+    return tuple(duty for domain in domains for duty in domain.duties)
+
+
+def lifecycles(domains: Sequence[Domain]) -> tuple[Lifecycle, ...]:
+    return tuple(life for domain in domains for life in domain.lifecycles)
+
+
+def logs(domains: Sequence[Domain]) -> tuple[Log, ...]:
+    """Every log, with the recorders that other domains bring."""
+    return tuple(log for domain in domains for log in _logs(domain, domains))
+
+
+def pausables(domains: Sequence[Domain]) -> Iterator[Pausable]:
+    for domain in domains:
+        yield from domain.pausable
+
+
+def _logs(domain: Domain, domains: Sequence[Domain]) -> Iterator[Log]:
+    for log in domain.logs:
+        others = [recorder for other in domains for name, recorder in other.records if name == log.table]
+        yield replace(log, recorders=(*log.recorders, *others)) if others else log

@@ -1,0 +1,53 @@
+"""Errors, as the product sees them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from recoup.domain import Command, Demo, Domain, routines
+from recoup.errors import checks, refusals, tables
+from recoup.errors.duties import DUTIES
+from recoup.errors.invariants import INVARIANTS
+from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS
+from recoup.errors.policy import ErrorPolicy
+from recoup.errors.verbs import SUBJECT
+
+ERRORS = Domain(
+    name="errors",
+    package="recoup.errors",
+    description="Every failure of a hub, recorded once, and what becomes of it by policy.",
+    release=1,
+    lifecycles=(ERROR, ARCHIVE_MONTH),
+    logs=(EVENTS, ARCHIVE),
+    routines=routines("recoup.errors", "rules", "recorder", "tables", "retries", "promotion"),
+    policy=(ErrorPolicy,),
+    duties=DUTIES,
+    invariants=INVARIANTS,
+    checks=(checks.error_tables,),
+    refusals=refusals.LAWS,
+    subjects=(SUBJECT,),
+    commands=(
+        Command(
+            name="errors",
+            path="recoup.cli.errors:app",
+            help="Errors: record, list, claim, park, unpark, resolve, what blocks whom.",
+        ),
+        Command(
+            name="exec",
+            path="recoup.cli.exec:exec_",
+            help="Run any command; if it fails, that is recorded as an error.",
+        ),
+    ),
+    demo=Demo(
+        name="errors",
+        help="Ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park queue.\n\n"
+        "Errors in every status and disposition, archives for every reason; then where they stand, and one error's story.",
+        span=timedelta(days=90),
+        exists="select exists (select from recoup.error_event)",
+        play="recoup.errors.demo:play",
+        show="recoup.cli.demo_errors:show",
+    ),
+    ensure=tables.ensure,
+    later=tables.made_later,
+    audited_whole=("recoup.error_archive",),
+)

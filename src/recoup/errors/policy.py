@@ -1,0 +1,206 @@
+"""The policy's section on errors: tables, tiers, severities, retries, codes.
+
+The figures are the requirement's; tables of your own stand beside them under the same keys.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.errors.vocabulary import Category, ParkReason, Severity, Tier, Want
+from recoup.policy.section import Part, Section, wrong_figure
+from recoup.refusals import InputRefused, LawRefused
+
+Q = load("recoup.errors", "tables.sql")
+# A document has words, and not members of an enumeration.
+WORD = Field(strict=False)
+WantWord = Annotated[Want, WORD]
+TierWord = Annotated[Tier, WORD]
+SeverityWord = Annotated[Severity, WORD]
+CategoryWord = Annotated[Category, WORD]
+ParkWord = Annotated[ParkReason, WORD]
+FiniteTierWord = Literal["SHORT", "MEDIUM", "LONG"]  # for ever is a table's own: it is a log then
+Code = Annotated[str, Field(min_length=1, max_length=200, description="an error code")]
+TableName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z_][a-z0-9_]{0,40}\.[a-z_][a-z0-9_]{0,40}$",
+        description="schema and name of a table, in lower case",
+    ),
+]
+Retries = Annotated[int, Field(ge=0, le=100)]
+CodeOrBeginning = Annotated[
+    str,
+    Field(
+        # Nothing that cannot be seen, and no space around it: no code would ever be the same.
+        pattern=r"^[^*\s\pC]([^*\pC]*[^*\s\pC])?\*?$",
+        max_length=200,
+        description="an error code of up to 200 characters, or how codes begin and then *",
+    ),
+]
+Phrase = Annotated[str, Field(max_length=200, description="words, of up to 200 characters in all")]
+_WORD = re.compile(r"'*[^\W_](?:[^\W_]|')*\*?")
+# Known by name, so that whoever writes to one is told what to do instead.
+DEAD: dict[str, str] = {
+    "outreach.bit_errors": "Create table or remove from ERD",
+    "outreach.blog_errors": "Create table or remove from ERD",
+    "outreach.people_errors": "Create table or remove from ERD",
+    "outreach.outreach_errors": "Create table or remove from ERD",
+    "cl.cl_errors_archive": "Archive table, no active policy",
+    "company.pipeline_errors": "Create table or remove from ERD",
+}
+
+
+class SeverityRule(Section):
+    """What a severity asks for."""
+
+    disposition: WantWord
+    ttl: FiniteTierWord | None = None
+
+
+class RetryRule(Section):
+    """How a category is retried. Exponential: base to the power of the retry's number; linear: base times it."""
+
+    max_retries: Retries
+    backoff: Literal["exponential", "linear", "none"]
+    base_s: Annotated[int, Field(ge=1, le=86_400)]
+    cap_s: Annotated[int, Field(ge=1, le=604_800)]
+    jitter_percent: Annotated[int, Field(ge=0, le=100)]
+    window_hours: Annotated[int, Field(ge=1, le=8_760)]
+
+
+class CategoryRule(Section):
+    """Which category an error has by its code, by words in its message, or by both."""
+
+    category: CategoryWord
+    code: CodeOrBeginning | None = None
+    words: Phrase | None = None
+
+    @field_validator("words")
+    @classmethod
+    def _words_are_words(cls, words: str | None) -> str | None:
+        parts = words.split() if words is not None else ["none"]
+        for part in parts:
+            if part != "…" and not _WORD.fullmatch(part):
+                allowed = "words of letters, digits and ', with * after one for whatever begins so, and … between two"
+                raise wrong_figure("", words, f"{allowed} for up to four others; {part} is none")
+        if not parts:
+            raise wrong_figure("", words, "at least one word")
+        if "…" in (parts[0], parts[-1]) or ("…", "…") in pairwise(parts):
+            raise wrong_figure("", words, "a word before and after each …, which stands for up to four others")
+        return words
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> CategoryRule:
+        if self.code is None and self.words is None:
+            raise wrong_figure("", {"category": self.category}, "code or words beside it, or both")
+        return self
+
+
+class ErrorTable(Section):
+    """One error table, and what its hub says about it."""
+
+    ttl: TierWord
+    default: WantWord
+    allowed: Annotated[list[WantWord], Field(min_length=1, max_length=4)]
+    blocks: bool
+    owner: Annotated[str, Field(min_length=1, max_length=100, description="who answers for it")]
+    archive_years: Annotated[int, Field(ge=1, le=100)]
+    hold_blocking_past_ttl: bool = False
+    hub_ttl: FiniteTierWord | None = None
+    operational_max_retries: Retries | None = None
+    max_retries_by_code: Annotated[dict[Code, Retries], Field(default_factory=dict)]
+    park_codes: Annotated[dict[Code, ParkWord], Field(default_factory=dict)]
+
+    @property
+    def insert_only(self) -> bool:
+        """A table that keeps its errors for ever is a log: nothing in it is ever changed."""
+        return self.ttl is Tier.INFINITE
+
+    @model_validator(mode="after")
+    def _default_is_allowed(self) -> ErrorTable:
+        if self.default not in self.allowed:
+            raise wrong_figure("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
+        if "RETRY" in self.allowed and not {"PARK", "ARCHIVE"}.intersection(self.allowed):
+            raise wrong_figure("allowed", ", ".join(self.allowed), "PARK or ARCHIVE beside RETRY: retries have an end")
+        if self.blocks and not {"IGNORE", "ARCHIVE"}.intersection(self.allowed):
+            raise wrong_figure("allowed", ", ".join(self.allowed), "also ARCHIVE or IGNORE: what is LOW never blocks")
+        return self
+
+
+class ErrorPolicy(Part):
+    """Errors."""
+
+    section: ClassVar[str] = "errors"
+    package: ClassVar[str] = "recoup.errors"
+    decides: ClassVar[tuple[str, ...]] = ("retry_lease_s", "keep_parked_days")
+
+    retry_lease_s: Annotated[int, Field(ge=1, le=86_400)]
+    retries_at_once: Annotated[int, Field(ge=1, le=1_000)]
+    keep_parked_days: Annotated[int, Field(ge=1, le=3_650)]
+    tier_days: dict[Literal["SHORT", "MEDIUM", "LONG"], Annotated[int, Field(ge=1, le=3_650)]]
+    severity: dict[SeverityWord, SeverityRule]
+    retry: dict[CategoryWord, RetryRule]
+    park_codes: dict[Code, ParkWord]
+    redact_keys: list[Annotated[str, Field(min_length=1, max_length=100, description="a part of a key's name")]]
+    category_rules: Annotated[list[CategoryRule], Field(max_length=200)]
+    tables: dict[TableName, ErrorTable]
+
+    @field_validator("tables")
+    @classmethod
+    def _names_are_free(cls, tables: dict[str, ErrorTable]) -> dict[str, ErrorTable]:
+        for name in tables:
+            if name in DEAD:
+                raise wrong_figure(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
+            if name.startswith(("pg_", "information_schema.", "recoup.")):
+                raise wrong_figure(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
+            if name.removesuffix("_archive") in tables.keys() - {name}:
+                raise wrong_figure(name, name, f"another name: the archive of {name.removesuffix('_archive')} has it")
+        return tables
+
+    def ttl(self, tier: str) -> timedelta | None:
+        """How long a tier keeps an error; None: for ever."""
+        days = next((days for name, days in self.tier_days.items() if name == tier), None)
+        return None if days is None else timedelta(days=days)
+
+    def table(self, name: str) -> ErrorTable:
+        """A table's rules, or a refusal."""
+        found = self.tables.get(name)
+        if found is not None:
+            return found
+        if name in DEAD:
+            raise InputRefused("table_dead", f"{name} is DEAD: nothing is written there.", f"{DEAD[name]}.", table=name)
+        raise InputRefused(
+            "table_unknown",
+            f"{name} is not an error table.",
+            f"Error tables are {', '.join(self.tables)}; another one is added in the policy.",
+            table=name,
+        )
+
+    def check_in(self, tx: Transaction) -> None:
+        """By a word in a policy no error table goes away, becomes a log, or ceases to be one."""
+        for name, is_log in made(tx).items():
+            listed = self.tables.get(name)
+            if listed is not None and listed.insert_only == is_log:
+                continue
+            kept = "kept for ever" if is_log else "not kept for ever"
+            raise LawRefused(
+                "error_table_fixed",
+                f"There is an error table {name}, and this policy does not list it."
+                if listed is None
+                else f"{name} is {kept}, and this policy makes it {listed.ttl}.",
+                "Leave it listed, and INFINITE or not as it was made. What it allows, blocks and keeps may change.",
+                table=name,
+            )
+
+
+def made(tx: Transaction) -> dict[str, bool]:
+    """The error tables that there are, and whether each was made insert-only."""
+    return {str(name): bool(is_log) for name, is_log in tx.execute(Q["made"])}

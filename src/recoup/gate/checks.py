@@ -1,0 +1,28 @@
+"""What the doctor looks at in Gate Zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recoup.database.connection import Transaction
+from recoup.health import Finding, read
+
+
+def batches(connection: Transaction) -> Iterator[Finding]:
+    """A batch that nobody declares complete is never frozen."""
+    found = read(
+        connection,
+        "select batch_id, imported_at from cl.gate_zero_batch where completed_at is null and imported_at <= ("
+        " select recoup.now() - make_interval(hours => 24 * (figures -> 'gate' ->> 'batch_open_alert_days')::integer)"
+        "   from recoup.policy order by version desc limit 1) order by imported_at limit 1",
+    )
+    if found:
+        ((batch, imported_at),) = found
+        yield Finding(
+            check="batches",
+            verdict="look",
+            found=f"batch {batch}, imported {imported_at:%Y-%m-%d}, is not declared complete: it is never frozen",
+            next_step=f"When everything is in: recoup gate complete {batch}",
+        )
+    else:
+        yield Finding(check="batches", verdict="well", found="none waits for its completion for long")

@@ -1,0 +1,76 @@
+"""What workers do for Gate Zero by themselves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+
+from recoup import observe
+from recoup.database.connection import Transaction
+from recoup.gate import attempts, batches, intake, verifying
+from recoup.gate.policy import GatePolicy
+from recoup.lifecycles.declaration import Authority
+from recoup.policy import Policy
+from recoup.worker.duty import BATCH_MOST, Duty
+
+OVERDUE_MOST = 100  # batches that are warned of
+
+
+def _freeze(tx: Transaction, policy: Policy) -> int:
+    overdue = batches.overdue(tx, days=policy[GatePolicy].batch_open_alert_days, limit=OVERDUE_MOST)
+    observe.OVERDUE_BATCHES.set(len(overdue))
+    for batch, imported_at in overdue:
+        _warn_once(batch, imported_at)
+    frozen = batches.freeze(tx, limit=BATCH_MOST)
+    return len(frozen.batches) + len(frozen.exhausted)
+
+
+@lru_cache(maxsize=OVERDUE_MOST)
+def _warn_once(batch: str, imported_at: datetime) -> None:
+    """In a worker's life, not every few seconds."""
+    observe.logger().warning(
+        "batch is not complete; its recoveries are never frozen",
+        batch=batch,
+        imported_at=imported_at.isoformat(),
+        then=f"recoup gate complete {batch}",
+    )
+
+
+DUTIES: tuple[Duty, ...] = (
+    Duty(
+        name="attempt-sweep",
+        authority=Authority.GATE,
+        cadence_s=5,
+        says="declares crashed every verification attempt that outlived its lease",
+        batch=lambda tx, _: len(attempts.sweep_crashed(tx, limit=BATCH_MOST)),
+        lag=attempts.sweep_lag,
+        units=lambda tx: attempts.lapsed(tx, limit=BATCH_MOST),
+        one=lambda tx, one: len(attempts.sweep_crashed(tx, only=one)),
+    ),
+    Duty(
+        name="verify",
+        authority=Authority.GATE,
+        cadence_s=2,
+        says="looks at every company that waits for its first attempt",
+        flow=lambda hands: verifying.verify(hands, retries=False).done,
+        lag=intake.verify_lag,
+    ),
+    Duty(
+        name="gate-retry",
+        authority=Authority.GATE,
+        cadence_s=5,
+        says="looks again at every failed company whose wait is over",
+        flow=lambda hands: verifying.verify(hands, retries=True).done,
+        lag=intake.retry_lag,
+    ),
+    Duty(
+        name="batch-freeze",
+        authority=Authority.GATE,
+        cadence_s=15,
+        says="closes the recovery window of every batch whose time has come, and ends its recoveries",
+        batch=_freeze,
+        lag=batches.freeze_lag,
+        units=lambda tx: batches.closing(tx, limit=BATCH_MOST),
+        one=lambda tx, one: len(batches.freeze(tx, only=one).exhausted),
+    ),
+)

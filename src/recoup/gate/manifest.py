@@ -1,0 +1,54 @@
+"""Gate Zero, as the product sees it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from recoup.domain import Command, Demo, Domain, routines
+from recoup.gate import batches, checks, refusals
+from recoup.gate.duties import DUTIES
+from recoup.gate.invariants import INVARIANTS
+from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.gate.policy import GatePolicy
+from recoup.pauses.scopes import Pausable
+
+GATE = Domain(
+    name="gate",
+    package="recoup.gate",
+    description="May a company candidate enter? Verified at most three times, throttled, every step in the AIR log.",
+    release=1,
+    lifecycles=(BATCH, INTAKE, ATTEMPT, RECOVERY),
+    logs=(AIR,),
+    records=(("recoup.pause_log", "cl.record_batch_moves"), ("recoup.control_log", "cl.record_restarts")),
+    routines=routines("recoup.gate", "rules", "recorder", "consequences", "attempts"),
+    policy=(GatePolicy,),
+    duties=DUTIES,
+    invariants=INVARIANTS,
+    checks=(checks.batches,),
+    pausable=(
+        Pausable(
+            scope="batch",
+            description="all recovery of one import batch: the kill switch",
+            rows="select b.batch_id, b.paused_at, b.paused_by, b.pause_reason from cl.gate_zero_batch b"
+            " where b.paused_at is not null",
+            pause=batches.pause_by_register,
+            resume=batches.resume_by_register,
+        ),
+    ),
+    refusals=refusals.LAWS,
+    commands=(
+        Command(
+            name="gate", path="recoup.cli.gate:app", help="Gate Zero: import, verify, second chances, history, mint."
+        ),
+    ),
+    demo=Demo(
+        name="gate",
+        help="Twenty days of Gate Zero against a local world of 2,000 companies: real DNS, real sites, a real directory.\n\n"
+        "Four batches go through their waits, a kill switch, a freeze and the mint; then the funnel, and one history.",
+        span=timedelta(days=20),
+        exists="select exists (select from cl.gate_zero_batch)",
+        play="recoup.gate.demo:play",
+        show="recoup.cli.demo_gate:show",
+        beside="recoup.cli.demo_gate:local_world",
+    ),
+)

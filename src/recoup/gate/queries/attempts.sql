@@ -1,0 +1,54 @@
+-- Attempts: opened, claimed, ended, swept.
+--
+-- Rows named by their key are looked up by their key. Where a status beside it is written  status || '' = 'open'  the
+-- partial index on that status is kept out of it: analysed on a quiet day it seems to hold nothing, and would be read
+-- from end to end for every row. The time is a materialised row of its own: in any other form it is called anew for every
+-- row and every use, and rows of one statement would not share one instant.
+
+-- name: open_attempts
+select attempts, intakes, numbers, tokens, lease_until from cl.open_attempts(%(intakes)s::uuid[], %(worker)s, %(lease)s);
+
+-- name: claim_retries
+select attempts, intakes, numbers, tokens, lease_until from cl.claim_retries(%(limit)s, %(worker)s, %(lease)s);
+
+-- name: claim_pending
+select attempts, intakes, numbers, tokens, lease_until from cl.claim_pending(%(limit)s, %(worker)s, %(lease)s);
+
+-- name: finish_attempts
+select attempts, intakes, statuses, reentered from cl.finish_attempts(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[]);
+
+-- name: lock_lapsed
+-- What somebody holds at this moment is passed over, and does not count against the limit.
+select a.intake_id
+  from cl.gate_zero_attempt a
+  join cl.gate_zero_intake i on i.intake_id = a.intake_id
+ where a.status = 'open' and a.lease_until <= (select recoup.now())
+ order by a.lease_until
+ limit %(limit)s
+   for no key update of i skip locked;
+
+-- name: lock_lapsed_one
+select a.intake_id
+  from cl.gate_zero_attempt a
+  join cl.gate_zero_intake i on i.intake_id = a.intake_id
+ where a.status || '' = 'open' and a.lease_until <= (select recoup.now()) and a.intake_id = %(only)s
+   for no key update of i skip locked;
+
+-- name: lock_recoveries
+-- Behind the intakes, and before their attempts are touched: a claim that looked too early may hold the recovery, and would
+-- wait for us. Counted, not returned: nobody asks which.
+select count(*) from (
+  select from cl.gate_zero_recovery where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update) l;
+
+-- name: crash_attempts
+with t as materialized (select recoup.now() as now_)
+update cl.gate_zero_attempt a
+   set status = 'crashed', reason_code = 'TIMEOUT', finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond')
+  from t
+ where a.intake_id = any(%(intakes)s::uuid[]) and a.status || '' = 'open' and a.lease_until <= t.now_
+returning a.attempt_id;
+
+-- name: sweep_lag
+select extract(epoch from recoup.now() - min(a.lease_until))::float8
+  from cl.gate_zero_attempt a
+ where a.status = 'open' and a.lease_until <= (select recoup.now());

@@ -1,0 +1,35 @@
+-- What is shown of Gate Zero. Changes nothing.
+
+-- name: history
+select a.entity_id as intake_id, a.event_type, a.reason_code, a.event_timestamp, a.payload_ref, a.actor, a.actor_id
+  from cl.gate_zero_air a
+ where a.entity_id = any(%(intakes)s::uuid[])
+ order by a.entity_id, a.event_timestamp;
+
+-- name: funnel
+-- Re-entered intakes are the same companies once more, and are counted with their origins.
+select count(*) filter (where i.reentered_from is null),
+       count(*) filter (where i.status = 'AUTHORIZED' and i.reentered_from is null),
+       count(*) filter (where i.status = 'REENTER_SUCCEEDED'),
+       count(*) filter (where i.status = 'PENDING'),
+       count(*) filter (where i.status = 'FAILED'),
+       count(*) filter (where i.status = 'EXHAUSTED'),
+       (select count(*) from cl.sovereign_mint_air m where %(batch_id)s::text is null or m.batch_id = %(batch_id)s::text),
+       (select count(*) from cl.gate_zero_attempt a
+         where a.status = 'open' and (%(batch_id)s::text is null or a.batch_id = %(batch_id)s::text))
+  from cl.gate_zero_intake i
+ where %(batch_id)s::text is null or i.batch_id = %(batch_id)s::text;
+
+-- name: failures_by_reason
+select a.reason_code, count(*)
+  from cl.gate_zero_air a
+ where a.event_type = 'FAIL' and (%(batch_id)s::text is null or a.batch_id = %(batch_id)s::text)
+ group by a.reason_code
+ order by count(*) desc, a.reason_code;
+
+-- name: longest_recovery
+-- For the demo, whose tables are small: an intake whose last attempt passed.
+select a.intake_id from cl.gate_zero_attempt a
+ where a.attempt_number = 3 and a.status = 'passed'
+ order by a.opened_at, a.intake_id
+ limit 1;

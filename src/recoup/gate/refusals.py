@@ -1,0 +1,42 @@
+"""What the routines of Gate Zero refuse."""
+
+from __future__ import annotations
+
+from recoup.refusals import declare
+
+LAWS = {
+    "RC020": ("attempt_too_early", "no attempt before next_eligible_at"),
+    "RC021": ("attempts_spent", "exhausted is final"),
+    "RC022": ("attempt_open", "one attempt at a time; nothing is exhausted under a running one"),
+    "RC023": ("batch_window_closed", "no retry after a batch's window closed, no freeze before"),
+    "RC024": ("batch_paused", "no retry while its batch is paused"),
+    "RC025": ("intake_not_waiting", "an attempt needs an intake that waits for it"),
+    "RC027": ("attempt_number", "attempts come in order"),
+    "RC028": ("recovery_not_ended", "EXHAUSTED is true: three attempts, or a closed window"),
+    "RC029": ("attempt_of_other_batch", "an attempt has the batch of its intake"),
+    "RC030": ("attempt_not_lapsed", "an attempt crashes when its lease has lapsed"),
+    "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
+}
+CONSTRAINTS = {
+    "gate_zero_attempt_one_open": (
+        "attempt_open",
+        "The intake is being verified already.",
+        "Wait for the outcome, or for the lease to lapse.",
+    ),
+    "gate_zero_attempt_attempt_number_check": (
+        "attempts_spent",
+        "The intake has had its three attempts.",
+        "Exhausted is final. A fresh start is a new intake.",
+    ),
+    "gate_zero_attempt_intake_id_attempt_number_key": (
+        "attempt_open",
+        "The intake is being verified already.",
+        "Wait for the outcome, or for the lease to lapse.",
+    ),
+    "gate_zero_intake_retry_of": (
+        "restarted_already",
+        "The intake was started afresh before.",
+        "Look at the one that follows it; when that is exhausted, start that one afresh.",
+    ),
+}
+declare(LAWS, CONSTRAINTS)

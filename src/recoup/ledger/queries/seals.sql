@@ -1,0 +1,53 @@
+-- name: sealed_logs
+select l.log, l.canon, l.at from recoup.log l where l.canon > 0 order by l.log;
+
+-- name: seal_next
+select {columns} from recoup.seal_next(%(log)s, %(canon)s, %(block_rows)s, %(quiet_for)s);
+
+-- name: list_seals
+select {columns} from recoup.seal
+ where %(log)s::text is null or log = %(log)s
+ order by number desc limit %(limit)s;
+
+-- name: seals_from
+select {columns} from recoup.seal where number >= %(number)s order by number limit %(limit)s;
+
+-- name: newest_number
+select coalesce(max(number), 0) from recoup.seal;
+
+-- name: lag
+-- The row that waited longest in the order of transactions; looked up by two indexes, whatever the backlog.
+select recoup.now() - l.{at} from {log} l where l.seq = recoup.first_unsealed(%(log)s);
+
+-- name: head
+select s.number, encode(s.digest, 'hex'), s.sealed_at, i.incarnation, i.system_identifier,
+       (select jsonb_object_agg(t.log, t.rows) from (select log, sum(rows) as rows from recoup.seal group by log) t)
+  from recoup.seal s
+ cross join (select * from recoup.incarnation order by incarnation desc limit 1) i
+ order by s.number desc limit 1;
+
+-- name: check_seals
+select s.number, recoup.check_seal(s) from recoup.seal s where s.number = any(%(numbers)s) order by s.number;
+
+-- name: incarnations
+-- Which incarnation writes here: none, when this cluster is another than the newest one and nobody has noticed yet.
+select i.incarnation, i.system_identifier, i.system_identifier = (select system_identifier from pg_control_system())
+  from recoup.incarnation i order by i.incarnation;
+
+-- name: routines
+-- With settings and language: a search path of somebody's own would bend what the same text means.
+select n.nspname || '.' || p.proname, (select format_type(a, null) from unnest(p.proargtypes) a limit 1),
+       p.prosrc || case when p.prosecdef then 'definer' else '' end || coalesce(array_to_string(p.proconfig, ','), '')
+       || (select l.lanname from pg_language l where l.oid = p.prolang)
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+ where n.nspname = 'recoup' and p.proname = any(%(names)s);
+
+-- name: count_rows
+-- A page of a log along seq: its last seq, how many rows, and how many that can be in no block and in no tail. A row that
+-- is there was written by a transaction that is done, or by ours.
+select max(p.seq), count(*), count(*) filter (where p.possible is not true), min(p.seq) filter (where p.possible is not true)
+  from (select l.seq, l.seq > 0 and l.xid >= '1' and l.incarnation between %(first)s and %(present)s
+               and (l.incarnation is distinct from %(here)s::integer or l.xid = pg_current_xact_id_if_assigned()
+                    or pg_visible_in_snapshot(l.xid, (select pg_current_snapshot()))) as possible
+          from {log} l
+         where l.seq >= %(from_seq)s order by l.seq limit %(limit)s) p;

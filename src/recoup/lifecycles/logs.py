@@ -1,0 +1,52 @@
+"""What a log is: an append-only table, who writes it, and the canonical text of its rows."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+ONLY_RECORDERS = "recoup.only_recorders"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """An append-only table. Closed to everybody but its recorders, if it names any.
+
+    ``columns`` are the columns of its canonical text, one list per version, oldest first. A list that has sealed
+    anything never changes: a log that gains a column gets a longer list behind it, and old seals keep the old one.
+    Without a list it is not sealed.
+    """
+
+    table: str
+    at: str  # the column that says when
+    recorders: tuple[str, ...] = ()
+    door: str | None = None  # the trigger function before every insert, where it is not that of the recorders
+    columns: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def keeper(self) -> str | None:
+        """The trigger function that looks at every insert; None: whoever holds the right may write."""
+        return self.door or (ONLY_RECORDERS if self.recorders else None)
+
+    @property
+    def canon(self) -> int:
+        """The newest version of its canonical text; 0: it is not sealed."""
+        return len(self.columns)
+
+    def canon_function(self, version: int) -> str:
+        return f"recoup.canon_{self.table.split('.')[1]}_{version}"
+
+    def canon_body(self, version: int) -> str:
+        """The canonical text of a row ``l``, as SQL.
+
+        The text does not depend on the session (times are microseconds since 1970), on the locale (an array of texts
+        quotes by ASCII alone, where a record asks the C library what a space is), or on columns that come later.
+        """
+        texts = ", ".join(self._text(column) for column in self.columns[version - 1])
+        lines = textwrap.wrap(f"select array[{texts}]::text", 118, break_long_words=False, break_on_hyphens=False)
+        return "\n  " + "\n    ".join(lines) + "\n"
+
+    def _text(self, column: str) -> str:
+        if column == self.at:
+            return f"(extract(epoch from l.{column}) * 1000000)::bigint::text"
+        return f"l.{column}::text"

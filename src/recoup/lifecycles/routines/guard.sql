@@ -1,0 +1,412 @@
+-- The guard: the same four functions for every lifecycle, run once per statement over all its rows.
+--
+-- They compare what a statement did with recoup.lifecycle and recoup.lifecycle_step, for the role that did it, and
+-- refuse with our SQLSTATE, the move, the authority and what is allowed from here. SECURITY INVOKER, so that
+-- current_user is whoever acts. The first trigger argument names the lifecycle: a partition is guarded as its parent.
+--
+-- Transition tables are read by EXECUTE on purpose: PL/pgSQL keeps the plan of its first call, and a plan made for one
+-- row ran for minutes over a hundred thousand. Statuses are grouped before they are looked up, so a statement over many
+-- rows costs one pass and a handful of look-ups.
+
+create or replace function recoup.authority_of(role_name name) returns text
+language sql immutable as $$
+  -- An owner or a superuser is nobody here, whatever its name: only roles called recoup_<authority> count.
+  select case when starts_with(role_name::text, 'recoup_') then substr(role_name::text, 8) end
+$$;
+comment on function recoup.authority_of(name) is 'The authority a role stands for, or null.';
+
+create or replace function recoup.allowed_steps(subject_ text, from_ text) returns text
+language sql stable as $$
+  select coalesce(string_agg(what, ', ' order by what), 'nothing')
+    from (select coalesce(to_status, 'delete') || ' (by ' || string_agg(authority, ', ' order by authority) || ')' as what
+            from recoup.lifecycle_step
+           where subject = subject_ and from_status is not distinct from from_
+           group by to_status) listed
+$$;
+comment on function recoup.allowed_steps(text, text) is 'What is listed from a status (null: births), in words.';
+
+create or replace function recoup.actor_name() returns text
+language sql stable as $$
+  -- An authority by its short name; anybody else as the role they are.
+  select coalesce((select s.authority from recoup.lifecycle_step s
+                    where s.authority = recoup.authority_of(current_user) limit 1), current_user::text)
+$$;
+comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
+
+create or replace function recoup.row_name(subject_ text, key_ jsonb) returns text
+language sql immutable as $$
+  select format('%s (%s)', subject_, (select string_agg(value, ', ') from jsonb_each_text(key_)))
+$$;
+comment on function recoup.row_name(text, jsonb) is 'A row, as a refusal names it.';
+
+create or replace function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) returns jsonb
+language sql stable as $$
+  select jsonb_build_object(
+    'subject', subject_, 'key', key_, 'from', from_, 'to', to_, 'authority', recoup.actor_name(),
+    'allowed', (select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'authority', s.authority)
+                                          order by s.to_status, s.authority), '[]')
+                  from recoup.lifecycle_step s
+                 where s.subject = subject_ and s.from_status is not distinct from from_))
+$$;
+comment on function recoup.step_facts(text, jsonb, text, text) is 'The facts of a refused birth, move or exit.';
+
+create or replace function recoup.called_by(calls text, caller text) returns boolean
+language sql immutable as $$
+  -- A line of the call stack names a function before anything is quoted; the text of a statement stands in quotes. The
+  -- words around the name follow lc_messages, and its own quotes quote_all_identifiers, of which neither may matter. No
+  -- backslash: standard_conforming_strings may be off.
+  select replace(calls, '"' || replace(caller, '.', '"."') || '"(', caller || '(')
+         ~ ('(^|' || chr(10) || ')([^' || chr(10) || '"«»„“”]* )?' || replace(caller, '.', '[.]') || '[(][^()]*[)]')
+$$;
+comment on function recoup.called_by(text, text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
+
+create or replace function recoup.made_through(step recoup.lifecycle_step, calls text) returns boolean
+language sql immutable as $$
+  select step.through = '{}'
+      or exists (select from unnest(step.through) t where recoup.called_by(calls, t))
+$$;
+comment on function recoup.made_through(recoup.lifecycle_step, text) is 'Whether a step that is only ever a consequence was made as one.';
+
+create or replace function recoup.is_consequence(step recoup.lifecycle_step, calls text) returns boolean
+language sql stable as $$
+  -- Of a step that is only ever a consequence: of its own cause. Of any other step that the owner makes: of a declared one.
+  select recoup.made_through(step, calls)
+     and (step.through <> '{}'
+          or exists (select from (select distinct unnest(s.through) from recoup.lifecycle_step s) t (cause) where recoup.called_by(calls, cause)))
+$$;
+comment on function recoup.is_consequence(recoup.lifecycle_step, text) is 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
+
+create or replace function recoup.key_object(key_ text[], alias text) returns text
+language sql immutable as $$
+  select 'jsonb_build_object(' || string_agg(format('%L, %s.%I', k, alias, k), ', ') || ')' from unnest(key_) k
+$$;
+comment on function recoup.key_object(text[], text) is 'SQL text of an object holding a row''s key.';
+
+create or replace function recoup.require_read_committed(what text) returns void
+language plpgsql as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception using errcode = 'RC011',
+      message = format('%s: written at READ COMMITTED, not at %s.', what, upper(current_setting('transaction_isolation'))),
+      hint = 'Begin the transaction at READ COMMITTED.',
+      detail = jsonb_build_object('isolation', current_setting('transaction_isolation'));
+  end if;
+end $$;
+comment on function recoup.require_read_committed(text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
+
+-- Births ---------------------------------------------------------------------------------------------------------------
+
+create or replace function recoup.guard_births() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  step     recoup.lifecycle_step;
+  born     text;
+  missing  text;
+  calls    text;
+  sample   jsonb;
+  -- A consequence runs as the owner, for whoever caused it. No authority can become the owner, whatever it makes the call
+  -- stack look like; the names in the stack keep off the owner's own hands.
+  caused   constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;
+  acting   constant name := case when caused then recoup.acting_role() else current_user end;
+begin
+  if not exists (select from new_rows) then
+    return null;
+  end if;
+  perform set_config('recoup.acting_role', acting, true);  -- for what comes behind us
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
+    select * into step from recoup.lifecycle_step s
+     where s.subject = subject_ and s.kind = 'birth' and s.to_status = born
+       and s.authority = recoup.authority_of(acting);
+    if found and (caused or step.through <> '{}') then
+      get diagnostics calls = pg_context;
+    end if;
+    if not found or (caused and step.through = '{}' and not recoup.is_consequence(step, calls)) then
+      execute format('select %s from new_rows n where n.%I = $1 limit 1',
+                     recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
+      raise exception using errcode = 'RC001',
+        message = format('%s: %s may not make it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(), born),
+        hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
+        detail = recoup.step_facts(subject_, sample, null, born);
+    end if;
+    if step.through <> '{}' then
+      if not (caused and recoup.is_consequence(step, calls)) then
+        execute format('select %s from new_rows n where n.%I = $1 limit 1',
+                       recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
+        raise exception using errcode = 'RC012',
+          message = format('%s: it is not made as %s by hand.', recoup.row_name(subject_, sample), born),
+          hint = format('%s: %s.', born, step.says),
+          detail = recoup.step_facts(subject_, sample, null, born);
+      end if;
+    end if;
+    foreach missing in array step.requires loop
+      execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
+                     recoup.key_object(life.key, 'n'), life.status_column, missing) into sample using born;
+      if sample is not null then
+        raise exception using errcode = 'RC001',
+          message = format('%s: %s may not make it as %s without %s.', recoup.row_name(subject_, sample),
+                           recoup.actor_name(), born, missing),
+          hint = format('As %s: %s.', born, step.says),
+          detail = recoup.step_facts(subject_, sample, null, born);
+      end if;
+    end loop;
+  end loop;
+  return null;
+end $$;
+comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
+
+-- Moves ----------------------------------------------------------------------------------------------------------------
+
+create or replace function recoup.column_rules(life recoup.lifecycle)
+  returns table (sqlstate_ text, column_ text, broken text, rule text)
+language sql stable as $$
+  select 'RC005', c, format('o.%1$I is distinct from n.%1$I', c), 'never changes after birth' from unnest(life.frozen) c
+  union all
+  select 'RC006', c, format('o.%1$I is not null and o.%1$I is distinct from n.%1$I', c), 'is set once'
+    from unnest(life.once) c
+  union all
+  select 'RC007', c, format('(o.%1$I is not null and (n.%1$I is null or n.%1$I < o.%1$I))', c), 'never falls'
+    from unnest(life.rising) c
+$$;
+comment on function recoup.column_rules(recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
+
+create or replace function recoup.guard_moves() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  step     recoup.lifecycle_step;
+  rule     record;
+  seen     record;
+  paired   text;
+  calls    text;
+  sample   jsonb;
+  caused   constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;  -- see guard_births
+  acting   constant name := case when caused then recoup.acting_role() else current_user end;
+begin
+  if not exists (select from new_rows) then
+    return null;
+  end if;
+  perform set_config('recoup.acting_role', acting, true);  -- for what comes behind us
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
+  paired := 'old_rows o full join new_rows n on '
+    || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
+
+  for seen in execute format(
+      'select o.%1$I::text as from_status, n.%1$I::text as to_status, bool_or(%2$s) as broken, bool_and(%3$s) as counted
+         from %4$s group by 1, 2',
+      life.status_column,
+      coalesce((select string_agg(r.broken, ' or ') from recoup.column_rules(life) r), 'false'),
+      case when life.counter is null then 'true' else format('n.%1$I = o.%1$I + 1', life.counter) end,
+      paired)
+  loop
+    if seen.from_status is null or seen.to_status is null then
+      execute format('select %s from %s where n.%I is null limit 1',
+                     recoup.key_object(life.key, 'o'), paired, life.status_column) into sample;
+      raise exception using errcode = 'RC004',
+        message = format('%s: its key may not be changed.', recoup.row_name(subject_, sample)),
+        hint = format('%s identifies the row for good; make a new row instead.', array_to_string(life.key, ', ')),
+        detail = jsonb_build_object('subject', subject_, 'key', sample, 'authority', current_user);
+    end if;
+
+    select * into step from recoup.lifecycle_step s
+     where s.subject = subject_ and s.kind = 'move' and s.from_status = seen.from_status and s.to_status = seen.to_status
+       and s.authority = recoup.authority_of(acting);
+    if found and (caused or step.through <> '{}') then
+      get diagnostics calls = pg_context;
+    end if;
+    if not found or (caused and step.through = '{}' and not recoup.is_consequence(step, calls)) then
+      execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
+                     recoup.key_object(life.key, 'o'), paired, life.status_column)
+        into sample using seen.from_status, seen.to_status;
+      raise exception using errcode = 'RC002',
+        message = format(case when seen.from_status = seen.to_status then '%s: %s may not change it while it stays %s.'
+                              else '%s: %s may not move it from %s to %s.' end,
+                         recoup.row_name(subject_, sample), recoup.actor_name(), seen.from_status, seen.to_status),
+        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, seen.from_status)),
+        detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
+    end if;
+
+    if step.through <> '{}' then
+      if not (caused and recoup.is_consequence(step, calls)) then
+        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
+                       recoup.key_object(life.key, 'o'), paired, life.status_column)
+          into sample using seen.from_status, seen.to_status;
+        raise exception using errcode = 'RC012',
+          message = format('%s: it is not moved from %s to %s by hand.', recoup.row_name(subject_, sample),
+                           seen.from_status, seen.to_status),
+          hint = format('%s: %s.', seen.to_status, step.says),
+          detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
+      end if;
+    end if;
+
+    if seen.broken or (step.counts and not seen.counted) then
+      for rule in select * from recoup.column_rules(life)
+        union all select 'RC007', life.counter, format('n.%1$I is distinct from o.%1$I + 1', life.counter),
+                         format('rises by exactly one from %s to %s', seen.from_status, seen.to_status)
+                   where step.counts
+      loop
+        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 and %4$s limit 1',
+                       recoup.key_object(life.key, 'o'), paired, life.status_column, rule.broken)
+          into sample using seen.from_status, seen.to_status;
+        if sample is not null then
+          raise exception using errcode = rule.sqlstate_,
+            message = format('%s: %s %s.', recoup.row_name(subject_, sample), rule.column_, rule.rule),
+            hint = format('Leave %s as it is, or write what the rule allows.', rule.column_),
+            detail = jsonb_build_object('subject', subject_, 'key', sample, 'column', rule.column_, 'rule', rule.rule,
+                               'authority', current_user);
+        end if;
+      end loop;
+    end if;
+  end loop;
+  return null;
+end $$;
+comment on function recoup.guard_moves() is
+'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
+
+-- Exits ----------------------------------------------------------------------------------------------------------------
+
+create or replace function recoup.guard_exits() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  subject_ constant text := tg_argv[0];
+  life     recoup.lifecycle;
+  gone     text;
+  sample   jsonb;
+begin
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  for gone in execute format('select distinct o.%I::text from old_rows o', life.status_column) loop
+    perform from recoup.lifecycle_step s
+      where s.subject = subject_ and s.kind = 'exit' and s.from_status = gone
+        and s.authority = recoup.authority_of(current_user);
+    if not found then
+      execute format('select %s from old_rows o where o.%I = $1 limit 1',
+                     recoup.key_object(life.key, 'o'), life.status_column) into sample using gone;
+      raise exception using errcode = 'RC003',
+        message = format('%s: %s may not delete it while it is %s.', recoup.row_name(subject_, sample),
+                         recoup.actor_name(), gone),
+        hint = format('Allowed from here: %s.', recoup.allowed_steps(subject_, gone)),
+        detail = recoup.step_facts(subject_, sample, gone, null);
+    end if;
+  end loop;
+  return null;
+end $$;
+comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
+
+create or replace function recoup.guard_truncate() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception using errcode = 'RC008',
+    message = format('%s: %s may not truncate it.', tg_argv[0], current_user),
+    hint = 'Rows leave only by a listed exit, one by one and recorded.',
+    detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
+  return null;
+end $$;
+comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
+
+-- Installing it --------------------------------------------------------------------------------------------------------
+
+create or replace procedure recoup.put_trigger(relation regclass, name_ text, timing text, event text, level text,
+  function_ text, variadic arguments text[] default '{}')
+language plpgsql as $$
+declare
+  events  constant text[] := string_to_array(event, ' or ');
+  kind    constant integer := case level when 'row' then 1 else 0 end + case timing when 'before' then 2 else 0 end
+    + (select sum(case e when 'insert' then 4 when 'delete' then 8 when 'update' then 16 else 32 end) from unnest(events) e);
+  -- A rule, a recorder or a consequence sees what its statement did, as two tables.
+  sees    constant text := case when timing = 'before' or event = 'truncate' then '' else 'referencing'
+    || case when event <> 'insert' then ' old table as old_rows' else '' end
+    || case when event <> 'delete' then ' new table as new_rows' else '' end end;
+  given   constant bytea := (select string_agg(convert_to(a, 'UTF8') || '\x00', '' order by place)
+                               from unnest(arguments) with ordinality u (a, place));
+begin
+  -- One that is there already is left alone: to make it anew would lock its table against whoever works on it.
+  if exists (select from pg_trigger t
+              where t.tgrelid = relation and t.tgname = name_ and t.tgfoid = to_regproc(function_) and t.tgtype = kind
+                and t.tgenabled = 'A' and t.tgargs = coalesce(given, '') and t.tgqual is null
+                and (t.tgoldtable is not null) = (sees like '%old_rows%')
+                and (t.tgnewtable is not null) = (sees like '%new_rows%')) then
+    return;
+  end if;
+  execute format('create or replace trigger %I %s %s on %s %s for each %s execute function %s(%s)', name_, timing, event,
+    relation, sees, level, function_, (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
+  -- ALWAYS: also under session_replication_role = replica.
+  execute format('alter table %s enable always trigger %I', relation, name_);
+end $$;
+comment on procedure recoup.put_trigger(regclass, text, text, text, text, text, text[]) is
+'Puts a trigger on a table, always on, unless it is there as it should be.';
+
+create or replace procedure recoup.equip(relation regclass, subject_ text)
+language plpgsql as $$
+declare
+  follower recoup.follower;
+  old_name name;
+begin
+  -- Named a_…: triggers of one event fire in the order of their names, and the guard comes before what follows a move.
+  call recoup.put_trigger(relation, 'a_guard_births', 'after', 'insert', 'statement', 'recoup.guard_births', subject_);
+  call recoup.put_trigger(relation, 'a_guard_moves', 'after', 'update', 'statement', 'recoup.guard_moves', subject_);
+  call recoup.put_trigger(relation, 'a_guard_exits', 'after', 'delete', 'statement', 'recoup.guard_exits', subject_);
+  call recoup.put_trigger(relation, 'a_guard_truncate', 'before', 'truncate', 'statement', 'recoup.guard_truncate', subject_);
+  for follower in select * from recoup.follower f where f.subject = subject_ loop
+    call recoup.put_trigger(relation, recoup.follower_name(follower), 'after', follower.event, 'statement',
+                            follower.function, variadic follower.arguments);
+  end loop;
+  -- What was declared once, and is not any more.
+  for old_name in
+    select t.tgname from pg_trigger t
+     where t.tgrelid = relation and not t.tgisinternal and t.tgname ~ '^[b-d]_'
+       and not exists (select from recoup.follower f where f.subject = subject_ and recoup.follower_name(f) = t.tgname)
+  loop
+    execute format('drop trigger %I on %s', old_name, relation);
+  end loop;
+end $$;
+comment on procedure recoup.equip(regclass, text) is
+'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
+
+create or replace function recoup.follower_name(f recoup.follower) returns text
+language sql immutable as $$
+  -- Function and event: two triggers of one name would silently replace each other.
+  select f.place || '_' || split_part(f.function, '.', 2) || '_on_' || f.event
+$$;
+comment on function recoup.follower_name(recoup.follower) is 'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
+
+create or replace procedure recoup.equip_all(subject_ text)
+language plpgsql as $$
+declare
+  part regclass;
+begin
+  -- Statement triggers are not inherited: each partition has its own.
+  for part in select t.relid from pg_partition_tree(to_regclass(subject_)) t union select to_regclass(subject_) order by 1 loop
+    call recoup.equip(part, subject_);
+  end loop;
+end $$;
+comment on procedure recoup.equip_all(text) is 'Equips the table of a lifecycle and all its partitions.';
+
+-- The declaration itself: changed by a migration, and by nothing else.
+
+create or replace function recoup.only_migrations() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_setting('recoup.migrating', true) is distinct from 'on' then
+    raise exception using errcode = 'RC013',
+      message = format('%I.%I: %s may not change what is declared.', tg_table_schema, tg_table_name, current_user),
+      hint = 'It is declared in the program and written by recoup migrate.',
+      detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
+  end if;
+  return null;
+end $$;
+comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
+
+do $$
+declare
+  declared text;
+begin
+  foreach declared in array array['domain', 'lifecycle', 'lifecycle_step', 'follower', 'log', 'pausable', 'policy_bound'] loop
+    call recoup.put_trigger(format('recoup.%I', declared)::regclass, 'a_only_migrations', 'before',
+      'insert or update or delete or truncate', 'statement', 'recoup.only_migrations');
+  end loop;
+end $$;

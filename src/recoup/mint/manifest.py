@@ -1,0 +1,22 @@
+"""The mint, as the product sees it."""
+
+from __future__ import annotations
+
+from recoup.domain import Domain, routines
+from recoup.mint import refusals
+from recoup.mint.duties import DUTIES
+from recoup.mint.invariants import INVARIANTS
+from recoup.mint.lifecycle import IDENTITY, MINT_AIR
+
+MINT = Domain(
+    name="mint",
+    package="recoup.mint",
+    description="One sovereign identity for each company that Gate Zero authorised.",
+    release=1,
+    lifecycles=(IDENTITY,),
+    logs=(MINT_AIR,),
+    routines=routines("recoup.mint", "mint"),
+    duties=DUTIES,
+    invariants=INVARIANTS,
+    refusals=refusals.LAWS,
+)

@@ -1,0 +1,14 @@
+"""Operations: one decision over many rows of a domain.
+
+What a person may do is declared once, as the verbs of a subject; the command line, and whatever else people use, is
+made from the declaration. Over many rows a verb is previewed, its set is frozen, and it is carried out in batches with
+a result for each row: it can be paused, interrupted and resumed, and nothing is done twice.
+"""
+
+from recoup.operations.many import Operation, Preview, begin, carry_on, find, operations, preview
+from recoup.operations.verbs import Act, Answer, Argument, Group, Subject, Verb, Why
+
+__all__ = [
+    "Act", "Answer", "Argument", "Group", "Operation", "Preview", "Subject", "Verb", "Why", "begin", "carry_on", "find",
+    "operations", "preview",
+]  # fmt: skip

@@ -1,0 +1,89 @@
+-- name: begin
+-- The set is frozen in the order in which its rows are locked, and its digest says which they were.
+with chosen as materialized (
+  {chosen}
+  limit %(most)s + 1),
+numbered as (
+  select c.unit, row_number() over () as place from chosen c),
+asked as (
+  insert into recoup.operation (subject, verb, arguments, filter, items, digest, requested_at, requested_by)
+  select %(subject)s, %(verb)s, %(arguments)s, %(filter)s, count(*),
+         sha256(coalesce(string_agg(convert_to(n.unit || E'\n', 'UTF8'), '' order by n.place), '')),
+         (select recoup.now()), (select recoup.acting_id())
+    from numbered n
+  returning operation_id, items),
+frozen as (
+  insert into recoup.operation_item (operation_id, place, unit)
+  select a.operation_id, n.place, n.unit from numbered n cross join asked a)
+select a.operation_id, a.items from asked a;
+
+-- name: take
+-- What nobody else works on, in the order in which rows are locked. Nothing while the operation is paused.
+select i.place, i.unit
+  from recoup.operation_item i
+ where i.operation_id = %(operation)s and i.status = 'PENDING'
+   and not exists (select from recoup.pause p
+                    where p.status = 'PAUSED' and p.scope = 'operation' and p.scope_id = %(operation)s::text)
+ order by i.place limit %(limit)s
+   for update skip locked;
+
+-- name: write_results
+with t as materialized (select recoup.now() as now_)
+update recoup.operation_item i
+   set status = case when r.refusal is null then 'DONE' else 'REFUSED' end, refusal = r.refusal, ended_at = t.now_
+  from t, unnest(%(places)s::integer[], %(refusals)s::text[]) r (place, refusal)
+ where i.operation_id = %(operation)s and i.place = r.place and i.place = any(%(places)s::integer[]);
+
+-- name: close
+update recoup.operation o
+   set status = 'DONE', done_at = recoup.now()
+ where o.operation_id = %(operation)s and o.status = 'OPEN'
+   and not exists (select from recoup.operation_item i
+                    where i.operation_id = o.operation_id and i.status = 'PENDING');
+
+-- name: columns
+o.operation_id, o.subject, o.verb, o.arguments, o.filter, o.items, o.digest, o.status, o.requested_at, o.requested_by,
+       o.done_at, (select p.changed_by || ': ' || p.reason from recoup.pause p
+                    where p.status = 'PAUSED' and p.scope = 'operation' and p.scope_id = o.operation_id::text) as paused,
+       c.pending, c.done, c.refused, c.refusals
+  from recoup.operation o
+ cross join lateral (
+   select coalesce(sum(g.items) filter (where g.status = 'PENDING'), 0)::integer as pending,
+          coalesce(sum(g.items) filter (where g.status = 'DONE'), 0)::integer as done,
+          coalesce(sum(g.items) filter (where g.status = 'REFUSED'), 0)::integer as refused,
+          coalesce(jsonb_object_agg(g.refusal, g.items) filter (where g.refusal is not null), '{}'::jsonb) as refusals
+     from (select i.status, i.refusal, count(*) as items from recoup.operation_item i
+            where i.operation_id = o.operation_id group by 1, 2) g) c
+
+-- name: find
+select {columns}
+ where o.operation_id = %(operation)s;
+
+-- name: list
+select {columns}
+ where %(subject)s::text is null or o.subject = %(subject)s
+ order by o.requested_at desc, o.operation_id desc
+ limit %(limit)s;
+
+-- name: invariants
+-- An operation has the items that its digest says, numbered from 1, and is DONE when each has its result.
+with items as (
+  select i.operation_id, count(*) as items, max(i.place) as last, min(i.place) as first,
+         count(*) filter (where i.status = 'PENDING') as pending,
+         sha256(coalesce(string_agg(convert_to(i.unit || E'\n', 'UTF8'), '' order by i.place), '')) as digest
+    from recoup.operation_item i group by i.operation_id)
+select b.breaks, x.operation_id, x.subject, x.verb, x.status, x.items, x.found, x.pending
+  from (select coalesce(o.operation_id, i.operation_id) as operation_id, o.subject, o.verb, o.status, o.items,
+               i.items as found, i.pending, array_remove(array[
+            case when o.operation_id is null or o.items <> coalesce(i.items, 0)
+                      or i.items > 0 and (i.first <> 1 or i.last <> i.items) then 'operations/items' end,
+            case when o.digest is distinct from coalesce(i.digest, sha256('')) then 'operations/digest' end,
+            case when o.status = 'DONE' and i.pending > 0 then 'operations/done' end
+          ], null) as broken
+          from recoup.operation o full join items i on i.operation_id = o.operation_id) x
+ cross join unnest(x.broken) b (breaks)
+ where x.broken <> '{}'
+union all
+select 'rebuild/recoup.operation_item', i.operation_id, null, i.refusal, i.status, i.place, null, null
+  from recoup.operation_item i
+ where (i.status = 'REFUSED') <> (i.refusal is not null) or (i.status = 'PENDING') <> (i.ended_at is null)

@@ -1,0 +1,137 @@
+"""The words a verb is declared in: what people may do with the rows of a domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from psycopg.sql import Composable
+
+from recoup.database.connection import Transaction
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused
+
+MAX_TEXT_BYTES = 2000
+
+
+class Why(NamedTuple):
+    """Why something is not done with a row. The words do not name it, so that the reasons of many can be counted."""
+
+    code: str
+    happened: str
+    next_step: str
+
+
+class Answer(NamedTuple):
+    """What became of an act on one row."""
+
+    unit: str
+    done: bool
+    refused: str | None = None
+    happened: str | None = None
+    next_step: str | None = None
+
+
+class Group(NamedTuple):
+    """Rows that share their place and their answer."""
+
+    place: Mapping[str, Any]  # as a preview shows it: table, status
+    rows: int
+    refusal: Why | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """What else a verb is given."""
+
+    name: str
+    help: str
+    required: bool = False
+    least: int | None = None  # bounds make it a number
+    most: int | None = None
+    bytes_most: int = MAX_TEXT_BYTES
+
+    @property
+    def kind(self) -> type:
+        return str if self.most is None else int
+
+    def check(self, value: Any, verb: str) -> None:
+        """Refuse a value that cannot be used."""
+        if value is None:
+            if self.required:
+                raise InputRefused(f"{self.name}_missing", f"To {verb} needs a {self.name}.", f"Give it: --{self.name}")
+        elif self.kind is int:
+            if not (self.least or 0) <= value <= (self.most or 0):
+                raise InputRefused(
+                    f"{self.name}_bounds", f"There is no {self.name} {value}.", f"Give {self.least} to {self.most}."
+                )
+        elif not str(value).strip() or "\0" in value or len(str(value).encode("utf-8", "replace")) > self.bytes_most:
+            raise InputRefused(
+                f"{self.name}_unusable",
+                f"The {self.name} {str(value)[:50]!r} is empty, too long, or holds a NUL.",
+                f"Give some words, of at most {self.bytes_most:,} bytes.",
+            )
+
+
+def reason(*, required: bool = True) -> Argument:
+    return Argument(name="reason", help="Why. It goes into the log, with your name.", required=required)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """Something that people do with rows of a subject."""
+
+    name: str
+    help: str  # the first line says what it does, the rest how
+    arguments: tuple[Argument, ...] = field(default_factory=lambda: (reason(),))
+
+    @property
+    def needs_reason(self) -> bool:
+        return any(argument.name == "reason" and argument.required for argument in self.arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One decision of a person, over one row or many. ``given`` are the arguments of its verb that have a value."""
+
+    verb: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str | None:
+        return self.given.get("reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Rows that people act on: how they are counted, chosen and moved."""
+
+    table: str  # as its lifecycle has it
+    noun: str  # error
+    verbs: tuple[Verb, ...]
+    # What a filter means, in groups that share their place and their answer. Changes nothing.
+    groups: Callable[[Transaction, Act, Any], Sequence[Group]]
+    # A query for the units that a filter means, as text in the column ``unit``, in the order in which they are locked.
+    chosen: Callable[[Transaction, Any], tuple[Composable, Mapping[str, Any]]]
+    # Does the act with each of these units that allows it, in one statement, and answers in their order.
+    carry_out: Callable[[Transaction, Act, Sequence[str]], list[Answer]]
+    authority: Authority = Authority.OPERATOR
+    named: Callable[[str], Mapping[str, Any]] = lambda unit: {"unit": unit}  # a unit as columns, for people
+
+    def act(self, verb: str, /, **given: Any) -> Act:
+        """An act, if its verb is one of ours and its arguments can be used."""
+        return act(self.verbs, verb, **given)
+
+
+def act(verbs: Sequence[Verb], verb: str, /, **given: Any) -> Act:
+    """An act, if its verb is one of these and its arguments can be used."""
+    known = {one.name: one for one in verbs}
+    if verb not in known:
+        raise InputRefused("verb_unknown", f"Nothing is called {verb!r}.", f"Verbs are: {', '.join(known)}.")
+    arguments = {argument.name: argument for argument in known[verb].arguments}
+    for name in given.keys() - arguments:
+        raise InputRefused("argument_unknown", f"To {verb} takes no {name}.", f"It takes {', '.join(arguments)}.")
+    for name, argument in arguments.items():
+        argument.check(given.get(name), verb)
+    return Act(verb=str(known[verb].name), given={name: value for name, value in given.items() if value is not None})

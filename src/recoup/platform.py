@@ -1,0 +1,55 @@
+"""The platform's own domain: clock, pauses, workers, operations, policy, logs and seals."""
+
+from __future__ import annotations
+
+from recoup import clock, refusals
+from recoup.domain import Command, Domain, routines
+from recoup.ledger import invariants as of_logs
+from recoup.ledger.logs import CONTROL_LOG, INCARNATION, LATE_RESULT, POLICY, SEAL
+from recoup.ledger.policy import SealPolicy
+from recoup.operations import invariants as of_operations
+from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
+from recoup.pauses.lifecycle import PAUSE, PAUSE_LOG
+from recoup.pauses.scopes import GLOBAL, Pausable
+from recoup.pauses.scopes import OPERATION as AN_OPERATION
+from recoup.worker.duties import DUTIES
+from recoup.worker.lifecycle import WORKER
+from recoup.worker.policy import WorkerPolicy
+
+PLATFORM = Domain(
+    name="platform",
+    package="recoup.schema",
+    description="Time, lifecycles, logs and seals, the policy, pauses, workers, operations over many.",
+    release=1,
+    lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
+    logs=(PAUSE_LOG, CONTROL_LOG, POLICY, LATE_RESULT, INCARNATION, SEAL),
+    routines=(
+        *routines("recoup.database", "new_id"),
+        *routines("recoup.lifecycles", "guard"),
+        *routines("recoup.clock", "clock", "times"),
+        *routines("recoup.ledger", "log", "cursors", "control"),
+        *routines("recoup.policy", "policy"),
+        *routines("recoup.pauses", "pauses"),
+        *routines("recoup.worker", "worker"),
+        *routines("recoup.ledger", "seals"),
+    ),
+    policy=(WorkerPolicy, SealPolicy),
+    duties=DUTIES,
+    invariants=(*of_logs.INVARIANTS, *of_operations.INVARIANTS),
+    pausable=(
+        Pausable(scope=GLOBAL, description="every claim, of every domain"),
+        Pausable(
+            scope=AN_OPERATION,
+            description="one operation over many",
+            names="select operation_id::text from recoup.operation where status = 'OPEN'",
+        ),
+    ),
+    refusals=refusals.PLATFORM,
+    commands=(
+        Command(
+            name="operations",
+            path="recoup.cli.operations:list_operations",
+            help="List operations over many: how far they are, and what was refused.",
+        ),
+    ),
+)

@@ -1,0 +1,203 @@
+"""Checks of the doctor on the schema itself: login, roles, guards, objects, declarations, clock."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+import psycopg
+
+from recoup.database.connection import Transaction
+from recoup.database.releases import installed
+from recoup.database.roles import OWNER
+from recoup.domain import Domain
+from recoup.health import Finding, read
+from recoup.lifecycles.declaration import Authority
+from recoup.schema import declarations
+from recoup.schema.describe import SCHEMA_FILE, describe
+
+OPEN_TRANSACTION_LONG_S = 3600
+
+
+def login(connection: Transaction) -> Iterator[Finding]:
+    """The everyday login may take every authority, inherits none, and is not the owner."""
+    missing = [a.value for a in Authority if not _may_become(connection, a.role)]
+    if missing:
+        yield Finding(
+            check="login",
+            verdict="broken",
+            found=f"{connection.info.user} may not act as {', '.join(missing)}",
+            next_step="Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
+        )
+        return
+    (superuser, inherits, owner) = connection.execute(
+        "select r.rolsuper, pg_has_role(r.oid, %s, 'usage'), pg_has_role(r.oid, %s, 'member')"
+        " from pg_roles r where r.rolname = current_user",
+        (Authority.GATE.role, OWNER),
+    ).fetchone() or (False, False, False)
+    if superuser or owner:
+        yield Finding(
+            check="login",
+            verdict="look",
+            found=f"{connection.info.user} is {'a superuser' if superuser else 'a member of ' + OWNER}: it could"
+            " switch the guards off",
+            next_step="Use a plain login for everyday work, and RECOUP_ADMIN_DSN for migrations.",
+        )
+    elif inherits:
+        yield Finding(
+            check="login",
+            verdict="look",
+            found=f"{connection.info.user} has the rights of every authority without taking one",
+            next_step=f"ALTER ROLE {connection.info.user} NOINHERIT;",
+        )
+    else:
+        yield Finding(check="login", verdict="well", found=f"{connection.info.user} takes authorities, and has none")
+
+
+def _may_become(connection: Transaction, role: str) -> bool:
+    try:
+        with connection.transaction(force_rollback=True):
+            connection.execute("select set_config('role', %s, true)", (role,))
+    except psycopg.errors.InsufficientPrivilege:
+        return False
+    return True
+
+
+def guards(connection: Transaction) -> Iterator[Finding]:
+    """Every guarded table, and every partition of one, has its four guards, always on."""
+    rows = read(
+        connection,
+        """
+        select l.subject, t.relid::regclass::text
+          from recoup.lifecycle l
+         cross join lateral (select to_regclass(l.subject) as relid
+                             union select relid from pg_partition_tree(to_regclass(l.subject))) t
+         cross join unnest(array['a_guard_births', 'a_guard_moves', 'a_guard_exits', 'a_guard_truncate']) guard (name)
+         where not exists (select from pg_trigger g
+                            where g.tgrelid = t.relid and g.tgname = guard.name and g.tgenabled = 'A')
+         group by 1, 2 order by 1, 2
+        """,
+    )
+    if rows:
+        tables = ", ".join(str(row[1] or row[0]) for row in rows)
+        yield Finding(
+            check="guards",
+            verdict="broken",
+            found=f"missing or switched off on {tables}",
+            next_step="Find out who did it and what was written meanwhile; then reinstall them:"
+            " delete from recoup.routine, and run recoup migrate.",
+        )
+    else:
+        yield Finding(check="guards", verdict="well", found="on every guarded table, always on")
+
+
+def roles(connection: Transaction) -> Iterator[Finding]:
+    """Owner and authorities are what a transaction becomes, not somebody: they log in nowhere and rule over nothing."""
+    rows = connection.execute(
+        "select rolname from pg_roles where rolname = any(%s)"
+        " and (rolsuper or rolcanlogin or rolcreaterole or rolbypassrls or rolreplication) order by 1",
+        ([OWNER, *(authority.role for authority in Authority)],),
+    ).fetchall()
+    if rows:
+        names = ", ".join(row[0] for row in rows)
+        yield Finding(
+            check="roles",
+            verdict="broken",
+            found=f"may log in, or have rights over the server: {names}",
+            next_step=f"ALTER ROLE {rows[0][0]} NOLOGIN NOSUPERUSER NOCREATEROLE NOBYPASSRLS NOREPLICATION;",
+        )
+    else:
+        yield Finding(check="roles", verdict="well", found="owner and authorities log in nowhere")
+
+
+def children(connection: Transaction) -> Iterator[Finding]:
+    """A table that inherits from a log is read with it, and has none of its triggers."""
+    rows = connection.execute(
+        "select i.inhrelid::regclass::text from pg_inherits i join pg_class p on p.oid = i.inhparent"
+        " join pg_namespace s on s.oid = p.relnamespace join pg_roles o on o.oid = s.nspowner"
+        " where o.rolname = %s and p.relkind = 'r' order by 1",
+        (OWNER,),
+    ).fetchall()
+    if rows:
+        yield Finding(
+            check="children",
+            verdict="broken",
+            found=f"tables inherit from ours: {', '.join(row[0] for row in rows)}",
+            next_step="Their rows pass for ours, unguarded. Find out who made them; ALTER TABLE … NO INHERIT.",
+        )
+    else:
+        yield Finding(check="children", verdict="well", found="no table inherits from ours")
+
+
+def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Finding]:
+    """Tables, constraints, triggers, functions and grants are what this program made."""
+    if newer := _newer(connection, domains):
+        yield Finding(check="objects", verdict="well", found=f"not compared: {newer}")
+        return
+    expected = SCHEMA_FILE.read_text(encoding="utf-8").splitlines()
+    found = describe(connection, as_shipped=domains).splitlines()
+    changes = [
+        line for line in difflib.unified_diff(expected, found, lineterm="", n=0) if line[:3] not in ("---", "+++")
+    ]
+    lines = [line for line in changes if not line.startswith("@@")]
+    if lines:
+        yield Finding(
+            check="objects",
+            verdict="broken",
+            found=f"{len(lines)} lines differ from what was made (+ new, - missing), first: {lines[0].strip()[:200]}",
+            next_step="Find out who changed the schema by hand, and put it back.",
+        )
+    else:
+        yield Finding(check="objects", verdict="well", found="tables, constraints, functions and grants as made")
+
+
+def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Finding]:
+    """What guard, seals and pauses read is what this program declares."""
+    if newer := _newer(connection, domains):
+        yield Finding(check="declarations", verdict="well", found=f"not compared: {newer}")
+        return
+    with connection.transaction(force_rollback=True):
+        connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
+        wrong = [
+            f"{domain.name}: {', '.join(tables)}"
+            for domain in domains
+            if (tables := declarations.differing(connection, domain, domains))
+        ]
+    yield Finding(
+        check="declarations",
+        verdict="broken" if wrong else "well",
+        found=f"the tables differ from the program: {'; '.join(wrong)}" if wrong else "as declared",
+        next_step="Run: recoup migrate" if wrong else "",
+    )
+
+
+def _newer(connection: Transaction, domains: Sequence[Domain]) -> str | None:
+    """Why a schema cannot be held against this program: it is of a newer release, or has a domain more."""
+    with connection.transaction(force_rollback=True):
+        connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
+        found = installed(connection)
+    ours = {domain.name: domain.release for domain in domains}
+    beyond = [str(there) for name, there in found.items() if there.release > ours.get(name, 0)]
+    return f"the database has {', '.join(beyond)}" if beyond else None
+
+
+def clock(connection: Transaction) -> Iterator[Finding]:
+    ((status, now),) = read(connection, "select status, recoup.now() from recoup.clock")
+    yield Finding(check="clock", verdict="well", found=f"{status}, {now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def waiting(connection: Transaction) -> Iterator[Finding]:
+    """A transaction that stays open for long keeps old rows alive and holds its locks."""
+    ((longest,),) = connection.execute(
+        "select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::bigint"
+        " from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+    ).fetchall()
+    if longest > OPEN_TRANSACTION_LONG_S:
+        yield Finding(
+            check="transactions",
+            verdict="look",
+            found=f"one has been open for {longest // 60} minutes",
+            next_step="Look for it in pg_stat_activity, and end it if nobody waits for it.",
+        )
+    else:
+        yield Finding(check="transactions", verdict="well", found="none open for long")

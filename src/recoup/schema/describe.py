@@ -1,0 +1,78 @@
+"""The schema as one text, for reviewers and for comparing one database with another.
+
+Everything the owner has is in it: tables, columns, constraints, indexes, triggers and whether they are always on,
+functions, sequences, rights, comments. The same schema gives the same text whatever the version of the server, the
+order in which it was made, and whether it was migrated or restored. ``schema.sql`` beside this module is the text of
+a freshly migrated database; ``make schema`` writes it, and a test compares it. Some tables are made later, because a
+policy lists them or a month begins: their domain knows which, and ``as_shipped`` leaves them out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from recoup.database import embedded
+from recoup.database.connection import Transaction, connect
+from recoup.database.queries import load
+from recoup.database.roles import OWNER
+from recoup.domain import Domain, SchemaObject
+from recoup.schema.migrate import migrate
+from recoup.settings import Settings
+
+Q = load("recoup.schema", "describe.sql")
+SCHEMA_FILE = Path(__file__).with_name("schema.sql")
+
+HEADER = """\
+-- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
+-- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
+-- Everything belongs to its schema's owner, unless a line says otherwise.
+"""
+
+
+def describe(connection: Transaction, *, owner: str = OWNER, as_shipped: Sequence[Domain] = ()) -> str:
+    """The text of all that ``owner`` owns. Changes nothing, and needs no right but to connect.
+
+    ``as_shipped`` leaves out what these domains have made later.
+    """
+    # Rolled back, so that the settings are the caller's again afterwards, also inside the caller's transaction.
+    with connection.transaction(force_rollback=True):
+        connection.execute(
+            "select set_config(name, value, true) from (values ('search_path', 'pg_catalog'), ('datestyle', 'ISO'),"
+            " ('intervalstyle', 'postgres'), ('timezone', 'UTC'), ('quote_all_identifiers', 'off'),"
+            " ('recoup.described', %s)) s (name, value)",
+            (owner,),
+        )
+        parts = [row for query in Q.values() for row in connection.execute(query)]
+        later = {thing for domain in as_shipped for thing in _later(connection, domain)}
+    objects: dict[tuple[str, int, str], list[str]] = {}
+    for schema, kind, thing, _, text in sorted(parts):
+        if (schema, kind, thing) in later:
+            continue
+        objects.setdefault((schema, kind, thing), []).append(text)
+    return "\n".join([HEADER, *("\n".join(texts) + "\n" for texts in objects.values())])
+
+
+def _later(connection: Transaction, domain: Domain) -> set[SchemaObject]:
+    return set(domain.later(connection)) if domain.later is not None else set()
+
+
+def write_schema(settings: Settings, domains: Sequence[Domain], path: Path = SCHEMA_FILE) -> str:
+    """Describe a freshly migrated database into the file. Its server is made for this and gone afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="recoup-schema-"))
+    settings = dataclasses.replace(settings, home=home)
+    try:
+        server = embedded.start(settings)
+        uri = server.uri(embedded.DATABASE, admin=True)
+        with contextlib.closing(connect(uri, settings)) as connection:
+            migrate(connection, domains, login=server.app)
+            text = describe(connection)
+    finally:
+        embedded.stop(settings)
+        shutil.rmtree(home, ignore_errors=True)
+    path.write_text(text, encoding="utf-8")
+    return text

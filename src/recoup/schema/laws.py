@@ -1,0 +1,211 @@
+"""The laws that no single domain owns, and the invariants that follow from each declaration.
+
+For every lifecycle: its rows stand in a known status and have their key; every recorded step is a listed one, by an
+authority that may make it; events chain; and where a log tells all, the rows are what it says. For every log: one
+order, known clusters, nothing from the future.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
+
+from recoup.audit.invariant import Built, Check, InFile, Invariant, Offending
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.domain import Domain, lifecycles, logs
+from recoup.health import Finding
+from recoup.ledger import seals
+from recoup.lifecycles.declaration import CONTROL_LOG, Lifecycle, Story
+from recoup.lifecycles.logs import Log
+from recoup.schema import checks
+
+# The row of the clock is made by `recoup migrate`, so no birth lists its status.
+BORN_OTHERWISE = {"recoup.clock": ("real",)}
+Q = load("recoup.schema", "laws.sql")
+_of = InFile("recoup.schema", "laws.sql")
+
+
+def invariants(domains: Sequence[Domain]) -> tuple[Invariant, ...]:
+    """Every invariant of the product, in the order in which they are asked."""
+    written = [invariant for domain in domains for invariant in domain.invariants]
+    lives = lifecycles(domains)
+    return (*written, *_laws(domains), *_of_logs(logs(domains)), *(i for life in lives for i in of_lifecycle(life)))
+
+
+def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
+    lives = lifecycles(domains)
+    yield Invariant(
+        id="laws/L1/guards",
+        says="Every guarded table, and every partition of one, has its four guards, always on.",
+        check=_as_found_by(checks.guards),
+        # A recovery_id stands nowhere else, so nobody could see that it changed: the guard alone holds it.
+        also=("laws/L4/guards", "gate_zero_recovery/7/recovery-id"),
+    )
+    yield Invariant(
+        id="laws/L1/lifecycles",
+        says="Lifecycles, followers, logs and whatever else is declared are in the database as the program has them.",
+        check=_as_found_by(partial(checks.declared, domains=domains)),
+    )
+    yield Invariant(
+        id="laws/L1/statuses",
+        says="Every row stands in a status that its lifecycle names.",
+        check=partial(_statuses, lives=lives),
+    )
+    yield _of("laws/L2/recorders", "recorders", "Every log takes rows from its recorders alone, always.")
+    yield _of("laws/L2/followers", "followers", "Every rule, recorder and consequence behind a guard is there, always.")
+    yield _of("laws/L3/append-only", "append_only", "Every log refuses UPDATE, DELETE and TRUNCATE, always.",
+              "gate_zero_air/6/append-only", "gate_zero_air/9/update-an-air-record",
+              "gate_zero_air/9/delete-an-air-record")  # fmt: skip
+    yield Invariant(
+        id="laws/L4/keys",
+        says="Every guarded row has its key, and no two rows share one.",
+        check=partial(_keys, lives=lives),
+    )
+    for name, says, check in (
+        ("objects", "Tables, constraints, triggers, functions and grants are what this program made.",
+         partial(checks.objects, domains=domains)),
+        ("children", "No table inherits from one of ours.", checks.children),
+        ("roles", "Owner and authorities log in nowhere and rule over nothing.", checks.roles),
+    ):  # fmt: skip
+        yield Invariant(id=f"schema/{name}", says=says, check=_as_found_by(check))
+
+
+def _as_found_by(doctor: Callable[[Transaction], Iterable[Finding]]) -> Check:
+    """What the doctor calls broken, as offending rows."""
+
+    def check(tx: Transaction) -> Iterator[Offending]:
+        for finding in doctor(tx):
+            if finding.verdict == "broken":
+                yield {"found": finding.found, "next_step": finding.next_step}
+
+    return check
+
+
+def _statuses(tx: Transaction, lives: Sequence[Lifecycle]) -> Iterator[Offending]:
+    """Rows in a status that their lifecycle does not name."""
+    for life in lives:
+        yield from _rows(
+            tx,
+            SQL(
+                "select {table} as table_name, {status}::text as status, count(*) as rows from {relation}"
+                " where {status} is null or {status} <> all({listed}) group by 2"
+            ).format(
+                table=Literal(life.table),
+                status=Identifier(life.status_column),
+                relation=_relation(life.table),
+                listed=Literal([*life.statuses, *BORN_OTHERWISE.get(life.table, ())]),
+            ),
+        )
+
+
+def _keys(tx: Transaction, lives: Sequence[Lifecycle]) -> Iterator[Offending]:
+    """Keys that more than one row has, or that lack a part. By counting rows, not by asking the index."""
+    for life in lives:
+        parts = SQL(", ").join(map(Identifier, life.key))
+        yield from _rows(
+            tx,
+            SQL(
+                "select {table} as table_name, concat_ws(', ', {parts}) as key, count(*) as rows from {relation}"
+                " group by {parts} having count(*) > 1 or num_nulls({parts}) > 0"
+            ).format(table=Literal(life.table), parts=parts, relation=_relation(life.table)),
+        )
+
+
+def _relation(name: str) -> Identifier:
+    return Identifier(*name.split("."))
+
+
+def _rows(tx: Transaction, query: Composed) -> Iterator[Offending]:
+    with tx.cursor(row_factory=dict_row) as cursor:
+        yield from cursor.execute(query, prepare=False)
+
+
+# Logs ------------------------------------------------------------------------------------------------------------------
+
+
+def _of_logs(declared: Sequence[Log]) -> Iterator[Invariant]:
+    """What every log promises that numbers its events."""
+    events = " union all ".join(
+        f"select '{log.table}', l.seq, l.xid, l.incarnation, l.{log.at} from {log.table} l"
+        for log in declared
+        if log.canon
+    )
+    summed, one_order = (Built(_text(name, events=SQL(events))) for name in ("logs", "one_order"))
+    yield Invariant(id="laws/L3/one-order", says="No two events of any logs share a seq.", query=one_order)
+    for id_, says in (
+        ("laws/L3/incarnations", "Every event was written by a known cluster, and clusters follow each other."),
+        ("laws/L3/transactions", "No event carries a transaction id that was not given out yet."),
+        ("laws/L7/nothing-to-come", "No event has a time that is still to come."),
+    ):
+        yield Invariant(id=id_, says=says, query=summed)
+    yield Invariant(
+        id="laws/L10/seals",
+        says="Every seal is intact, and so are the log rows behind it.",
+        check=partial(_seals, declared=declared),
+    )
+
+
+def _seals(tx: Transaction, declared: Sequence[Log]) -> Iterator[Offending]:
+    for problem in seals.verify(tx, declared):
+        yield {"number": problem.number, "log": problem.log, "problem": problem.problem}
+
+
+def _text(name: str, **given: Composable) -> str:
+    return Q[name].format(**given).as_string()
+
+
+# Lifecycles ------------------------------------------------------------------------------------------------------------
+
+
+def of_lifecycle(life: Lifecycle) -> Iterator[Invariant]:
+    """What follows from a lifecycle whose steps are recorded."""
+    story = life.told
+    if story is None:
+        return
+    told = Built(_story(life, story))
+    yield Invariant(
+        id=f"laws/L1/steps/{life.table}",
+        says=f"Every recorded step of {life.table} is listed, for the authority that made it.",
+        query=told,
+    )
+    yield Invariant(
+        id=f"laws/L2/chain/{life.table}",
+        says=f"The events of a row of {life.table} begin with its birth, and each begins where the last one ended.",
+        query=told,
+    )
+    if story.rebuilds:
+        yield Invariant(
+            id=f"rebuild/{life.table}",
+            says=f"What the log says of {life.table} is what stands in it.",
+            query=told,
+        )
+
+
+def _story(life: Lifecycle, story: Story) -> str:
+    """The query, with the parts in it that differ between lifecycles."""
+    controlled = story.log == CONTROL_LOG
+    names = [life.table, *life.formerly]
+    columns = life.controlled or () if controlled else ()
+    differs = [f"x.{c} is distinct from r.{c}" for c in columns]
+    parts: dict[str, Composable] = {
+        "table": SQL(life.table),
+        "subject": Literal(life.table),
+        "steps": Literal(f"laws/L1/steps/{life.table}"),
+        "chain": Literal(f"laws/L2/chain/{life.table}"),
+        "rebuild": Literal(f"rebuild/{life.table}"),
+        "status": SQL(life.status_column),
+        "log": SQL(story.log),
+        "key": SQL(f"concat_ws(', ', {', '.join(f'l.{c}' for c in story.key)})"),
+        "row_key": SQL(f"concat_ws(', ', {', '.join(f'r.{c}' for c in life.key)})"),
+        "to_status": SQL(f"nullif(l.to_status, '{story.gone}')" if story.gone else "l.to_status"),
+        "facts": SQL("l.facts" if controlled else "null::jsonb"),
+        "about": SQL(f"l.subject = any({Literal(names).as_string()})" if controlled else "true"),
+        "unborn": SQL(f"coalesce({story.unborn}, false)" if story.unborn else "false"),
+        "differs": SQL(" or ".join(differs) or "false"),
+    }
+    rebuilt = Q["rebuilt"].format(**parts) if story.rebuilds else SQL("")
+    return _text("story", rebuilt=rebuilt, **parts)

@@ -1,0 +1,285 @@
+"""Migrations: ordered ``.sql`` files, the routines and the declarations of each domain. One transaction, or nothing.
+
+Ordered files (``migrations/0001_….sql``) make tables and are never edited once applied: their checksum is kept, and a
+changed file is refused. Routines are functions; each file holds their present truth and is applied again when it
+changed. Last, what the domains declare is written where guard, seals and audit read it, and triggers are made from it.
+
+A domain whose release in the database is newer than the program's is left as it is: an older program never puts its
+own back. Nothing that is already as it should be is touched, so a release that changes functions alone locks no table,
+and workers of the release before go on meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg import DatabaseError, errors
+from psycopg.sql import SQL, Identifier, Literal
+
+from recoup import __version__
+from recoup.database.connection import Transaction
+from recoup.database.releases import Release, installed, owner_of_schema, refuse_newer
+from recoup.database.roles import OWNER, as_owner, check_rights, ensure_roles
+from recoup.domain import Domain, SqlFile, logs, parts, pausables, releases
+from recoup.policy import versions
+from recoup.refusals import MigrationRefused, from_database
+from recoup.schema import declarations
+
+DDL_LOCK_TIMEOUT = "30s"
+_LOCK = 7_265_666  # advisory: one migration at a time in one database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migrated:
+    """What a migration did. All empty: there was nothing to do."""
+
+    applied: tuple[str, ...]
+    routines: tuple[str, ...]
+    domains: tuple[Release, ...]  # brought to this release
+    kept: tuple[Release, ...]  # newer in the database than in this program, and left as they are
+    policy: int | None  # version of the policy that was written
+    made: tuple[str, ...]  # what the policy asked for: error tables
+
+
+def migrations(domains: Sequence[Domain]) -> tuple[SqlFile, ...]:
+    """The ordered files of all domains. Their numbers order them, whoever they belong to."""
+    found = [file for domain in domains for file in domain.migrations]
+    return tuple(sorted(found, key=_number))
+
+
+def _number(file: SqlFile) -> str:
+    return file.path.rpartition("/")[2]
+
+
+def migrate(
+    connection: Transaction,
+    domains: Sequence[Domain],
+    *,
+    login: str,
+    simulated_from: datetime | None = None,
+) -> Migrated:
+    """Bring the database to this program's schema. ``login`` is the everyday login that gets the authorities.
+
+    ``simulated_from`` makes a new database simulated, standing at that time; a database that exists keeps its clock.
+    """
+    check_rights(connection)
+    ensure_roles(connection, login=login)
+    with connection.transaction():
+        connection.execute("select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
+        connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+        # Whoever waits for a table in use makes everybody behind it wait too: give up instead, and change nothing.
+        connection.execute("select set_config('lock_timeout', %s, true)", (DDL_LOCK_TIMEOUT,))
+        with as_owner(connection):
+            new = ensure_history(connection)
+            if simulated_from is not None and not new:
+                _refuse_new_clock(connection)
+            return _migrated(connection, domains, new=new, simulated_from=simulated_from)
+
+
+def _migrated(
+    connection: Transaction, domains: Sequence[Domain], *, new: bool, simulated_from: datetime | None
+) -> Migrated:
+    found = installed(connection)
+    refuse_newer(found, releases(domains))
+    kept = [found[d.name] for d in domains if d.name in found and found[d.name].release > d.release]
+    ours = [d for d in domains if d.name not in {release.domain for release in kept}]
+    pending = _pending(connection, migrations(domains))
+    for file in pending:
+        apply(connection, file)
+    if new:
+        connection.execute(
+            "insert into recoup.clock (status, at) values (%s, %s)",
+            ("simulated" if simulated_from else "real", simulated_from),
+        )
+    changed = _changed_routines(connection, ours)
+    for file in changed:
+        _run(connection, file)
+        _record(connection, "recoup.routine", file.name, file.checksum)
+    written = tuple(_written(connection, ours, domains))
+    policy = versions.ensure(connection, parts(ours))
+    made = tuple(name for domain in ours for name in _made(connection, domain))
+    # Begun here and when a pool opens, so that no writer has to begin it while others wait.
+    connection.execute("select recoup.present_incarnation()")
+    return Migrated(
+        applied=tuple(map(_number, pending)),
+        routines=tuple(file.name for file in changed),
+        domains=written,
+        kept=tuple(kept),
+        policy=policy,
+        made=made,
+    )
+
+
+# Ordered files ---------------------------------------------------------------------------------------------------------
+
+
+def ensure_history(connection: Transaction) -> bool:
+    """Make the tables that remember what was applied. True when the database is new to us."""
+    owner = owner_of_schema(connection)
+    if owner == OWNER:
+        return False
+    if owner is not None:
+        raise _name_taken(f"There is a schema recoup, which belongs to {owner}, and Recoup did not make it.")
+    connection.execute("""
+        create schema recoup;
+        create table recoup.migration (name text primary key, checksum text not null, applied_at timestamptz not null,
+                                       applied_by text not null, recoup_version text not null);
+        comment on table recoup.migration is 'Migrations applied. A file that changed since is refused.';
+        comment on column recoup.migration.name is 'Name of the file.';
+        comment on column recoup.migration.checksum is 'SHA-256 of its text, as applied.';
+        comment on column recoup.migration.applied_at is 'When, by the server''s clock.';
+        comment on column recoup.migration.applied_by is 'The login that applied it.';
+        comment on column recoup.migration.recoup_version is 'The program that applied it.';
+        create table recoup.routine (like recoup.migration including all);
+        comment on table recoup.routine is 'Routine files as last applied; applied again when they change.';
+    """)
+    return True
+
+
+def apply(connection: Transaction, file: SqlFile) -> None:
+    """Apply an ordered file, and remember that it was."""
+    _run(connection, file)
+    _record(connection, "recoup.migration", _number(file), file.checksum)
+
+
+def _pending(connection: Transaction, known: Sequence[SqlFile]) -> tuple[SqlFile, ...]:
+    """Files that were not applied yet. One that the program does not know is a newer release's, of the same epoch."""
+    applied = _applied(connection, "recoup.migration")
+    for file in known:
+        checksum = applied.get(_number(file), file.checksum)
+        if checksum != file.checksum:
+            raise MigrationRefused(
+                "migration_changed",
+                f"Migration {_number(file)} was changed after it was applied to this database.",
+                "Restore the file as it was, and put the change into a new migration.",
+                migration=_number(file), applied=checksum, found=file.checksum,
+            )  # fmt: skip
+    return tuple(file for file in known if _number(file) not in applied)
+
+
+def _run(connection: Transaction, file: SqlFile) -> None:
+    try:
+        connection.execute(file.text.encode())
+    except (errors.DuplicateSchema, errors.DuplicateTable) as error:
+        raise _name_taken(f"{file.name}: {error.diag.message_primary}, and Recoup did not make it.") from error
+
+
+def _name_taken(happened: str) -> MigrationRefused:
+    return MigrationRefused(
+        "name_taken",
+        happened,
+        "Recoup does not touch what is not its own. Rename what is there, or use another database.",
+    )
+
+
+def _applied(connection: Transaction, table: str) -> dict[str, str]:
+    query = SQL("select name, checksum from {}").format(Identifier(*table.split(".")))
+    return {str(name): str(checksum) for name, checksum in connection.execute(query)}
+
+
+def _record(connection: Transaction, table: str, name: str, checksum: str) -> None:
+    connection.execute(
+        SQL(
+            "insert into {} values (%s, %s, clock_timestamp(), session_user, %s) on conflict (name) do update"
+            " set checksum = excluded.checksum, applied_at = excluded.applied_at, applied_by = excluded.applied_by,"
+            " recoup_version = excluded.recoup_version"
+        ).format(Identifier(*table.split("."))),
+        (name, checksum, __version__),
+    )
+
+
+# Domains ---------------------------------------------------------------------------------------------------------------
+
+
+def _changed_routines(connection: Transaction, ours: Sequence[Domain]) -> tuple[SqlFile, ...]:
+    applied = _applied(connection, "recoup.routine")
+    return tuple(file for domain in ours for file in domain.routines if applied.get(file.name) != file.checksum)
+
+
+def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[Domain]) -> Iterator[Release]:
+    """Write what changed of the declarations, then make triggers, functions and views from all of them."""
+    stored = {str(n): str(d) for n, d in connection.execute("select name, digest from recoup.domain")}
+    digests = {domain.name: declarations.digest(domain, domains) for domain in ours}
+    changed = [domain for domain in ours if stored.get(domain.name) != digests[domain.name]]
+    connection.execute("set local recoup.migrating = on")
+    for domain in changed:
+        connection.execute(
+            "insert into recoup.domain values (%s, %s, %s, %s, %s, clock_timestamp(), session_user)"
+            " on conflict (name) do update set epoch = excluded.epoch, release = excluded.release,"
+            " digest = excluded.digest, recoup_version = excluded.recoup_version, applied_at = excluded.applied_at,"
+            " applied_by = excluded.applied_by",
+            (*domain.at, digests[domain.name], __version__),
+        )
+        declarations.write(connection, domain, domains)
+        yield domain.at
+    connection.execute("set local recoup.migrating = off")
+    for domain in changed:
+        for life in domain.lifecycles:
+            connection.execute("call recoup.equip_all(%s)", (life.table,))
+    for log in logs(ours):
+        connection.execute("call recoup.close_all(%s)", (log.table,))
+    _make_canons(connection, changed)
+    # A domain that this program does not know, or knows an older release of, may have put its rows into the view.
+    if changed and not stored.keys() - digests.keys():
+        _make_pauses(connection, domains)
+
+
+def _make_canons(connection: Transaction, domains: Sequence[Domain]) -> None:
+    """The canonical text of each log's rows, one function per version."""
+    for domain in domains:
+        for log in domain.logs:
+            for version in range(1, log.canon + 1):
+                name = Identifier(*log.canon_function(version).split("."))
+                row = Identifier(*log.table.split("."))
+                connection.execute(
+                    SQL(
+                        "create or replace function {name}(l {row}) returns text language sql stable as {body};"
+                        " comment on function {name}({row}) is {says}"
+                    ).format(
+                        name=name,
+                        row=row,
+                        body=Literal(log.canon_body(version)),
+                        says=Literal(f"Canonical text of a row of {log.table}, version {version}."),
+                    )
+                )
+
+
+def _make_pauses(connection: Transaction, domains: Sequence[Domain]) -> None:
+    """The view of all that is paused: the register, and the rows of domains that keep their own pauses."""
+    own = [
+        SQL(" union all select {}, p.* from ({}) p").format(Literal(kind.scope), SQL(kind.rows))
+        for kind in pausables(domains)
+        if kind.rows is not None
+    ]
+    connection.execute(
+        SQL(
+            "create or replace view recoup.pauses as select p.scope, p.scope_id, p.changed_at as paused_at,"
+            " p.changed_by as paused_by, p.reason from recoup.pause p where p.status = 'PAUSED'{}"
+        ).format(SQL("").join(own))
+    )
+
+
+def _made(connection: Transaction, domain: Domain) -> Iterator[str]:
+    """What the policy asks a domain for."""
+    if domain.ensure is None:
+        return
+    try:
+        yield from domain.ensure(connection)
+    except DatabaseError as error:
+        refusal = from_database(error)  # a name that somebody else has taken
+        if refusal is None:
+            raise
+        raise refusal from error
+
+
+def _refuse_new_clock(connection: Transaction) -> None:
+    (status,) = connection.execute("select status from recoup.clock").fetchone() or ("missing",)
+    if status != "simulated":
+        raise MigrationRefused(
+            "clock_is_set",
+            f"This database's clock is {status}; only a new database can be made simulated.",
+            "Use a database of its own for simulated time.",
+            status=status,
+        )

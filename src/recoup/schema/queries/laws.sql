@@ -1,0 +1,113 @@
+-- Whether what enforces the laws stands where it was put, and what follows from each declaration. Every query gives rows
+-- whose first column, breaks, is the id of an invariant of laws.py.
+
+-- name: append_only
+select 'laws/L3/append-only' as breaks, l.log, t.name as trigger
+  from recoup.log l
+ -- before: row, update or delete; statement, truncate
+ cross join (values ('a_append_only', 27), ('a_append_only_truncate', 34)) t (name, kind)
+ where not exists (select from pg_trigger g
+                    where g.tgrelid = to_regclass(l.log) and g.tgname = t.name and g.tgenabled = 'A'
+                      and g.tgtype = t.kind and g.tgfoid = to_regproc('recoup.append_only') and g.tgqual is null)
+
+-- name: recorders
+select 'laws/L2/recorders' as breaks, l.log, l.keeper as found
+  from recoup.log l
+ where l.keeper is not null
+   and not exists (select from pg_trigger g
+                    where g.tgrelid = to_regclass(l.log) and g.tgenabled = 'A' and g.tgtype & 4 > 0
+                      and g.tgfoid = to_regproc(l.keeper) and g.tgqual is null)
+union all
+-- Nobody holds a right to write a log that is written by functions alone.
+select 'laws/L2/recorders', l.log, format('%s holds %s', a.grantee::regrole, a.privilege_type)
+  from recoup.log l
+  join pg_class c on c.oid = to_regclass(l.log)
+ cross join lateral aclexplode(c.relacl) a
+ where l.keeper in ('recoup.only_recorders', 'recoup.only_sealers') and a.grantee <> c.relowner
+   and a.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER')
+
+-- name: followers
+-- Whatever stands behind a guard must be on in every session.
+select 'laws/L2/followers' as breaks, l.subject, g.tgname as trigger, g.tgenabled::text as enabled
+  from recoup.lifecycle l
+  join pg_trigger g on g.tgrelid = to_regclass(l.subject) and not g.tgisinternal
+ where g.tgname ~ '^[b-d]_' and g.tgenabled <> 'A'
+union all
+-- By function and event, because one that was dropped is not seen above: 4 is an insert, 8 a delete, 16 an update.
+select 'laws/L2/followers', f.subject, f.function, 'missing'
+  from recoup.follower f
+ where not exists (select from pg_trigger g
+                    where g.tgrelid = to_regclass(f.subject) and g.tgfoid = to_regproc(f.function)
+                      and g.tgtype & case f.event when 'insert' then 4 when 'delete' then 8 else 16 end > 0)
+
+-- name: logs
+-- Cluster by cluster; nothing from a transaction or a time that is still to come.
+with told (log, seq, xid, incarnation, told_at) as ({events}),
+summed as (
+  select t.log, t.incarnation, min(t.seq) as first_seq, max(t.seq) as last_seq, max(t.xid) as last_xid,
+         max(t.told_at) as last_at
+    from told t group by t.log, t.incarnation),
+beside as (
+  select s.*, lag(s.last_seq) over (partition by s.log order by s.incarnation) as before_seq, i.incarnation as known,
+         s.incarnation = (select max(p.incarnation) from recoup.incarnation p) as present
+    from summed s left join recoup.incarnation i on i.incarnation = s.incarnation)
+select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.last_at
+  from (select s.*, array_remove(array[
+            case when s.known is null or s.first_seq <= s.before_seq then 'laws/L3/incarnations' end,
+            -- Of this cluster: a restored one goes on with lower ids. And a transaction's own may be beyond its snapshot.
+            case when s.present and s.last_xid >= pg_snapshot_xmax(pg_current_snapshot())
+                      and s.last_xid is distinct from pg_current_xact_id_if_assigned() then 'laws/L3/transactions' end,
+            case when s.last_at > (select recoup.now()) + interval '1 second' then 'laws/L7/nothing-to-come' end
+          ], null) as broken
+          from beside s) s
+ cross join unnest(s.broken) b (breaks)
+ where s.broken <> '{{}}'
+
+-- name: one_order
+with told (log, seq, xid, incarnation, told_at) as ({events})
+select 'laws/L3/one-order' as breaks, t.seq, t.log
+  from told t
+  join (select d.seq from told d group by d.seq having count(*) > 1) twice on twice.seq = t.seq
+
+-- name: story
+-- What a log tells of the rows of one table, step by step, beside the rows themselves.
+with events as (
+  select {key} as key, l.seq, l.from_status, {to_status} as to_status, l.authority, l.logged_at, {facts} as facts,
+         lag({to_status}) over of_row as before_status, lag(l.logged_at) over of_row as before_at,
+         row_number() over of_row as place, row_number() over (partition by {key} order by l.seq desc) as from_end
+    from {log} l
+   where {about}
+  window of_row as (partition by {key} order by l.seq)),
+steps as (
+  select e.key, e.seq, e.from_status, e.to_status, e.authority, e.before_status,
+         s.subject is not null as listed,
+         case when e.place = 1 then e.from_status is null or {unborn}
+              else e.from_status = e.before_status and e.logged_at >= e.before_at end as follows
+    from events e
+    left join {table} r on {row_key} = e.key
+    left join recoup.lifecycle_step s
+      on s.subject = {subject} and s.from_status is not distinct from e.from_status
+         and s.to_status is not distinct from e.to_status and e.authority = 'recoup_' || s.authority),
+facts as (
+  select e.key, jsonb_object_agg(f.key, f.value order by e.seq) as facts
+    from events e cross join lateral jsonb_each(e.facts) f group by e.key),
+told as (
+  select e.key as told_key_, e.to_status as told_status_, x.*
+    from events e
+    left join facts f on f.key = e.key
+   cross join lateral jsonb_populate_record(null::{table}, coalesce(f.facts, '{{}}')) x
+   where e.from_end = 1)
+select {steps} as breaks, s.key, s.seq, s.from_status, s.to_status, s.authority, s.before_status
+  from steps s where not s.listed
+union all
+select {chain}, s.key, s.seq, s.from_status, s.to_status, s.authority, s.before_status
+  from steps s where s.follows is not true
+{rebuilt}
+
+-- name: rebuilt
+union all
+select {rebuild}, coalesce(x.told_key_, {row_key}), null, r.{status}, x.told_status_, null, null
+  from {table} r
+  full join told x on x.told_key_ = {row_key}
+ where (r.{status} is distinct from x.told_status_ and not (x.told_key_ is null and {unborn})
+        or x.told_status_ is not null and ({differs}))

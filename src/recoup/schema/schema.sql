@@ -1,0 +1,2803 @@
+-- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
+-- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
+-- Everything belongs to its schema's owner, unless a line says otherwise.
+
+create schema cl authorization recoup_owner;
+comment on schema cl is 'Gate Zero and the minting of company identities.';
+grant usage on schema cl to recoup_reader;
+
+create table cl.company_identity (
+  sovereign_company_id uuid not null default recoup.new_id(),
+  intake_id uuid not null,
+  company_name text not null,
+  company_domain text,
+  minted_at timestamp with time zone not null,
+  status text not null generated always as ('MINTED'::text) stored,
+  constraint company_identity_pkey PRIMARY KEY (sovereign_company_id),
+  constraint company_identity_intake_id_key UNIQUE (intake_id),
+  constraint company_identity_intake_id_fkey FOREIGN KEY (intake_id) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint company_identity_company_name_check CHECK (company_name <> ''::text),
+  constraint company_identity_minted_at_check CHECK (isfinite(minted_at))
+);
+comment on table cl.company_identity is 'A sovereign company identity, minted once for an authorised intake. Never changed, never deleted.';
+comment on column cl.company_identity.sovereign_company_id is 'The identity.';
+comment on column cl.company_identity.intake_id is 'The authorised intake it was minted for; after a re-entry the new one.';
+comment on column cl.company_identity.company_name is 'Name of the company, as on the intake.';
+comment on column cl.company_identity.company_domain is 'Its domain, as on the intake.';
+comment on column cl.company_identity.minted_at is 'When it was minted.';
+comment on column cl.company_identity.status is 'MINTED: an identity has no other standing.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.company_identity REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.company_identity REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.company_identity FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.company_identity');
+alter table cl.company_identity enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_identity_births();
+alter table cl.company_identity enable always trigger b_rule_identity_births_on_insert;
+CREATE TRIGGER c_record_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_identity_births();
+alter table cl.company_identity enable always trigger c_record_identity_births_on_insert;
+grant insert (company_domain, company_name, intake_id, minted_at, sovereign_company_id) on table cl.company_identity to recoup_mint;
+grant select on table cl.company_identity to recoup_reader;
+
+create table cl.gate_zero_air (
+  air_event_id uuid not null default recoup.new_id(),
+  entity_type text not null default 'intake'::text,
+  entity_id uuid not null,
+  stage_id text not null default 'GATE_ZERO'::text,
+  process_id text not null default 'VERIFY_COMPANY_EXISTENCE'::text,
+  event_type text not null,
+  reason_code text not null,
+  batch_id text,
+  payload_ref text,
+  actor text,
+  event_timestamp timestamp with time zone not null,
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  attempt_id uuid,
+  actor_id text not null,
+  authority text not null,
+  constraint gate_zero_air_pkey PRIMARY KEY (air_event_id),
+  constraint gate_zero_air_entity_id_event_timestamp_key UNIQUE (entity_id, event_timestamp),
+  constraint gate_zero_air_seq_key UNIQUE (seq),
+  constraint gate_zero_air_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint gate_zero_air_check CHECK (event_type = 'ATTEMPT'::text AND reason_code = 'START'::text OR event_type = 'ATTEMPT'::text AND reason_code = 'RETRY'::text OR event_type = 'PASS'::text AND reason_code = 'CHECKS_PASSED'::text OR event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text OR event_type = 'REENTER'::text AND reason_code = 'RECOVERY_SUCCESS'::text OR event_type = 'EXHAUSTED'::text AND reason_code = 'MAX_ATTEMPTS_REACHED'::text OR event_type = 'EXHAUSTED'::text AND reason_code = 'RECOVERY_WINDOW_CLOSED'::text OR event_type = 'FAIL'::text AND reason_code = 'DOMAIN_NOT_FOUND'::text OR event_type = 'FAIL'::text AND reason_code = 'DOMAIN_NO_IMPRINT'::text OR event_type = 'FAIL'::text AND reason_code = 'NO_LINKEDIN_COMPANY'::text OR event_type = 'FAIL'::text AND reason_code = 'STATE_MISMATCH'::text OR event_type = 'FAIL'::text AND reason_code = 'STATE_AMBIGUOUS'::text OR event_type = 'FAIL'::text AND reason_code = 'STATE_MISSING'::text OR event_type = 'FAIL'::text AND reason_code = 'API_UNAVAILABLE'::text OR event_type = 'FAIL'::text AND reason_code = 'TIMEOUT'::text),
+  constraint gate_zero_air_entity_type_check CHECK (entity_type = 'intake'::text),
+  constraint gate_zero_air_event_timestamp_check CHECK (isfinite(event_timestamp)),
+  constraint gate_zero_air_process_id_check CHECK (process_id = 'VERIFY_COMPANY_EXISTENCE'::text),
+  constraint gate_zero_air_stage_id_check CHECK (stage_id = 'GATE_ZERO'::text)
+);
+comment on table cl.gate_zero_air is 'Immutable AIR (Action/Incident/Result) event log for Gate Zero. Records every verification attempt, pass, fail, and authorization. Downstream workers subscribe to this table for AUTH events. Append-only; no UPDATE or DELETE permitted.';
+comment on column cl.gate_zero_air.air_event_id is 'Unique identifier for this AIR event. Auto-generated UUID. Immutable.';
+comment on column cl.gate_zero_air.entity_type is 'Type of entity: always "intake" for Gate Zero.';
+comment on column cl.gate_zero_air.entity_id is 'The intake_id this event relates to.';
+comment on column cl.gate_zero_air.stage_id is 'Stage identifier: always "GATE_ZERO" for this table.';
+comment on column cl.gate_zero_air.process_id is 'Process identifier: the specific action taken (e.g., VERIFY_COMPANY_EXISTENCE).';
+comment on column cl.gate_zero_air.event_type is 'Event outcome: ATTEMPT, PASS, FAIL, AUTH, EXHAUSTED, REENTER.';
+comment on column cl.gate_zero_air.reason_code is 'Specific reason code for this event.';
+comment on column cl.gate_zero_air.batch_id is 'Optional batch identifier. Inherited from intake.';
+comment on column cl.gate_zero_air.payload_ref is 'Optional pointer to additional payload data.';
+comment on column cl.gate_zero_air.actor is 'Who/what triggered this event: system, ai, human.';
+comment on column cl.gate_zero_air.event_timestamp is 'When this event occurred. Immutable. Always UTC.';
+comment on column cl.gate_zero_air.seq is 'Order over all logs, drawn after the intake is locked.';
+comment on column cl.gate_zero_air.xid is 'Transaction that wrote it; for the settled read.';
+comment on column cl.gate_zero_air.incarnation is 'Cluster that wrote it.';
+comment on column cl.gate_zero_air.attempt_id is 'The attempt whose move wrote it; null when a freeze did.';
+comment on column cl.gate_zero_air.actor_id is 'Who exactly: the worker or person.';
+comment on column cl.gate_zero_air.authority is 'Database role that acted.';
+CREATE INDEX gate_zero_air_auth ON cl.gate_zero_air USING btree (event_timestamp) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
+CREATE INDEX gate_zero_air_auth_seq ON cl.gate_zero_air USING btree (seq) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
+CREATE INDEX gate_zero_air_auth_xid ON cl.gate_zero_air USING btree (xid) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
+CREATE INDEX gate_zero_air_fail ON cl.gate_zero_air USING btree (event_timestamp) WHERE event_type = 'FAIL'::text;
+CREATE INDEX gate_zero_air_xid ON cl.gate_zero_air USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.gate_zero_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table cl.gate_zero_air enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table cl.gate_zero_air enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_attempt_births', 'cl.record_attempt_moves', 'cl.record_recovery_moves');
+alter table cl.gate_zero_air enable always trigger a_only_recorders;
+grant select on table cl.gate_zero_air to recoup_reader;
+
+create table cl.gate_zero_attempt (
+  attempt_id uuid not null default recoup.new_id(),
+  intake_id uuid not null,
+  batch_id text,
+  attempt_number integer not null,
+  status text not null default 'open'::text,
+  reason_code text,
+  worker text not null,
+  token uuid not null default gen_random_uuid(),
+  opened_at timestamp with time zone not null,
+  lease_until timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  payload_ref text,
+  reentered_as uuid,
+  policy_version integer not null default recoup.policy_version(),
+  constraint gate_zero_attempt_pkey PRIMARY KEY (attempt_id),
+  constraint gate_zero_attempt_intake_id_attempt_number_key UNIQUE (intake_id, attempt_number),
+  constraint gate_zero_attempt_attempt_number_check CHECK (attempt_number >= 1 AND attempt_number <= 3),
+  constraint gate_zero_attempt_check CHECK (lease_until > opened_at),
+  constraint gate_zero_attempt_check1 CHECK (finished_at > opened_at),
+  constraint gate_zero_attempt_check2 CHECK ((status = 'open'::text) = (finished_at IS NULL)),
+  constraint gate_zero_attempt_check3 CHECK ((status = ANY (ARRAY['failed'::text, 'crashed'::text])) = (reason_code IS NOT NULL)),
+  constraint gate_zero_attempt_check4 CHECK (status <> 'crashed'::text OR reason_code = 'TIMEOUT'::text),
+  constraint gate_zero_attempt_check5 CHECK ((status = 'passed'::text AND attempt_number > 1) = (reentered_as IS NOT NULL)),
+  constraint gate_zero_attempt_finished_at_check CHECK (isfinite(finished_at)),
+  constraint gate_zero_attempt_lease_until_check CHECK (isfinite(lease_until)),
+  constraint gate_zero_attempt_opened_at_check CHECK (isfinite(opened_at)),
+  constraint gate_zero_attempt_reason_code_check CHECK (reason_code = ANY (ARRAY['DOMAIN_NOT_FOUND'::text, 'DOMAIN_NO_IMPRINT'::text, 'NO_LINKEDIN_COMPANY'::text, 'STATE_MISMATCH'::text, 'STATE_AMBIGUOUS'::text, 'STATE_MISSING'::text, 'API_UNAVAILABLE'::text, 'TIMEOUT'::text])),
+  constraint gate_zero_attempt_status_check CHECK (status = ANY (ARRAY['open'::text, 'passed'::text, 'failed'::text, 'crashed'::text])),
+  constraint gate_zero_attempt_worker_check CHECK (worker <> ''::text)
+) with (fillfactor=85);
+comment on table cl.gate_zero_attempt is 'One verification attempt. Its birth and its end write the AIR; a worker that died is fenced by its token.';
+comment on column cl.gate_zero_attempt.attempt_id is 'Unique identifier of the attempt.';
+comment on column cl.gate_zero_attempt.intake_id is 'The intake being verified.';
+comment on column cl.gate_zero_attempt.batch_id is 'Inherited from intake.';
+comment on column cl.gate_zero_attempt.attempt_number is '1 for the first; at most 3.';
+comment on column cl.gate_zero_attempt.status is 'open, passed, failed or crashed.';
+comment on column cl.gate_zero_attempt.reason_code is 'Why it failed; TIMEOUT for a crashed one.';
+comment on column cl.gate_zero_attempt.worker is 'The worker that opened it.';
+comment on column cl.gate_zero_attempt.token is 'Fencing token: a result counts only with it, while the attempt is open.';
+comment on column cl.gate_zero_attempt.opened_at is 'When it began; time of its ATTEMPT event.';
+comment on column cl.gate_zero_attempt.lease_until is 'After this time without a result it counts as crashed.';
+comment on column cl.gate_zero_attempt.finished_at is 'When it ended; time of its first outcome event.';
+comment on column cl.gate_zero_attempt.payload_ref is 'Optional pointer to evidence of the outcome.';
+comment on column cl.gate_zero_attempt.reentered_as is 'On a passed retry: the new intake it made.';
+comment on column cl.gate_zero_attempt.policy_version is 'The policy in force when it opened: its lease and the wait after it come from there.';
+CREATE INDEX gate_zero_attempt_lease ON cl.gate_zero_attempt USING btree (lease_until) WHERE status = 'open'::text;
+CREATE UNIQUE INDEX gate_zero_attempt_one_open ON cl.gate_zero_attempt USING btree (intake_id) WHERE status = 'open'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_attempt');
+alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
+alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births_on_insert;
+CREATE TRIGGER b_rule_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_moves();
+alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_moves_on_update;
+CREATE TRIGGER c_record_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
+alter table cl.gate_zero_attempt enable always trigger c_record_attempt_births_on_insert;
+CREATE TRIGGER c_record_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_moves();
+alter table cl.gate_zero_attempt enable always trigger c_record_attempt_moves_on_update;
+CREATE TRIGGER d_settle_attempts_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_attempts();
+alter table cl.gate_zero_attempt enable always trigger d_settle_attempts_on_update;
+grant insert, update on table cl.gate_zero_attempt to recoup_gate;
+grant select on table cl.gate_zero_attempt to recoup_reader;
+
+create view cl.gate_zero_authorization (
+  seq bigint,
+  air_event_id uuid,
+  intake_id uuid,
+  mint_intake_id uuid,
+  batch_id text,
+  event_type text,
+  reason_code text,
+  attempt_id uuid,
+  actor text,
+  actor_id text,
+  event_timestamp timestamp with time zone,
+  xid xid8,
+  incarnation integer
+);
+comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake that is to be minted: the new one after a re-entry.';
+comment on column cl.gate_zero_authorization.seq is 'Order over all logs.';
+comment on column cl.gate_zero_authorization.air_event_id is 'The AUTH event.';
+comment on column cl.gate_zero_authorization.intake_id is 'The intake that AUTH is about.';
+comment on column cl.gate_zero_authorization.mint_intake_id is 'The intake to be minted: the same one, or the new one that a passed retry made.';
+comment on column cl.gate_zero_authorization.batch_id is 'Optional batch identifier. Inherited from intake.';
+comment on column cl.gate_zero_authorization.event_type is 'Always AUTH.';
+comment on column cl.gate_zero_authorization.reason_code is 'Always EXISTENCE_CONFIRMED.';
+comment on column cl.gate_zero_authorization.attempt_id is 'The attempt that passed.';
+comment on column cl.gate_zero_authorization.actor is 'Who/what triggered this event: system, ai, human.';
+comment on column cl.gate_zero_authorization.actor_id is 'Who exactly: the worker or person.';
+comment on column cl.gate_zero_authorization.event_timestamp is 'When the authorisation was granted.';
+comment on column cl.gate_zero_authorization.xid is 'Transaction that wrote it; for the settled read.';
+comment on column cl.gate_zero_authorization.incarnation is 'Cluster that wrote it.';
+grant select on table cl.gate_zero_authorization to recoup_reader;
+
+create table cl.gate_zero_batch (
+  batch_id text not null,
+  imported_at timestamp with time zone not null,
+  completed_at timestamp with time zone,
+  batch_freeze_at timestamp with time zone,
+  frozen_at timestamp with time zone,
+  paused_at timestamp with time zone,
+  paused_by text,
+  pause_reason text,
+  status text not null generated always as (
+CASE
+    WHEN frozen_at IS NOT NULL THEN 'FROZEN'::text
+    WHEN completed_at IS NOT NULL THEN 'COMPLETED'::text
+    ELSE 'OPEN'::text
+END) stored,
+  policy_version integer,
+  constraint gate_zero_batch_pkey PRIMARY KEY (batch_id),
+  constraint gate_zero_batch_batch_freeze_at_check CHECK (isfinite(batch_freeze_at)),
+  constraint gate_zero_batch_batch_id_check CHECK (octet_length(batch_id) >= 1 AND octet_length(batch_id) <= 500),
+  constraint gate_zero_batch_check CHECK ((completed_at IS NULL) = (batch_freeze_at IS NULL)),
+  constraint gate_zero_batch_check1 CHECK (batch_freeze_at > completed_at),
+  constraint gate_zero_batch_check2 CHECK (frozen_at >= batch_freeze_at),
+  constraint gate_zero_batch_check3 CHECK ((paused_at IS NULL) = (paused_by IS NULL) AND (paused_at IS NULL) = (pause_reason IS NULL)),
+  constraint gate_zero_batch_completed_at_check CHECK (isfinite(completed_at)),
+  constraint gate_zero_batch_frozen_at_check CHECK (isfinite(frozen_at)),
+  constraint gate_zero_batch_imported_at_check CHECK (isfinite(imported_at)),
+  constraint gate_zero_batch_paused_at_check CHECK (isfinite(paused_at)),
+  constraint gate_zero_batch_policy_check CHECK ((completed_at IS NULL) = (policy_version IS NULL))
+);
+comment on table cl.gate_zero_batch is 'An import batch: its completion opens the recovery window, its freeze closes it, its pause stops all recovery at once.';
+comment on column cl.gate_zero_batch.batch_id is 'Name of the batch.';
+comment on column cl.gate_zero_batch.imported_at is 'When the import began.';
+comment on column cl.gate_zero_batch.completed_at is 'When the import was declared complete. Set once, by a call.';
+comment on column cl.gate_zero_batch.batch_freeze_at is 'End of the recovery window: completion plus 14 days. Set once.';
+comment on column cl.gate_zero_batch.frozen_at is 'When the freeze was carried out. Set once.';
+comment on column cl.gate_zero_batch.paused_at is 'Kill switch: since when recovery of this batch is paused; null when it is not.';
+comment on column cl.gate_zero_batch.paused_by is 'Who paused it.';
+comment on column cl.gate_zero_batch.pause_reason is 'Why it was paused.';
+comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, from the columns before it.';
+comment on column cl.gate_zero_batch.policy_version is 'The policy in force when it was completed: its window comes from there. Set once.';
+CREATE INDEX gate_zero_batch_imported ON cl.gate_zero_batch USING btree (imported_at DESC, batch_id);
+CREATE INDEX gate_zero_batch_open ON cl.gate_zero_batch USING btree (imported_at) WHERE completed_at IS NULL;
+CREATE INDEX gate_zero_batch_paused ON cl.gate_zero_batch USING btree (paused_at) WHERE paused_at IS NOT NULL;
+CREATE INDEX gate_zero_batch_to_freeze ON cl.gate_zero_batch USING btree (batch_freeze_at) WHERE frozen_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_batch FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_batch');
+alter table cl.gate_zero_batch enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_batch_moves();
+alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves_on_update;
+CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('batch_id', 'imported_at');
+alter table cl.gate_zero_batch enable always trigger b_rule_times_on_insert;
+CREATE TRIGGER c_record_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_batch_moves();
+alter table cl.gate_zero_batch enable always trigger c_record_batch_moves_on_update;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('imported_at');
+alter table cl.gate_zero_batch enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('completed_at', 'batch_freeze_at', 'frozen_at');
+alter table cl.gate_zero_batch enable always trigger c_record_control_on_update;
+CREATE TRIGGER d_wake_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
+alter table cl.gate_zero_batch enable always trigger d_wake_on_update;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, frozen_at, policy_version) on table cl.gate_zero_batch to recoup_gate;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, pause_reason, paused_at, paused_by, policy_version) on table cl.gate_zero_batch to recoup_operator;
+grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, policy_version) on table cl.gate_zero_batch to recoup_hub;
+grant select on table cl.gate_zero_batch to recoup_reader;
+
+create table cl.gate_zero_intake (
+  intake_id uuid not null default recoup.new_id(),
+  batch_id text,
+  company_name text not null,
+  company_domain text,
+  linkedin_url text,
+  state text,
+  status text not null default 'PENDING'::text,
+  reentered_from uuid,
+  retry_of uuid,
+  created_at timestamp with time zone not null default recoup.now(),
+  updated_at timestamp with time zone not null default recoup.now(),
+  constraint gate_zero_intake_pkey PRIMARY KEY (intake_id),
+  constraint gate_zero_intake_reentered_from_key UNIQUE (reentered_from),
+  constraint gate_zero_intake_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES cl.gate_zero_batch(batch_id),
+  constraint gate_zero_intake_reentered_from_fkey FOREIGN KEY (reentered_from) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint gate_zero_intake_retry_of_fkey FOREIGN KEY (retry_of) REFERENCES cl.gate_zero_intake(intake_id),
+  constraint gate_zero_intake_check CHECK (reentered_from IS NULL OR status = 'AUTHORIZED'::text),
+  constraint gate_zero_intake_check1 CHECK (reentered_from <> intake_id AND retry_of <> intake_id),
+  constraint gate_zero_intake_company_name_check CHECK (company_name <> ''::text),
+  constraint gate_zero_intake_created_at_check CHECK (isfinite(created_at)),
+  constraint gate_zero_intake_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'AUTHORIZED'::text, 'FAILED'::text, 'REENTER_SUCCEEDED'::text, 'EXHAUSTED'::text])),
+  constraint gate_zero_intake_updated_at_check CHECK (isfinite(updated_at))
+) with (fillfactor=85);
+comment on table cl.gate_zero_intake is 'A company candidate as it came in. What was given never changes; only its standing does.';
+comment on column cl.gate_zero_intake.intake_id is 'Unique identifier of the intake.';
+comment on column cl.gate_zero_intake.batch_id is 'The import batch, if any.';
+comment on column cl.gate_zero_intake.company_name is 'Name of the company, as given.';
+comment on column cl.gate_zero_intake.company_domain is 'Its domain, as given.';
+comment on column cl.gate_zero_intake.linkedin_url is 'Its directory page, as given.';
+comment on column cl.gate_zero_intake.state is 'US state, as given.';
+comment on column cl.gate_zero_intake.status is 'PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED or EXHAUSTED.';
+comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry succeeded and made this one.';
+comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator starts afresh with this one.';
+comment on column cl.gate_zero_intake.created_at is 'When it came in.';
+comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
+CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
+CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
+CREATE UNIQUE INDEX gate_zero_intake_retry_of ON cl.gate_zero_intake USING btree (retry_of) WHERE retry_of IS NOT NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
+alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_intake_births_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_intake_births();
+alter table cl.gate_zero_intake enable always trigger b_rule_intake_births_on_insert;
+CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('intake_id', 'created_at', 'updated_at');
+alter table cl.gate_zero_intake enable always trigger b_rule_times_on_insert;
+CREATE TRIGGER c_record_restarts_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_restarts();
+alter table cl.gate_zero_intake enable always trigger c_record_restarts_on_insert;
+grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_operator;
+grant insert on table cl.gate_zero_intake to recoup_hub;
+grant insert, update on table cl.gate_zero_intake to recoup_gate;
+grant select on table cl.gate_zero_intake to recoup_reader;
+
+create table cl.gate_zero_recovery (
+  recovery_id uuid not null default recoup.new_id(),
+  intake_id uuid not null,
+  batch_id text,
+  failure_reason text not null,
+  attempt_count integer not null default 1,
+  next_eligible_at timestamp with time zone not null,
+  status text not null default 'ACTIVE'::text,
+  created_at timestamp with time zone not null default recoup.now(),
+  updated_at timestamp with time zone not null default recoup.now(),
+  constraint gate_zero_recovery_pkey PRIMARY KEY (recovery_id),
+  constraint gate_zero_recovery_intake_id_key UNIQUE (intake_id),
+  constraint gate_zero_recovery_attempt_count_check CHECK (attempt_count >= 1 AND attempt_count <= 3),
+  constraint gate_zero_recovery_check CHECK (status <> 'ACTIVE'::text OR attempt_count < 3),
+  constraint gate_zero_recovery_created_at_check CHECK (isfinite(created_at)),
+  constraint gate_zero_recovery_failure_reason_check CHECK (failure_reason = ANY (ARRAY['DOMAIN_NOT_FOUND'::text, 'DOMAIN_NO_IMPRINT'::text, 'NO_LINKEDIN_COMPANY'::text, 'STATE_MISMATCH'::text, 'STATE_AMBIGUOUS'::text, 'STATE_MISSING'::text, 'API_UNAVAILABLE'::text, 'TIMEOUT'::text])),
+  constraint gate_zero_recovery_next_eligible_at_check CHECK (isfinite(next_eligible_at)),
+  constraint gate_zero_recovery_status_check CHECK (status = ANY (ARRAY['ACTIVE'::text, 'EXHAUSTED'::text, 'SUCCEEDED'::text])),
+  constraint gate_zero_recovery_updated_at_check CHECK (isfinite(updated_at))
+) with (fillfactor=85);
+comment on table cl.gate_zero_recovery is 'Failed intake records awaiting retry. Tracks throttle state (attempt_count, next_eligible_at) and failure reason. Terminal states: EXHAUSTED (no more retries) and SUCCEEDED (a retry passed); ACTIVE is retryable.';
+comment on column cl.gate_zero_recovery.recovery_id is 'Unique identifier for this recovery record. Auto-generated UUID.';
+comment on column cl.gate_zero_recovery.intake_id is 'Reference to original gate_zero_intake record. One intake → one recovery.';
+comment on column cl.gate_zero_recovery.batch_id is 'Inherited from intake. Used for batch-level operations.';
+comment on column cl.gate_zero_recovery.failure_reason is 'Reason code from last failed attempt. Updated on each retry.';
+comment on column cl.gate_zero_recovery.attempt_count is 'Number of verification attempts. Starts at 1. Max 3.';
+comment on column cl.gate_zero_recovery.next_eligible_at is 'Earliest timestamp when retry is permitted. Enforced gate.';
+comment on column cl.gate_zero_recovery.status is 'Recovery status: ACTIVE (retryable) or EXHAUSTED (terminal).';
+comment on column cl.gate_zero_recovery.created_at is 'Timestamp when recovery record was created.';
+comment on column cl.gate_zero_recovery.updated_at is 'Timestamp of last update.';
+CREATE INDEX gate_zero_recovery_active_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'ACTIVE'::text;
+CREATE INDEX gate_zero_recovery_eligible ON cl.gate_zero_recovery USING btree (next_eligible_at) WHERE status = 'ACTIVE'::text;
+CREATE INDEX gate_zero_recovery_exhausted_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'EXHAUSTED'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_recovery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_recovery');
+alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
+alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves_on_update;
+CREATE TRIGGER c_record_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
+alter table cl.gate_zero_recovery enable always trigger c_record_recovery_moves_on_update;
+CREATE TRIGGER d_settle_recoveries_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_recoveries();
+alter table cl.gate_zero_recovery enable always trigger d_settle_recoveries_on_update;
+grant insert, update on table cl.gate_zero_recovery to recoup_gate;
+grant select on table cl.gate_zero_recovery to recoup_reader;
+
+create table cl.sovereign_mint_air (
+  air_event_id uuid not null default recoup.new_id(),
+  entity_type text not null default 'intake'::text,
+  entity_id uuid not null,
+  stage_id text not null default 'SOVEREIGN_MINT'::text,
+  process_id text not null default 'MINT_SOVEREIGN_IDENTITY'::text,
+  event_type text not null default 'MINT'::text,
+  reason_code text not null default 'IDENTITY_MINTED'::text,
+  batch_id text,
+  payload_ref text,
+  actor text,
+  event_timestamp timestamp with time zone not null,
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  sovereign_company_id uuid not null,
+  actor_id text not null,
+  authority text not null,
+  constraint sovereign_mint_air_pkey PRIMARY KEY (air_event_id),
+  constraint sovereign_mint_air_entity_id_key UNIQUE (entity_id),
+  constraint sovereign_mint_air_seq_key UNIQUE (seq),
+  constraint sovereign_mint_air_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint sovereign_mint_air_entity_type_check CHECK (entity_type = 'intake'::text),
+  constraint sovereign_mint_air_event_timestamp_check CHECK (isfinite(event_timestamp)),
+  constraint sovereign_mint_air_event_type_check CHECK (event_type = 'MINT'::text),
+  constraint sovereign_mint_air_process_id_check CHECK (process_id = 'MINT_SOVEREIGN_IDENTITY'::text),
+  constraint sovereign_mint_air_reason_code_check CHECK (reason_code = 'IDENTITY_MINTED'::text),
+  constraint sovereign_mint_air_stage_id_check CHECK (stage_id = 'SOVEREIGN_MINT'::text)
+);
+comment on table cl.sovereign_mint_air is 'Immutable AIR (Action/Incident/Result) event log of the mint. One MINT for each identity. Append-only; no UPDATE or DELETE permitted.';
+comment on column cl.sovereign_mint_air.air_event_id is 'Unique identifier for this AIR event. Auto-generated UUID. Immutable.';
+comment on column cl.sovereign_mint_air.entity_type is 'Type of entity: always "intake", as in Gate Zero''s AIR.';
+comment on column cl.sovereign_mint_air.entity_id is 'The intake_id that was minted.';
+comment on column cl.sovereign_mint_air.stage_id is 'Stage identifier: always "SOVEREIGN_MINT" for this table.';
+comment on column cl.sovereign_mint_air.process_id is 'Process identifier: always "MINT_SOVEREIGN_IDENTITY".';
+comment on column cl.sovereign_mint_air.event_type is 'Event outcome: MINT.';
+comment on column cl.sovereign_mint_air.reason_code is 'Specific reason code for this event: IDENTITY_MINTED.';
+comment on column cl.sovereign_mint_air.batch_id is 'Optional batch identifier. Inherited from intake.';
+comment on column cl.sovereign_mint_air.payload_ref is 'Names the identity: company:<sovereign_company_id>.';
+comment on column cl.sovereign_mint_air.actor is 'Who/what triggered this event: system, ai, human.';
+comment on column cl.sovereign_mint_air.event_timestamp is 'When this event occurred. Immutable. Always UTC.';
+comment on column cl.sovereign_mint_air.seq is 'Order over all logs.';
+comment on column cl.sovereign_mint_air.xid is 'Transaction that wrote it; for the settled read.';
+comment on column cl.sovereign_mint_air.incarnation is 'Cluster that wrote it.';
+comment on column cl.sovereign_mint_air.sovereign_company_id is 'The identity that was minted.';
+comment on column cl.sovereign_mint_air.actor_id is 'Who exactly: the worker or person.';
+comment on column cl.sovereign_mint_air.authority is 'Database role that acted.';
+CREATE INDEX sovereign_mint_air_event_timestamp ON cl.sovereign_mint_air USING btree (event_timestamp);
+CREATE INDEX sovereign_mint_air_xid ON cl.sovereign_mint_air USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table cl.sovereign_mint_air enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table cl.sovereign_mint_air enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_identity_births');
+alter table cl.sovereign_mint_air enable always trigger a_only_recorders;
+grant select on table cl.sovereign_mint_air to recoup_reader;
+
+grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body 8a849f6397ad0533bdf86ee9891a408e
+comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of intakes that wait for it, oldest first.';
+
+grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body d4bc991338e4f5f98012dd40bd6f379b
+comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
+
+grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body f47510aaf9093a3cc8d72763ab96b8bf
+comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
+
+CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
+ RETURNS interval
+ LANGUAGE sql
+ STABLE PARALLEL SAFE; -- body 66fdeecee8580925a41bf63e6ce7a252
+comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the policy in force.';
+grant execute on function cl.gate_zero_lease() to public;
+
+CREATE OR REPLACE FUNCTION cl.gate_zero_recovery_window(policy_version_ integer DEFAULT recoup.policy_version())
+ RETURNS interval
+ LANGUAGE sql
+ STABLE PARALLEL SAFE; -- body df1723d34d7420b6b23397a703422bda
+comment on function cl.gate_zero_recovery_window(policy_version_ integer) is 'How long after its completion a batch may be retried, by a policy.';
+grant execute on function cl.gate_zero_recovery_window(policy_version_ integer) to public;
+
+CREATE OR REPLACE FUNCTION cl.gate_zero_wait(figures jsonb, attempt_count integer)
+ RETURNS interval
+ LANGUAGE sql
+ STABLE PARALLEL SAFE; -- body c53149f675023a2fda05cb3cd8603552
+comment on function cl.gate_zero_wait(figures jsonb, attempt_count integer) is 'The wait after so many failed attempts, by the figures of a policy.';
+grant execute on function cl.gate_zero_wait(figures jsonb, attempt_count integer) to public;
+
+grant execute on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body 35bdd0e40926527113ac2c5ad0975ea8
+comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
+
+grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body dc21175f5d5dfbd505197ff13479673d
+comment on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) is 'Opens attempts on intakes that the caller has picked and locked. What was opened meanwhile is refused, or passed over.';
+
+CREATE OR REPLACE FUNCTION cl.record_attempt_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0049479eca82f6e8012ede60ee6e6cc9
+comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
+
+CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1906b49827236db539d55da61086b378
+comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
+
+CREATE OR REPLACE FUNCTION cl.record_batch_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ace9fc72de291cc20f57ad240cd8f4c
+comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
+
+CREATE OR REPLACE FUNCTION cl.record_identity_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6789db1898d14e1db9ab0453d3e51f82
+comment on function cl.record_identity_births() is 'MINT, in the AIR log of the mint.';
+
+CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1290b3048f496af0e9e5039a83a16f1b
+comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
+
+CREATE OR REPLACE FUNCTION cl.record_restarts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 508a03874c776e429d789d3d9c253e4e
+comment on function cl.record_restarts() is 'A fresh start, in the control log.';
+
+CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'; -- body f7e3f9c02c23e0c65d2d17cbd132bec8
+comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
+grant execute on function cl.rule_attempt_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6a88f8af9645588a31017b4bac45733d
+comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
+grant execute on function cl.rule_attempt_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ff00f21a79b6228231333ff160bd7d67
+comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
+grant execute on function cl.rule_batch_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_identity_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'; -- body f477dc97f006111936422dd2e64b5108
+comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
+grant execute on function cl.rule_identity_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_intake_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c05f456b4f774a01f509947065b9d77a
+comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now, by an operator.';
+grant execute on function cl.rule_intake_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9636afef9e9c81bc84893a0de18ea2f2
+comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
+grant execute on function cl.rule_recovery_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.settle_attempts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9392900565d9a5284f67829ec6b9466b
+comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
+
+CREATE OR REPLACE FUNCTION cl.settle_recoveries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fbfafd3e0ecdb3c91209246826311a7a
+comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
+
+create schema company authorization recoup_owner;
+comment on schema company is 'Error tables of a hub.';
+grant usage on schema company to recoup_reader;
+
+create table company.url_discovery_failures (
+  error_table text not null default 'company.url_discovery_failures'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('company.url_discovery_failures') with (fillfactor=85);
+comment on table company.url_discovery_failures is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX url_discovery_failures_open ON company.url_discovery_failures USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON company.url_discovery_failures FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table company.url_discovery_failures enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table company.url_discovery_failures enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table company.url_discovery_failures enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table company.url_discovery_failures enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table company.url_discovery_failures enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table company.url_discovery_failures enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table company.url_discovery_failures enable always trigger c_record_error_moves_on_update;
+grant select on table company.url_discovery_failures to recoup_reader;
+
+create table company.url_discovery_failures_archive (
+  error_table text not null default 'company.url_discovery_failures'::text
+) partition of recoup.error_archive FOR VALUES IN ('company.url_discovery_failures') partition by RANGE (archived_at);
+comment on table company.url_discovery_failures_archive is 'Archived errors of company.url_discovery_failures, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON company.url_discovery_failures_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table company.url_discovery_failures_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table company.url_discovery_failures_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table company.url_discovery_failures_archive enable always trigger a_only_recorders;
+grant select on table company.url_discovery_failures_archive to recoup_reader;
+
+create schema outreach authorization recoup_owner;
+comment on schema outreach is 'Error tables of a hub.';
+grant usage on schema outreach to recoup_reader;
+
+create table outreach.company_target_errors (
+  error_table text not null default 'outreach.company_target_errors'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('outreach.company_target_errors') with (fillfactor=85);
+comment on table outreach.company_target_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX company_target_errors_open ON outreach.company_target_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.company_target_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table outreach.company_target_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table outreach.company_target_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table outreach.company_target_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table outreach.company_target_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table outreach.company_target_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table outreach.company_target_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table outreach.company_target_errors enable always trigger c_record_error_moves_on_update;
+grant select on table outreach.company_target_errors to recoup_reader;
+
+create table outreach.company_target_errors_archive (
+  error_table text not null default 'outreach.company_target_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('outreach.company_target_errors') partition by RANGE (archived_at);
+comment on table outreach.company_target_errors_archive is 'Archived errors of outreach.company_target_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.company_target_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table outreach.company_target_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table outreach.company_target_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table outreach.company_target_errors_archive enable always trigger a_only_recorders;
+grant select on table outreach.company_target_errors_archive to recoup_reader;
+
+create table outreach.dol_errors (
+  error_table text not null default 'outreach.dol_errors'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('outreach.dol_errors') with (fillfactor=85);
+comment on table outreach.dol_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX dol_errors_open ON outreach.dol_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.dol_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table outreach.dol_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table outreach.dol_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table outreach.dol_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table outreach.dol_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table outreach.dol_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table outreach.dol_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table outreach.dol_errors enable always trigger c_record_error_moves_on_update;
+grant select on table outreach.dol_errors to recoup_reader;
+
+create table outreach.dol_errors_archive (
+  error_table text not null default 'outreach.dol_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('outreach.dol_errors') partition by RANGE (archived_at);
+comment on table outreach.dol_errors_archive is 'Archived errors of outreach.dol_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.dol_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table outreach.dol_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table outreach.dol_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table outreach.dol_errors_archive enable always trigger a_only_recorders;
+grant select on table outreach.dol_errors_archive to recoup_reader;
+
+create schema people authorization recoup_owner;
+comment on schema people is 'Error tables of a hub.';
+grant usage on schema people to recoup_reader;
+
+create table people.people_errors (
+  error_table text not null default 'people.people_errors'::text,
+  outreach_id uuid not null
+) partition of recoup.error FOR VALUES IN ('people.people_errors') with (fillfactor=85);
+comment on table people.people_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX people_errors_open ON people.people_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table people.people_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table people.people_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table people.people_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON people.people_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table people.people_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table people.people_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table people.people_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table people.people_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table people.people_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table people.people_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table people.people_errors enable always trigger c_record_error_moves_on_update;
+grant select on table people.people_errors to recoup_reader;
+
+create table people.people_errors_archive (
+  error_table text not null default 'people.people_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('people.people_errors') partition by RANGE (archived_at);
+comment on table people.people_errors_archive is 'Archived errors of people.people_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON people.people_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table people.people_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table people.people_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table people.people_errors_archive enable always trigger a_only_recorders;
+grant select on table people.people_errors_archive to recoup_reader;
+
+create table public.shq_error_log (
+  error_table text not null default 'public.shq_error_log'::text
+) partition of recoup.error FOR VALUES IN ('public.shq_error_log') with (fillfactor=85);
+comment on table public.shq_error_log is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX shq_error_log_open ON public.shq_error_log USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table public.shq_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table public.shq_error_log enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table public.shq_error_log enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table public.shq_error_log enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table public.shq_error_log enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table public.shq_error_log enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table public.shq_error_log enable always trigger c_record_error_moves_on_update;
+grant select on table public.shq_error_log to recoup_reader;
+alter table public.shq_error_log owner to recoup_owner;
+
+create table public.shq_error_log_archive (
+  error_table text not null default 'public.shq_error_log'::text
+) partition of recoup.error_archive FOR VALUES IN ('public.shq_error_log') partition by RANGE (archived_at);
+comment on table public.shq_error_log_archive is 'Archived errors of public.shq_error_log, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_error_log_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_error_log_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table public.shq_error_log_archive enable always trigger a_only_recorders;
+grant select on table public.shq_error_log_archive to recoup_reader;
+alter table public.shq_error_log_archive owner to recoup_owner;
+
+create table public.shq_master_error_log (
+  error_table text not null default 'public.shq_master_error_log'::text
+) partition of recoup.error FOR VALUES IN ('public.shq_master_error_log') with (fillfactor=85);
+comment on table public.shq_master_error_log is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE INDEX shq_master_error_log_open ON public.shq_master_error_log USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table public.shq_master_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table public.shq_master_error_log enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table public.shq_master_error_log enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table public.shq_master_error_log enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table public.shq_master_error_log enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table public.shq_master_error_log enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table public.shq_master_error_log enable always trigger c_record_error_moves_on_update;
+grant select on table public.shq_master_error_log to recoup_reader;
+alter table public.shq_master_error_log owner to recoup_owner;
+
+create table public.shq_master_error_log_archive (
+  error_table text not null default 'public.shq_master_error_log'::text
+) partition of recoup.error_archive FOR VALUES IN ('public.shq_master_error_log') partition by RANGE (archived_at);
+comment on table public.shq_master_error_log_archive is 'Archived errors of public.shq_master_error_log, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_master_error_log_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table public.shq_master_error_log_archive enable always trigger a_only_recorders;
+grant select on table public.shq_master_error_log_archive to recoup_reader;
+alter table public.shq_master_error_log_archive owner to recoup_owner;
+
+create table public.shq_orphan_errors (
+  error_table text not null default 'public.shq_orphan_errors'::text
+) partition of recoup.error FOR VALUES IN ('public.shq_orphan_errors') with (fillfactor=85);
+comment on table public.shq_orphan_errors is 'Errors of this hub. Read here; written through recoup.error.';
+CREATE UNIQUE INDEX shq_orphan_errors_open ON public.shq_orphan_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_orphan_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table public.shq_orphan_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table public.shq_orphan_errors enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table public.shq_orphan_errors enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table public.shq_orphan_errors enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table public.shq_orphan_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table public.shq_orphan_errors enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table public.shq_orphan_errors enable always trigger c_record_error_moves_on_update;
+grant select on table public.shq_orphan_errors to recoup_reader;
+alter table public.shq_orphan_errors owner to recoup_owner;
+
+create table public.shq_orphan_errors_archive (
+  error_table text not null default 'public.shq_orphan_errors'::text
+) partition of recoup.error_archive FOR VALUES IN ('public.shq_orphan_errors') partition by RANGE (archived_at);
+comment on table public.shq_orphan_errors_archive is 'Archived errors of public.shq_orphan_errors, by month.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_orphan_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_orphan_errors_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table public.shq_orphan_errors_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table public.shq_orphan_errors_archive enable always trigger a_only_recorders;
+grant select on table public.shq_orphan_errors_archive to recoup_reader;
+alter table public.shq_orphan_errors_archive owner to recoup_owner;
+
+create schema recoup authorization recoup_owner;
+comment on schema recoup is 'Recoup''s own tables: time, lifecycles, logs shared by all domains, subscriptions.';
+grant usage on schema recoup to recoup_reader;
+
+create sequence recoup.error_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence recoup.error_seq is 'Ids of errors, over all error tables.';
+grant usage on sequence recoup.error_seq to recoup_hub;
+
+create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
+grant usage on sequence recoup.event_seq to recoup_error_worker;
+grant usage on sequence recoup.event_seq to recoup_gate;
+grant usage on sequence recoup.event_seq to recoup_hub;
+grant usage on sequence recoup.event_seq to recoup_operator;
+
+create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
+
+create sequence recoup.subscription_position as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence recoup.subscription_position is 'Positions of subscriptions; none is used twice, also after one was dropped and made again.';
+grant usage on sequence recoup.subscription_position to recoup_consumer;
+grant usage on sequence recoup.subscription_position to recoup_mint;
+grant usage on sequence recoup.subscription_position to recoup_operator;
+
+create table recoup.clock (
+  only_row boolean not null default true,
+  status text not null,
+  at timestamp with time zone,
+  released_at timestamp with time zone,
+  constraint clock_pkey PRIMARY KEY (only_row),
+  constraint clock_at_check CHECK (isfinite(at)),
+  constraint clock_check CHECK ((status = 'real'::text) = (at IS NULL)),
+  constraint clock_check1 CHECK ((status = 'released'::text) = (released_at IS NOT NULL)),
+  constraint clock_only_row_check CHECK (only_row),
+  constraint clock_status_check CHECK (status = ANY (ARRAY['real'::text, 'simulated'::text, 'released'::text]))
+);
+comment on table recoup.clock is 'The one row that says what time it is. Read it through recoup.now().';
+comment on column recoup.clock.only_row is 'Always true: there is one clock.';
+comment on column recoup.clock.status is 'real: the server''s clock. simulated: stands still at "at" until moved. released: was simulated, is the server''s clock now and for ever.';
+comment on column recoup.clock.at is 'Simulated time; after a release, where it stood.';
+comment on column recoup.clock.released_at is 'Real time of the release.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.clock REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.clock REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.clock FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.clock');
+alter table recoup.clock enable always trigger a_guard_truncate;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('at', 'released_at');
+alter table recoup.clock enable always trigger c_record_control_on_update;
+CREATE TRIGGER c_release_clock_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.release_clock();
+alter table recoup.clock enable always trigger c_release_clock_on_update;
+CREATE TRIGGER d_wake_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
+alter table recoup.clock enable always trigger d_wake_on_update;
+grant select on table recoup.clock to recoup_reader;
+grant update (at, released_at, status) on table recoup.clock to recoup_operator;
+
+create table recoup.control_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  subject text not null,
+  key text not null,
+  event_type text not null,
+  from_status text,
+  to_status text,
+  facts jsonb not null,
+  reason text not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint control_log_pkey PRIMARY KEY (seq),
+  constraint control_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint control_log_check CHECK ((event_type = 'BIRTH'::text) = (from_status IS NULL)),
+  constraint control_log_check1 CHECK ((event_type = 'EXIT'::text) = (to_status IS NULL)),
+  constraint control_log_event_type_check CHECK (event_type = ANY (ARRAY['BIRTH'::text, 'MOVE'::text, 'EXIT'::text])),
+  constraint control_log_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.control_log is 'Append-only: who began, moved or ended what, for subjects that have no log of their own.';
+comment on column recoup.control_log.seq is 'Order over all logs.';
+comment on column recoup.control_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.control_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.control_log.logged_at is 'When.';
+comment on column recoup.control_log.subject is 'Table of the row.';
+comment on column recoup.control_log.key is 'Key of the row, as text.';
+comment on column recoup.control_log.event_type is 'BIRTH, MOVE or EXIT.';
+comment on column recoup.control_log.from_status is 'Status before; null for a birth.';
+comment on column recoup.control_log.to_status is 'Status after; null for an exit.';
+comment on column recoup.control_log.facts is 'What else the step wrote.';
+comment on column recoup.control_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.control_log.actor is 'Kind of actor: system, ai, human.';
+comment on column recoup.control_log.actor_id is 'Who.';
+comment on column recoup.control_log.authority is 'Database role that acted.';
+CREATE INDEX control_log_key ON recoup.control_log USING btree (subject, key, seq);
+CREATE INDEX control_log_xid ON recoup.control_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.control_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.control_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_control', 'cl.record_restarts');
+alter table recoup.control_log enable always trigger a_only_recorders;
+grant select on table recoup.control_log to recoup_reader;
+
+create table recoup.domain (
+  name text not null,
+  epoch integer not null,
+  release integer not null,
+  digest text not null,
+  recoup_version text not null,
+  applied_at timestamp with time zone not null,
+  applied_by text not null,
+  constraint domain_pkey PRIMARY KEY (name),
+  constraint domain_epoch_check CHECK (epoch > 0),
+  constraint domain_release_check CHECK (release > 0)
+);
+comment on table recoup.domain is 'The domains in this database, and at which release each is. Programs of the same epoch work with it.';
+comment on column recoup.domain.name is 'Name of the domain.';
+comment on column recoup.domain.epoch is 'A program of another epoch does not work with it, however new.';
+comment on column recoup.domain.release is 'Rises with every change. An older program of the same epoch works on, and never puts its own back.';
+comment on column recoup.domain.digest is 'SHA-256 over routines and declaration.';
+comment on column recoup.domain.recoup_version is 'The program that applied it.';
+comment on column recoup.domain.applied_at is 'When, by the server''s clock.';
+comment on column recoup.domain.applied_by is 'The login that applied it.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.domain FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.domain enable always trigger a_only_migrations;
+grant select on table recoup.domain to recoup_reader;
+
+create table recoup.duty_tally (
+  worker_id uuid not null,
+  duty text not null,
+  runs bigint not null,
+  done bigint not null,
+  failures bigint not null,
+  last_run_at timestamp with time zone not null,
+  last_done_at timestamp with time zone,
+  last_failed_at timestamp with time zone,
+  last_failure text,
+  constraint duty_tally_pkey PRIMARY KEY (worker_id, duty),
+  constraint duty_tally_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES recoup.worker(worker_id),
+  constraint duty_tally_done_check CHECK (done >= 0),
+  constraint duty_tally_duty_check CHECK (duty <> ''::text),
+  constraint duty_tally_failures_check CHECK (failures >= 0),
+  constraint duty_tally_runs_check CHECK (runs >= 0)
+) with (fillfactor=50);
+comment on table recoup.duty_tally is 'What each worker did of each duty. Written with the batch it counts, in one transaction.';
+comment on column recoup.duty_tally.worker_id is 'The worker.';
+comment on column recoup.duty_tally.duty is 'The duty.';
+comment on column recoup.duty_tally.runs is 'Batches run, idle ones between heartbeats not counted one by one.';
+comment on column recoup.duty_tally.done is 'Units done.';
+comment on column recoup.duty_tally.failures is 'Batches that raised, and were rolled back.';
+comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever came of it.';
+comment on column recoup.duty_tally.last_done_at is 'When it last did something.';
+comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
+comment on column recoup.duty_tally.last_failure is 'What it said then.';
+grant insert, update on table recoup.duty_tally to recoup_archiver;
+grant insert, update on table recoup.duty_tally to recoup_error_worker;
+grant insert, update on table recoup.duty_tally to recoup_gate;
+grant insert, update on table recoup.duty_tally to recoup_mint;
+grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
+grant insert, update on table recoup.duty_tally to recoup_runner;
+grant select on table recoup.duty_tally to recoup_reader;
+
+create table recoup.error (
+  error_table text not null,
+  error_id bigint not null default nextval('recoup.error_seq'::regclass),
+  outreach_id uuid,
+  error_code text,
+  error_message text not null,
+  error_signature text not null,
+  severity text,
+  category text not null,
+  disposition text not null,
+  status text not null,
+  ttl_tier text not null,
+  expires_at timestamp with time zone,
+  retry_count integer not null default 0,
+  max_retries integer not null,
+  last_retry_at timestamp with time zone,
+  next_retry_at timestamp with time zone,
+  retry_exhausted boolean generated always as (retry_count >= max_retries) stored,
+  retry_until timestamp with time zone,
+  last_outcome text,
+  last_failure text,
+  parked_at timestamp with time zone,
+  parked_by text,
+  park_reason text,
+  assigned_to text,
+  escalation_level integer not null default 0,
+  last_reviewed_at timestamp with time zone,
+  escalated_at timestamp with time zone,
+  escalated_to text,
+  escalation_reason text,
+  token uuid,
+  leased_by text,
+  lease_until timestamp with time zone,
+  payload jsonb,
+  decided_by text not null,
+  clamped_from text,
+  policy_version integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  superseded_by bigint,
+  archived_at timestamp with time zone,
+  archive_reason text,
+  constraint error_pkey PRIMARY KEY (error_id, error_table),
+  constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
+  constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
+  constraint error_archived_at_check CHECK (isfinite(archived_at)),
+  constraint error_assigned_to_check CHECK (octet_length(assigned_to) >= 1 AND octet_length(assigned_to) <= 500),
+  constraint error_category_check CHECK (category = ANY (ARRAY['TRANSIENT'::text, 'OPERATIONAL'::text, 'STRUCTURAL'::text])),
+  constraint error_clamped_from_check CHECK (clamped_from = ANY (ARRAY['RETRY'::text, 'PARK'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
+  constraint error_created_at_check CHECK (isfinite(created_at)),
+  constraint error_decided_by_check CHECK (decided_by = ANY (ARRAY['person'::text, 'hub rule'::text, 'code rule'::text, 'severity'::text, 'table'::text])),
+  constraint error_disposition_check CHECK (disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
+  constraint error_error_code_check CHECK (octet_length(error_code) >= 1 AND octet_length(error_code) <= 200),
+  constraint error_error_id_check CHECK (error_id > 0),
+  constraint error_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
+  constraint error_escalated CHECK (status <> 'ESCALATED'::text OR escalation_level > 0 AND escalated_at IS NOT NULL AND escalated_to IS NOT NULL),
+  constraint error_escalated_at_check CHECK (isfinite(escalated_at)),
+  constraint error_escalated_to_check CHECK (octet_length(escalated_to) >= 1 AND octet_length(escalated_to) <= 500),
+  constraint error_escalation_level_check CHECK (escalation_level >= 0 AND escalation_level <= 3),
+  constraint error_escalation_reason_check CHECK (octet_length(escalation_reason) >= 1 AND octet_length(escalation_reason) <= 2000),
+  constraint error_expires_at_check CHECK (isfinite(expires_at)),
+  constraint error_last_outcome_check CHECK (last_outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text])),
+  constraint error_last_retry_at_check CHECK (isfinite(last_retry_at)),
+  constraint error_last_reviewed_at_check CHECK (isfinite(last_reviewed_at)),
+  constraint error_lease CHECK ((token IS NULL) = (lease_until IS NULL) AND (token IS NULL) = (leased_by IS NULL)),
+  constraint error_lease_pending CHECK (token IS NULL OR status = 'RETRY_PENDING'::text AND archived_at IS NULL),
+  constraint error_lease_until_check CHECK (isfinite(lease_until)),
+  constraint error_leased_by_check CHECK (octet_length(leased_by) >= 1 AND octet_length(leased_by) <= 500),
+  constraint error_max_retries_check CHECK (max_retries >= 0),
+  constraint error_next_retry_at_check CHECK (isfinite(next_retry_at)),
+  constraint error_not_superseded_by_itself CHECK (superseded_by <> error_id),
+  constraint error_park_reason_check CHECK (octet_length(park_reason) >= 1 AND octet_length(park_reason) <= 2000),
+  constraint error_parked CHECK ((status <> ALL (ARRAY['PARKED'::text, 'ESCALATED'::text])) OR parked_at IS NOT NULL AND parked_by IS NOT NULL AND park_reason IS NOT NULL),
+  constraint error_parked_at_check CHECK (isfinite(parked_at)),
+  constraint error_resolved CHECK ((status = 'RESOLVED'::text) = (NOT archive_reason IS DISTINCT FROM 'RESOLVED'::text)),
+  constraint error_retry_count_check CHECK (retry_count >= 0),
+  constraint error_retry_only_pending CHECK (next_retry_at IS NULL OR status = 'RETRY_PENDING'::text),
+  constraint error_retry_pending CHECK (status <> 'RETRY_PENDING'::text OR archived_at IS NOT NULL OR next_retry_at IS NOT NULL AND retry_count < max_retries),
+  constraint error_retry_until_check CHECK (isfinite(retry_until)),
+  constraint error_severity_check CHECK (severity = ANY (ARRAY['CRITICAL'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text])),
+  constraint error_status_check CHECK (status = ANY (ARRAY['ACTIVE'::text, 'RETRY_PENDING'::text, 'PARKED'::text, 'ESCALATED'::text, 'RESOLVED'::text])),
+  constraint error_status_disposition CHECK (status = 'RESOLVED'::text OR disposition =
+CASE status
+    WHEN 'RETRY_PENDING'::text THEN 'RETRY'::text
+    WHEN 'PARKED'::text THEN 'PARKED'::text
+    WHEN 'ESCALATED'::text THEN 'PARKED'::text
+    ELSE
+    CASE disposition
+        WHEN 'IGNORE'::text THEN 'IGNORE'::text
+        ELSE 'ARCHIVE'::text
+    END
+END),
+  constraint error_superseded CHECK ((superseded_by IS NOT NULL) = (NOT archive_reason IS DISTINCT FROM 'SUPERSEDED'::text)),
+  constraint error_ttl CHECK ((ttl_tier = 'INFINITE'::text) = (expires_at IS NULL)),
+  constraint error_ttl_tier_check CHECK (ttl_tier = ANY (ARRAY['SHORT'::text, 'MEDIUM'::text, 'LONG'::text, 'INFINITE'::text])),
+  constraint error_updated_at_check CHECK (isfinite(updated_at))
+) partition by LIST (error_table);
+comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; a row leaves only for the archive.';
+comment on column recoup.error.error_table is 'The error table, with its schema.';
+comment on column recoup.error.error_id is 'Unique over all error tables.';
+comment on column recoup.error.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
+comment on column recoup.error.error_code is 'Code of the failure, as its hub has it.';
+comment on column recoup.error.error_message is 'What was said.';
+comment on column recoup.error.error_signature is 'The same for the same failure, whatever the values in its message.';
+comment on column recoup.error.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
+comment on column recoup.error.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error.status is 'ACTIVE, RETRY_PENDING, PARKED, ESCALATED or RESOLVED; ARCHIVED in the archive.';
+comment on column recoup.error.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
+comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
+comment on column recoup.error.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
+comment on column recoup.error.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
+comment on column recoup.error.last_retry_at is 'Timestamp of last retry attempt.';
+comment on column recoup.error.next_retry_at is 'Scheduled time for next retry; null when there is none.';
+comment on column recoup.error.retry_exhausted is 'True if retry_count >= max_retries.';
+comment on column recoup.error.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
+comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
+comment on column recoup.error.last_failure is 'What the last failed retry said.';
+comment on column recoup.error.parked_at is 'Timestamp when error was parked.';
+comment on column recoup.error.parked_by is 'System or user that parked the error.';
+comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
+comment on column recoup.error.escalation_level is '0 = not escalated, 1+ = escalation tier.';
+comment on column recoup.error.last_reviewed_at is 'Last time a human reviewed this error.';
+comment on column recoup.error.escalated_at is 'Timestamp of last escalation.';
+comment on column recoup.error.escalated_to is 'Owner at current tier.';
+comment on column recoup.error.escalation_reason is 'Why escalated.';
+comment on column recoup.error.token is 'Fencing token of the retry that is under way; null: none is.';
+comment on column recoup.error.leased_by is 'Who retries it.';
+comment on column recoup.error.lease_until is 'After this time without a result the retry counts as failed.';
+comment on column recoup.error.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
+comment on column recoup.error.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error.policy_version is 'The policy that decided it.';
+comment on column recoup.error.created_at is 'When it first failed: a newer error inherits the age of the one it supersedes.';
+comment on column recoup.error.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error.superseded_by is 'The newer error of the same table, entity and signature.';
+comment on column recoup.error.archived_at is 'Since when it is over and blocks nothing; the archiver comes for it.';
+comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
+CREATE INDEX error_due ON ONLY recoup.error USING btree (next_retry_at) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL;
+CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
+CREATE INDEX error_lease_until ON ONLY recoup.error USING btree (lease_until) WHERE token IS NOT NULL;
+CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
+CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
+CREATE INDEX error_window ON ONLY recoup.error USING btree (retry_until) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL AND retry_until IS NOT NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+alter table recoup.error enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+alter table recoup.error enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+alter table recoup.error enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
+alter table recoup.error enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
+alter table recoup.error enable always trigger b_rule_error_births_on_insert;
+CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
+alter table recoup.error enable always trigger b_rule_error_exits_on_delete;
+CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
+alter table recoup.error enable always trigger b_rule_error_moves_on_update;
+CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
+alter table recoup.error enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
+alter table recoup.error enable always trigger c_record_error_births_on_insert;
+CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
+alter table recoup.error enable always trigger c_record_error_moves_on_update;
+grant delete, update (updated_at) on table recoup.error to recoup_archiver;
+grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, lease_until, leased_by, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
+grant select on table recoup.error to recoup_reader;
+grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_reviewed_at, lease_until, leased_by, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, lease_until, leased_by, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
+
+create table recoup.error_archive (
+  error_table text not null,
+  error_id bigint not null,
+  outreach_id uuid,
+  error_code text,
+  error_message text not null,
+  error_signature text not null,
+  severity text,
+  category text not null,
+  disposition text not null,
+  status text not null,
+  ttl_tier text not null,
+  expires_at timestamp with time zone,
+  retry_count integer not null,
+  max_retries integer not null,
+  last_retry_at timestamp with time zone,
+  next_retry_at timestamp with time zone,
+  retry_exhausted boolean generated always as (retry_count >= max_retries) stored,
+  retry_until timestamp with time zone,
+  last_outcome text,
+  last_failure text,
+  parked_at timestamp with time zone,
+  parked_by text,
+  park_reason text,
+  assigned_to text,
+  escalation_level integer not null,
+  last_reviewed_at timestamp with time zone,
+  escalated_at timestamp with time zone,
+  escalated_to text,
+  escalation_reason text,
+  token uuid,
+  leased_by text,
+  lease_until timestamp with time zone,
+  payload jsonb,
+  decided_by text not null,
+  clamped_from text,
+  policy_version integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  superseded_by bigint,
+  archived_at timestamp with time zone not null,
+  archive_reason text not null,
+  archived_by text not null,
+  final_disposition text not null,
+  was_blocking boolean not null,
+  constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
+  constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
+  constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
+  constraint error_archive_why CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text]))
+) partition by LIST (error_table);
+comment on table recoup.error_archive is 'Errors that are over, as they were, by table and month. Append-only; a month is dropped when its retention is over.';
+comment on column recoup.error_archive.error_table is 'The error table, with its schema.';
+comment on column recoup.error_archive.error_id is 'Unique over all error tables.';
+comment on column recoup.error_archive.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
+comment on column recoup.error_archive.error_code is 'Code of the failure, as its hub has it.';
+comment on column recoup.error_archive.error_message is 'What was said.';
+comment on column recoup.error_archive.error_signature is 'The same for the same failure, whatever the values in its message.';
+comment on column recoup.error_archive.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error_archive.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
+comment on column recoup.error_archive.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error_archive.status is 'ARCHIVED.';
+comment on column recoup.error_archive.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
+comment on column recoup.error_archive.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
+comment on column recoup.error_archive.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
+comment on column recoup.error_archive.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
+comment on column recoup.error_archive.last_retry_at is 'Timestamp of last retry attempt.';
+comment on column recoup.error_archive.next_retry_at is 'Scheduled time for next retry; null when there is none.';
+comment on column recoup.error_archive.retry_exhausted is 'True if retry_count >= max_retries.';
+comment on column recoup.error_archive.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
+comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
+comment on column recoup.error_archive.last_failure is 'What the last failed retry said.';
+comment on column recoup.error_archive.parked_at is 'Timestamp when error was parked.';
+comment on column recoup.error_archive.parked_by is 'System or user that parked the error.';
+comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error_archive.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
+comment on column recoup.error_archive.escalation_level is '0 = not escalated, 1+ = escalation tier.';
+comment on column recoup.error_archive.last_reviewed_at is 'Last time a human reviewed this error.';
+comment on column recoup.error_archive.escalated_at is 'Timestamp of last escalation.';
+comment on column recoup.error_archive.escalated_to is 'Owner at current tier.';
+comment on column recoup.error_archive.escalation_reason is 'Why escalated.';
+comment on column recoup.error_archive.token is 'Fencing token of the retry that is under way; null: none is.';
+comment on column recoup.error_archive.leased_by is 'Who retries it.';
+comment on column recoup.error_archive.lease_until is 'After this time without a result the retry counts as failed.';
+comment on column recoup.error_archive.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
+comment on column recoup.error_archive.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error_archive.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error_archive.policy_version is 'The policy that decided it.';
+comment on column recoup.error_archive.created_at is 'When it first failed: a newer error inherits the age of the one it supersedes.';
+comment on column recoup.error_archive.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error_archive.superseded_by is 'The newer error of the same table, entity and signature.';
+comment on column recoup.error_archive.archived_at is 'Timestamp when archived: when it was resolved, superseded, archived by hand, or found expired.';
+comment on column recoup.error_archive.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
+comment on column recoup.error_archive.archived_by is 'System or user that archived.';
+comment on column recoup.error_archive.final_disposition is 'Disposition at time of archive.';
+comment on column recoup.error_archive.was_blocking is 'Whether it kept its entity from moving on when it expired.';
+CREATE INDEX error_archive_entity ON ONLY recoup.error_archive USING btree (outreach_id) WHERE outreach_id IS NOT NULL;
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_archive enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_archive enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+alter table recoup.error_archive enable always trigger a_only_recorders;
+grant select on table recoup.error_archive to recoup_reader;
+
+create table recoup.error_archive_month (
+  error_table text not null,
+  month date not null,
+  status text not null default 'KEPT'::text,
+  made_at timestamp with time zone not null,
+  dropped_at timestamp with time zone,
+  rows bigint,
+  digest bytea,
+  constraint error_archive_month_pkey PRIMARY KEY (error_table, month),
+  constraint error_archive_month_check CHECK ((status = 'DROPPED'::text) = (dropped_at IS NOT NULL) AND (status = 'DROPPED'::text) = (rows IS NOT NULL) AND (status = 'DROPPED'::text) = (digest IS NOT NULL)),
+  constraint error_archive_month_dropped_at_check CHECK (isfinite(dropped_at)),
+  constraint error_archive_month_made_at_check CHECK (isfinite(made_at)),
+  constraint error_archive_month_month_check CHECK (isfinite(month) AND EXTRACT(day FROM month) = 1::numeric),
+  constraint error_archive_month_rows_check CHECK (rows >= 0),
+  constraint error_archive_month_status_check CHECK (status = ANY (ARRAY['KEPT'::text, 'DROPPED'::text]))
+);
+comment on table recoup.error_archive_month is 'The months of the archives. A row that is made makes its partition; one that is dropped drops it, and keeps count and digest.';
+comment on column recoup.error_archive_month.error_table is 'The error table whose archive it is.';
+comment on column recoup.error_archive_month.month is 'First day of the month, in UTC.';
+comment on column recoup.error_archive_month.status is 'KEPT or DROPPED.';
+comment on column recoup.error_archive_month.made_at is 'When its partition was made.';
+comment on column recoup.error_archive_month.dropped_at is 'When its partition was dropped.';
+comment on column recoup.error_archive_month.rows is 'How many errors it held then.';
+comment on column recoup.error_archive_month.digest is 'SHA-256 over its errors, chained page by page in the order of their ids.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_archive_month FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_archive_month');
+alter table recoup.error_archive_month enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_archive_months();
+alter table recoup.error_archive_month enable always trigger b_rule_archive_months_on_update;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control();
+alter table recoup.error_archive_month enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('rows', 'digest');
+alter table recoup.error_archive_month enable always trigger c_record_control_on_update;
+CREATE TRIGGER d_settle_archive_months_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_archive_months();
+alter table recoup.error_archive_month enable always trigger d_settle_archive_months_on_insert;
+CREATE TRIGGER d_settle_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_archive_months();
+alter table recoup.error_archive_month enable always trigger d_settle_archive_months_on_update;
+grant insert (error_table, made_at, month), update (digest, dropped_at, rows, status) on table recoup.error_archive_month to recoup_archiver;
+grant select on table recoup.error_archive_month to recoup_reader;
+
+create table recoup.error_event (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  error_table text not null,
+  error_id bigint not null,
+  event_type text not null,
+  from_status text,
+  to_status text,
+  disposition text not null,
+  retry_count integer not null,
+  reason text,
+  facts jsonb,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint error_event_pkey PRIMARY KEY (seq),
+  constraint error_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
+  constraint error_event_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.error_event is 'Append-only: every birth, move and exit of an error, written by the move''s recorder.';
+comment on column recoup.error_event.seq is 'Order over all logs, drawn after the error is locked.';
+comment on column recoup.error_event.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.error_event.incarnation is 'Cluster that wrote it.';
+comment on column recoup.error_event.logged_at is 'When.';
+comment on column recoup.error_event.error_table is 'The error''s table …';
+comment on column recoup.error_event.error_id is '… and its id there.';
+comment on column recoup.error_event.event_type is 'What happened.';
+comment on column recoup.error_event.from_status is 'Status before; null at birth.';
+comment on column recoup.error_event.to_status is 'Status after; ARCHIVED when it left.';
+comment on column recoup.error_event.disposition is 'Disposition after.';
+comment on column recoup.error_event.retry_count is 'Ended retries after.';
+comment on column recoup.error_event.reason is 'Why: a park reason, what a failed retry said, what a person said, an archive reason.';
+comment on column recoup.error_event.facts is 'What else belongs to it.';
+comment on column recoup.error_event.actor is 'system, ai or human.';
+comment on column recoup.error_event.actor_id is 'Who exactly.';
+comment on column recoup.error_event.authority is 'Database role that acted.';
+CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
+CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_event enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.error_event enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_error_births', 'recoup.record_error_moves', 'recoup.archive_errors_gone');
+alter table recoup.error_event enable always trigger a_only_recorders;
+grant select on table recoup.error_event to recoup_reader;
+
+create table recoup.follower (
+  domain text not null,
+  subject text not null,
+  event text not null,
+  place text not null,
+  function text not null,
+  arguments text[] not null,
+  constraint follower_pkey PRIMARY KEY (subject, event, function),
+  constraint follower_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
+  constraint follower_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
+  constraint follower_event_check CHECK (event = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text])),
+  constraint follower_place_check CHECK (place = ANY (ARRAY['b'::text, 'c'::text, 'd'::text]))
+);
+comment on table recoup.follower is 'What runs behind the guard of each table: rules, recorders, consequences. Its triggers are made from here.';
+comment on column recoup.follower.domain is 'The domain that declares it.';
+comment on column recoup.follower.subject is 'The guarded table.';
+comment on column recoup.follower.event is 'Behind which statements it runs.';
+comment on column recoup.follower.place is 'b: a rule; c: a recorder; d: a consequence. In this order.';
+comment on column recoup.follower.function is 'Schema and name of the function.';
+comment on column recoup.follower.arguments is 'What its trigger gives it.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.follower FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.follower enable always trigger a_only_migrations;
+grant select on table recoup.follower to recoup_reader;
+
+create table recoup.incarnation (
+  incarnation integer not null,
+  system_identifier bigint not null,
+  began_at timestamp with time zone not null,
+  constraint incarnation_pkey PRIMARY KEY (incarnation),
+  constraint incarnation_incarnation_check CHECK (incarnation > 0)
+);
+comment on table recoup.incarnation is 'Which cluster wrote a log row. Transaction ids compare only within one incarnation: a restored database continues under lower ones.';
+comment on column recoup.incarnation.incarnation is 'Number carried by log rows and cursors. The highest is the present one.';
+comment on column recoup.incarnation.system_identifier is 'Identity of the cluster, from pg_control_system().';
+comment on column recoup.incarnation.began_at is 'Server time when this incarnation was first seen.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.incarnation FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.incarnation enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.incarnation FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.incarnation enable always trigger a_append_only_truncate;
+grant select on table recoup.incarnation to recoup_reader;
+
+create table recoup.late_result (
+  late_result_id bigint not null generated always as identity,
+  subject text not null,
+  unit_id text not null,
+  token uuid not null,
+  result jsonb not null,
+  received_at timestamp with time zone not null default recoup.now(),
+  actor_id text not null default recoup.acting_id(),
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null default recoup.present_incarnation(),
+  constraint late_result_pkey PRIMARY KEY (late_result_id),
+  constraint late_result_seq_key UNIQUE (seq)
+);
+comment on table recoup.late_result is 'Append-only: results of workers that had been declared dead. Stored, and not applied.';
+comment on column recoup.late_result.late_result_id is 'Identity.';
+comment on column recoup.late_result.subject is 'Table of the unit of work.';
+comment on column recoup.late_result.unit_id is 'The unit of work: its id, or table and id.';
+comment on column recoup.late_result.token is 'The token under which the result was reported.';
+comment on column recoup.late_result.result is 'What was reported.';
+comment on column recoup.late_result.received_at is 'When.';
+comment on column recoup.late_result.actor_id is 'Who reported it.';
+comment on column recoup.late_result.seq is 'Order over all logs.';
+comment on column recoup.late_result.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.late_result.incarnation is 'Cluster that wrote it.';
+CREATE INDEX late_result_unit ON recoup.late_result USING btree (subject, unit_id);
+CREATE INDEX late_result_xid ON recoup.late_result USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.late_result enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.late_result enable always trigger a_append_only_truncate;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
+grant select on table recoup.late_result to recoup_reader;
+
+create table recoup.lifecycle (
+  subject text not null,
+  key text[] not null,
+  status_column text not null,
+  counter text,
+  frozen text[] not null,
+  once text[] not null,
+  rising text[] not null,
+  domain text not null,
+  constraint lifecycle_pkey PRIMARY KEY (subject),
+  constraint lifecycle_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
+);
+comment on table recoup.lifecycle is 'One row per guarded table. Written by `recoup migrate` from the declaration; read by recoup.guard().';
+comment on column recoup.lifecycle.subject is 'Schema and name of the guarded table.';
+comment on column recoup.lifecycle.key is 'Columns that identify a row. They never change.';
+comment on column recoup.lifecycle.status_column is 'The column that says where a row stands.';
+comment on column recoup.lifecycle.counter is 'Column that a counting move raises by exactly one.';
+comment on column recoup.lifecycle.frozen is 'Columns that never change after birth.';
+comment on column recoup.lifecycle.once is 'Columns that change once, from null to a value.';
+comment on column recoup.lifecycle.rising is 'Columns that never fall.';
+comment on column recoup.lifecycle.domain is 'The domain that declares it.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.lifecycle enable always trigger a_only_migrations;
+grant select on table recoup.lifecycle to recoup_reader;
+
+create table recoup.lifecycle_step (
+  subject text not null,
+  kind text not null,
+  from_status text,
+  to_status text,
+  authority text not null,
+  counts boolean not null,
+  requires text[] not null,
+  through text[] not null,
+  says text not null,
+  domain text not null,
+  constraint lifecycle_step_subject_kind_from_status_to_status_authority_key UNIQUE NULLS NOT DISTINCT (subject, kind, from_status, to_status, authority),
+  constraint lifecycle_step_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
+  constraint lifecycle_step_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
+  constraint lifecycle_step_check CHECK ((kind = 'birth'::text) = (from_status IS NULL)),
+  constraint lifecycle_step_check1 CHECK ((kind = 'exit'::text) = (to_status IS NULL)),
+  constraint lifecycle_step_kind_check CHECK (kind = ANY (ARRAY['birth'::text, 'move'::text, 'exit'::text]))
+);
+comment on table recoup.lifecycle_step is 'Every listed birth, move and exit. What is not listed is refused.';
+comment on column recoup.lifecycle_step.subject is 'The guarded table.';
+comment on column recoup.lifecycle_step.kind is 'birth (insert), move (update, a self-move included) or exit (delete).';
+comment on column recoup.lifecycle_step.from_status is 'Status before; null for a birth.';
+comment on column recoup.lifecycle_step.to_status is 'Status after; null for an exit.';
+comment on column recoup.lifecycle_step.authority is 'Who may: the database role recoup_<authority>.';
+comment on column recoup.lifecycle_step.counts is 'Whether the move must raise the lifecycle''s counter by exactly one.';
+comment on column recoup.lifecycle_step.requires is 'Columns that a birth must bring.';
+comment on column recoup.lifecycle_step.through is 'Functions as whose consequence alone the step is made; empty: by anybody who has the authority.';
+comment on column recoup.lifecycle_step.says is 'What the step means, in a sentence.';
+comment on column recoup.lifecycle_step.domain is 'The domain that declares it.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle_step FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.lifecycle_step enable always trigger a_only_migrations;
+grant select on table recoup.lifecycle_step to recoup_reader;
+
+create table recoup.log (
+  domain text not null,
+  log text not null,
+  at text not null,
+  canon integer not null,
+  recorders text[] not null,
+  keeper text,
+  constraint log_pkey PRIMARY KEY (log),
+  constraint log_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
+  constraint log_canon_check CHECK (canon >= 0)
+);
+comment on table recoup.log is 'Every append-only table: who writes it, and how its rows are sealed.';
+comment on column recoup.log.domain is 'The domain that declares it.';
+comment on column recoup.log.log is 'Schema and name of the table.';
+comment on column recoup.log.at is 'The column that says when.';
+comment on column recoup.log.canon is 'Newest version of its canonical text (recoup.canon_<name>_<version>); 0: it is not sealed.';
+comment on column recoup.log.recorders is 'Functions that alone may write it; empty: see keeper.';
+comment on column recoup.log.keeper is 'The trigger function that looks at every insert; null: whoever holds the right may write.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.log enable always trigger a_only_migrations;
+grant select on table recoup.log to recoup_reader;
+
+create table recoup.migration (
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null,
+  applied_by text not null,
+  recoup_version text not null,
+  constraint migration_pkey PRIMARY KEY (name)
+);
+comment on table recoup.migration is 'Migrations applied. A file that changed since is refused.';
+comment on column recoup.migration.name is 'Name of the file.';
+comment on column recoup.migration.checksum is 'SHA-256 of its text, as applied.';
+comment on column recoup.migration.applied_at is 'When, by the server''s clock.';
+comment on column recoup.migration.applied_by is 'The login that applied it.';
+comment on column recoup.migration.recoup_version is 'The program that applied it.';
+grant select on table recoup.migration to recoup_reader;
+
+create table recoup.operation (
+  operation_id uuid not null default recoup.new_id(),
+  verb text not null,
+  arguments jsonb not null,
+  filter jsonb not null,
+  items integer not null,
+  status text not null default 'OPEN'::text,
+  requested_at timestamp with time zone not null,
+  requested_by text not null,
+  done_at timestamp with time zone,
+  subject text not null,
+  digest bytea not null,
+  constraint operation_pkey PRIMARY KEY (operation_id),
+  constraint operation_check CHECK ((status = 'DONE'::text) = (done_at IS NOT NULL)),
+  constraint operation_done_at_check CHECK (isfinite(done_at)),
+  constraint operation_items_check CHECK (items >= 0),
+  constraint operation_requested_at_check CHECK (isfinite(requested_at)),
+  constraint operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'DONE'::text])),
+  constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text)
+);
+comment on table recoup.operation is 'One decision of an operator over many rows of a domain. What it is about is frozen when it begins.';
+comment on column recoup.operation.operation_id is 'Unique identifier.';
+comment on column recoup.operation.verb is 'What is done to each.';
+comment on column recoup.operation.arguments is 'How: the verb''s arguments.';
+comment on column recoup.operation.filter is 'Which rows were asked for.';
+comment on column recoup.operation.items is 'How many they were.';
+comment on column recoup.operation.status is 'OPEN until each item has its result, then DONE.';
+comment on column recoup.operation.requested_at is 'When it began.';
+comment on column recoup.operation.requested_by is 'Who began it.';
+comment on column recoup.operation.done_at is 'When the last item had its result.';
+comment on column recoup.operation.subject is 'The guarded table whose rows it is about.';
+comment on column recoup.operation.digest is 'SHA-256 over the units in their order, each with a line break.';
+CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.operation');
+alter table recoup.operation enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.operation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.operation');
+alter table recoup.operation enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.operation');
+alter table recoup.operation enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation');
+alter table recoup.operation enable always trigger a_guard_truncate;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items');
+alter table recoup.operation enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at');
+alter table recoup.operation enable always trigger c_record_control_on_update;
+grant insert (arguments, digest, filter, items, operation_id, requested_at, requested_by, subject, verb), update (done_at, status) on table recoup.operation to recoup_operator;
+grant select on table recoup.operation to recoup_reader;
+
+create table recoup.operation_item (
+  operation_id uuid not null,
+  place integer not null,
+  status text not null default 'PENDING'::text,
+  refusal text,
+  ended_at timestamp with time zone,
+  unit text not null,
+  constraint operation_item_pkey PRIMARY KEY (operation_id, place),
+  constraint operation_item_operation_id_unit_key UNIQUE (operation_id, unit),
+  constraint operation_item_operation_id_fkey FOREIGN KEY (operation_id) REFERENCES recoup.operation(operation_id),
+  constraint operation_item_check CHECK ((status = 'REFUSED'::text) = (refusal IS NOT NULL)),
+  constraint operation_item_check1 CHECK ((status = 'PENDING'::text) = (ended_at IS NULL)),
+  constraint operation_item_ended_at_check CHECK (isfinite(ended_at)),
+  constraint operation_item_place_check CHECK (place > 0),
+  constraint operation_item_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'REFUSED'::text]))
+) with (fillfactor=85);
+comment on table recoup.operation_item is 'One row of an operation over many, and what became of it.';
+comment on column recoup.operation_item.operation_id is 'The operation.';
+comment on column recoup.operation_item.place is 'Its place in it.';
+comment on column recoup.operation_item.status is 'PENDING, DONE or REFUSED.';
+comment on column recoup.operation_item.refusal is 'Why it was not done.';
+comment on column recoup.operation_item.ended_at is 'When.';
+comment on column recoup.operation_item.unit is 'The row, by the name that people use: id, or table and id.';
+CREATE INDEX operation_item_pending ON recoup.operation_item USING btree (operation_id, place) WHERE status = 'PENDING'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.operation_item');
+alter table recoup.operation_item enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.operation_item');
+alter table recoup.operation_item enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.operation_item');
+alter table recoup.operation_item enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation_item');
+alter table recoup.operation_item enable always trigger a_guard_truncate;
+grant insert (operation_id, place, unit), update (ended_at, refusal, status) on table recoup.operation_item to recoup_operator;
+grant select on table recoup.operation_item to recoup_reader;
+
+create table recoup.pausable (
+  domain text not null,
+  scope text not null,
+  name text,
+  names text,
+  constraint pausable_scope_name_names_key UNIQUE NULLS NOT DISTINCT (scope, name, names),
+  constraint pausable_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
+  constraint pausable_check CHECK (num_nonnulls(name, names) = 1)
+);
+comment on table recoup.pausable is 'What can be paused: by name, or by a query that finds the names.';
+comment on column recoup.pausable.domain is 'The domain that declares it.';
+comment on column recoup.pausable.scope is 'Its kind: global, duty, table, and what domains add.';
+comment on column recoup.pausable.name is 'Its name.';
+comment on column recoup.pausable.names is 'A query for the names, where they are rows.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.pausable FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.pausable enable always trigger a_only_migrations;
+grant select on table recoup.pausable to recoup_reader;
+
+create table recoup.pause (
+  scope text not null,
+  scope_id text not null,
+  status text not null,
+  changed_at timestamp with time zone not null,
+  changed_by text not null,
+  reason text not null,
+  constraint pause_pkey PRIMARY KEY (scope, scope_id),
+  constraint pause_changed_at_check CHECK (isfinite(changed_at)),
+  constraint pause_check CHECK (scope <> 'global'::text OR scope_id = 'everything'::text),
+  constraint pause_reason_check CHECK (btrim(reason) <> ''::text),
+  constraint pause_scope_id_check CHECK (btrim(scope_id) <> ''::text),
+  constraint pause_status_check CHECK (status = ANY (ARRAY['PAUSED'::text, 'RUNNING'::text]))
+);
+comment on table recoup.pause is 'What is paused at present, and what was. A batch is paused in its own row; recoup.pauses shows both.';
+comment on column recoup.pause.scope is 'The kind of thing: global, duty, table, or what a domain declares.';
+comment on column recoup.pause.scope_id is 'Which one; "everything" for the global scope.';
+comment on column recoup.pause.status is 'PAUSED, or RUNNING again.';
+comment on column recoup.pause.changed_at is 'Since when.';
+comment on column recoup.pause.changed_by is 'Who paused or resumed it.';
+comment on column recoup.pause.reason is 'Why.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.pause REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.pause FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.pause');
+alter table recoup.pause enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_pauses_on_insert AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
+alter table recoup.pause enable always trigger b_rule_pauses_on_insert;
+CREATE TRIGGER b_rule_pauses_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
+alter table recoup.pause enable always trigger b_rule_pauses_on_update;
+CREATE TRIGGER c_record_pauses_on_insert AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_pauses();
+alter table recoup.pause enable always trigger c_record_pauses_on_insert;
+CREATE TRIGGER c_record_pauses_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_pauses();
+alter table recoup.pause enable always trigger c_record_pauses_on_update;
+CREATE TRIGGER d_wake_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
+alter table recoup.pause enable always trigger d_wake_on_update;
+grant insert, update on table recoup.pause to recoup_operator;
+grant select on table recoup.pause to recoup_reader;
+
+create table recoup.pause_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  event_type text not null,
+  scope text not null,
+  scope_id text not null,
+  reason text not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint pause_log_pkey PRIMARY KEY (seq),
+  constraint pause_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint pause_log_event_type_check CHECK (event_type = ANY (ARRAY['PAUSE'::text, 'RESUME'::text])),
+  constraint pause_log_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.pause_log is 'Append-only: who stopped or resumed what, and why.';
+comment on column recoup.pause_log.seq is 'Order over all logs.';
+comment on column recoup.pause_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.pause_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.pause_log.logged_at is 'When.';
+comment on column recoup.pause_log.event_type is 'PAUSE or RESUME.';
+comment on column recoup.pause_log.scope is 'What kind of thing was paused.';
+comment on column recoup.pause_log.scope_id is 'Which one.';
+comment on column recoup.pause_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.pause_log.actor is 'Kind of actor: system, ai, human.';
+comment on column recoup.pause_log.actor_id is 'Who.';
+comment on column recoup.pause_log.authority is 'Database role that acted.';
+CREATE INDEX pause_log_scope ON recoup.pause_log USING btree (scope, scope_id, seq);
+CREATE INDEX pause_log_xid ON recoup.pause_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.pause_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.pause_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_pauses', 'cl.record_batch_moves');
+alter table recoup.pause_log enable always trigger a_only_recorders;
+grant select on table recoup.pause_log to recoup_reader;
+
+create view recoup.pauses (
+  scope text,
+  scope_id text,
+  paused_at timestamp with time zone,
+  paused_by text,
+  reason text
+);
+comment on view recoup.pauses is 'Everything that is paused at present.';
+comment on column recoup.pauses.scope is 'global, duty, table, batch, source (of partitions) or action.';
+comment on column recoup.pauses.scope_id is 'Which one; "everything" for the global scope.';
+comment on column recoup.pauses.paused_at is 'Since when.';
+comment on column recoup.pauses.paused_by is 'Who paused it.';
+comment on column recoup.pauses.reason is 'Why.';
+grant select on table recoup.pauses to recoup_reader;
+
+create table recoup.policy (
+  version integer not null,
+  figures jsonb not null,
+  document text not null,
+  reason text not null,
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  applied_at timestamp with time zone not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint policy_pkey PRIMARY KEY (version),
+  constraint policy_seq_key UNIQUE (seq),
+  constraint policy_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint policy_applied_at_check CHECK (isfinite(applied_at)),
+  constraint policy_figures_check CHECK (jsonb_typeof(figures) = 'object'::text),
+  constraint policy_reason_check CHECK (btrim(reason) <> ''::text),
+  constraint policy_version_check CHECK (version > 0)
+);
+comment on table recoup.policy is 'Append-only: every policy that was ever in force. The highest version is. What a policy decided carries its version.';
+comment on column recoup.policy.version is 'One more than the version before it.';
+comment on column recoup.policy.figures is 'Every figure, complete: what the document does not say is filled in from the defaults of its day.';
+comment on column recoup.policy.document is 'The TOML document, as it was given.';
+comment on column recoup.policy.reason is 'Why it was applied.';
+comment on column recoup.policy.seq is 'Order over all logs.';
+comment on column recoup.policy.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.policy.incarnation is 'Cluster that wrote it.';
+comment on column recoup.policy.applied_at is 'When.';
+comment on column recoup.policy.actor is 'Kind of actor: system, ai, human.';
+comment on column recoup.policy.actor_id is 'Who.';
+comment on column recoup.policy.authority is 'Database role that acted.';
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.policy enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.policy FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.policy enable always trigger a_append_only_truncate;
+CREATE TRIGGER b_stamp_policy BEFORE INSERT ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.stamp_policy();
+alter table recoup.policy enable always trigger b_stamp_policy;
+grant insert (document, figures, reason, version) on table recoup.policy to recoup_operator;
+grant select on table recoup.policy to recoup_reader;
+
+create table recoup.policy_bound (
+  domain text not null,
+  path text[] not null,
+  "least" integer not null,
+  most integer not null,
+  constraint policy_bound_pkey PRIMARY KEY (path),
+  constraint policy_bound_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
+);
+comment on table recoup.policy_bound is 'Values of the policy that the database itself decides by, and their bounds.';
+comment on column recoup.policy_bound.domain is 'The domain that declares it.';
+comment on column recoup.policy_bound.path is 'Where the value stands in the document.';
+comment on column recoup.policy_bound."least" is 'The lowest value.';
+comment on column recoup.policy_bound.most is 'The highest value.';
+CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.policy_bound FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
+alter table recoup.policy_bound enable always trigger a_only_migrations;
+grant select on table recoup.policy_bound to recoup_reader;
+
+create table recoup.routine (
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null,
+  applied_by text not null,
+  recoup_version text not null,
+  constraint routine_pkey PRIMARY KEY (name)
+);
+comment on table recoup.routine is 'Routine files as last applied; applied again when they change.';
+comment on column recoup.routine.name is 'Name of the file.';
+comment on column recoup.routine.checksum is 'SHA-256 of its text, as applied.';
+comment on column recoup.routine.applied_at is 'When, by the server''s clock.';
+comment on column recoup.routine.applied_by is 'The login that applied it.';
+comment on column recoup.routine.recoup_version is 'The program that applied it.';
+grant select on table recoup.routine to recoup_reader;
+
+create table recoup.seal (
+  number bigint not null,
+  log text not null,
+  canon integer not null,
+  incarnation integer not null,
+  system_identifier bigint not null,
+  since pg_snapshot not null,
+  until pg_snapshot,
+  after_seq bigint not null,
+  last_seq bigint not null,
+  closes boolean not null,
+  rows bigint not null,
+  rows_digest bytea not null,
+  sealed_at timestamp with time zone not null,
+  actor_id text not null,
+  previous bytea not null,
+  digest bytea not null,
+  constraint seal_pkey PRIMARY KEY (number),
+  constraint seal_digest_key UNIQUE (digest),
+  constraint seal_check CHECK (last_seq >= after_seq),
+  constraint seal_number_check CHECK (number > 0),
+  constraint seal_rows_check CHECK (rows >= 0),
+  constraint seal_sealed_at_check CHECK (isfinite(sealed_at))
+);
+comment on table recoup.seal is 'Append-only: blocks of settled log rows, each with a digest over its rows, chained. What a superuser changes behind a seal is found.';
+comment on column recoup.seal.number is 'Place in the chain, without gaps.';
+comment on column recoup.seal.log is 'The log whose rows are sealed.';
+comment on column recoup.seal.canon is 'Version of the canonical form of its rows: recoup.canon_<log>_<version>.';
+comment on column recoup.seal.incarnation is 'Cluster that wrote the rows.';
+comment on column recoup.seal.system_identifier is 'Identity of that cluster.';
+comment on column recoup.seal.since is 'The block holds what was not visible in this snapshot …';
+comment on column recoup.seal.until is '… and is in this one; null: the rest of a cluster that is over.';
+comment on column recoup.seal.after_seq is 'A window is sealed in pages: this one begins behind this seq …';
+comment on column recoup.seal.last_seq is '… and ends with this one.';
+comment on column recoup.seal.closes is 'Whether it is the last page of its window, which then has no end.';
+comment on column recoup.seal.rows is 'How many rows it holds.';
+comment on column recoup.seal.rows_digest is 'SHA-256 over the SHA-256 of each row''s canonical text, in the order of seq.';
+comment on column recoup.seal.sealed_at is 'When.';
+comment on column recoup.seal.actor_id is 'Who.';
+comment on column recoup.seal.previous is 'Digest of the seal before it; zeros for the first.';
+comment on column recoup.seal.digest is 'SHA-256 over all that comes before, the previous digest included.';
+CREATE INDEX seal_log ON recoup.seal USING btree (log, number);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.seal enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.seal FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.seal enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_sealers BEFORE INSERT ON recoup.seal FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_sealers();
+alter table recoup.seal enable always trigger a_only_sealers;
+grant select on table recoup.seal to recoup_reader;
+
+create table recoup.subscription (
+  name text not null,
+  log text not null,
+  "position" bigint not null default nextval('recoup.subscription_position'::regclass),
+  incarnation integer not null default 1,
+  since pg_snapshot not null default '1:1:'::pg_snapshot,
+  until pg_snapshot,
+  after_seq bigint not null default 0,
+  created_at timestamp with time zone not null,
+  acknowledged_at timestamp with time zone,
+  authority text default CURRENT_USER,
+  constraint subscription_pkey PRIMARY KEY (log, name)
+);
+comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
+comment on column recoup.subscription.name is 'The subscriber''s name.';
+comment on column recoup.subscription.log is 'Schema and name of the log.';
+comment on column recoup.subscription."position" is 'New with each acknowledgement; one of an older position is refused.';
+comment on column recoup.subscription.incarnation is 'Which incarnation''s rows are being read.';
+comment on column recoup.subscription.since is 'Everything visible in this snapshot is delivered.';
+comment on column recoup.subscription.until is 'While pages are left: the snapshot they are cut from.';
+comment on column recoup.subscription.after_seq is 'While pages are left: the last seq delivered of them.';
+comment on column recoup.subscription.created_at is 'When the subscription was made.';
+comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
+comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
+CREATE TRIGGER b_rule_cursors BEFORE DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
+alter table recoup.subscription enable always trigger b_rule_cursors;
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_mint;
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_operator;
+grant select on table recoup.subscription to recoup_reader;
+
+create table recoup.worker (
+  worker_id uuid not null default recoup.new_id(),
+  name text not null,
+  host text not null,
+  pid integer not null,
+  recoup_version text not null,
+  duties text[] not null,
+  status text not null default 'running'::text,
+  started_at timestamp with time zone not null,
+  heartbeat_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint worker_pkey PRIMARY KEY (worker_id),
+  constraint worker_check CHECK ((status = 'running'::text) = (ended_at IS NULL)),
+  constraint worker_ended_at_check CHECK (isfinite(ended_at)),
+  constraint worker_heartbeat_at_check CHECK (isfinite(heartbeat_at)),
+  constraint worker_name_check CHECK (name <> ''::text),
+  constraint worker_started_at_check CHECK (isfinite(started_at)),
+  constraint worker_status_check CHECK (status = ANY (ARRAY['running'::text, 'stopped'::text, 'lost'::text]))
+) with (fillfactor=50);
+comment on table recoup.worker is 'One row per life of a worker process. A process that comes back after it was declared lost is a new row.';
+comment on column recoup.worker.worker_id is 'The worker''s incarnation: one process, one life.';
+comment on column recoup.worker.name is 'Its name, as logs have it.';
+comment on column recoup.worker.host is 'Machine it runs on.';
+comment on column recoup.worker.pid is 'Process id there.';
+comment on column recoup.worker.recoup_version is 'The program it runs.';
+comment on column recoup.worker.duties is 'The duties it does.';
+comment on column recoup.worker.status is 'running, stopped (said goodbye) or lost (fell silent).';
+comment on column recoup.worker.started_at is 'When it registered.';
+comment on column recoup.worker.heartbeat_at is 'When it was last heard of.';
+comment on column recoup.worker.ended_at is 'When it stopped or was declared lost.';
+CREATE INDEX worker_running ON recoup.worker USING btree (heartbeat_at) WHERE status = 'running'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.worker REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.worker FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.worker');
+alter table recoup.worker enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_workers_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
+alter table recoup.worker enable always trigger b_rule_workers_on_insert;
+CREATE TRIGGER b_rule_workers_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
+alter table recoup.worker enable always trigger b_rule_workers_on_update;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('name', 'host', 'pid', 'recoup_version');
+alter table recoup.worker enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_at');
+alter table recoup.worker enable always trigger c_record_control_on_update;
+grant insert (duties, heartbeat_at, host, name, pid, recoup_version, started_at, worker_id), update (ended_at, heartbeat_at, status) on table recoup.worker to recoup_runner;
+grant select on table recoup.worker to recoup_reader;
+grant update (ended_at, status) on table recoup.worker to recoup_orphan_recovery;
+
+CREATE OR REPLACE FUNCTION recoup.acting_id()
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 3c207bea1817f685d9867f29509ccb90
+comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
+grant execute on function recoup.acting_id() to public;
+
+CREATE OR REPLACE FUNCTION recoup.acting_kind()
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body d649387cb92266e3aa5d726294a380d1
+comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
+grant execute on function recoup.acting_kind() to public;
+
+CREATE OR REPLACE FUNCTION recoup.acting_role()
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 5327e87b776a4d80afa2f36b795eff22
+comment on function recoup.acting_role() is 'The role that acts, for a recorder behind a guard.';
+grant execute on function recoup.acting_role() to public;
+
+CREATE OR REPLACE FUNCTION recoup.actor_name()
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 5930bd78f62f174e73560fd2bb8b3499
+comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
+grant execute on function recoup.actor_name() to public;
+
+CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 911ffe245899c052320228a9e23c8cf7
+comment on function recoup.allowed_steps(subject_ text, from_ text) is 'What is listed from a status (null: births), in words.';
+grant execute on function recoup.allowed_steps(subject_ text, from_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.append_only()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 15c49dd5351e9d70d5e56dbf25ec4e2a
+comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
+grant execute on function recoup.append_only() to public;
+
+CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
+ LANGUAGE plpgsql; -- body 93e6e1c09ae0132de9e306f214314765
+comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
+grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
+
+CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 85ba5fabe21133b9878172496b90d947
+comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
+
+CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 66aad905333c5f3f1965f9ddb33758c5
+comment on function recoup.archive_month_name(error_table_ text, month_ date) is 'Name of the partition of a month.';
+grant execute on function recoup.archive_month_name(error_table_ text, month_ date) to public;
+
+CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 2ef3cb73f0043712f9152d43b02da1b4
+comment on function recoup.authority_of(role_name name) is 'The authority a role stands for, or null.';
+grant execute on function recoup.authority_of(role_name name) to public;
+
+grant execute on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) to public;
+
+CREATE OR REPLACE FUNCTION recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint DEFAULT NULL::bigint)
+ RETURNS TABLE(rows bigint, last_seq bigint, digest bytea)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'on'
+ SET enable_bitmapscan TO 'on'; -- body 2879e13732508d0a6757c44159afa384
+comment on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) is 'Count, last seq and digest of a block''s rows: SHA-256 over the SHA-256 of each, in the order of seq.';
+
+CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'; -- body 7e9f784ec7415f2776b7140970cab951
+comment on function recoup.blocked_locking(outreach_ids uuid[]) is 'Those of the entities that are blocked. Errors of all of them wait until this transaction is over.';
+grant execute on function recoup.blocked_locking(outreach_ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
+ RETURNS SETOF recoup.error
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'; -- body c8bbfcb14e2d6a6760246b5415814e04
+comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that keep these entities from moving on.';
+grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.blocking_tables()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body 587db76e424525f925fadaa48fb95994
+comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
+grant execute on function recoup.blocking_tables() to public;
+
+CREATE OR REPLACE FUNCTION recoup.called_by(calls text, caller text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 8c9e29a831b480d8163c2f992d044efb
+comment on function recoup.called_by(calls text, caller text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
+grant execute on function recoup.called_by(calls text, caller text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_control_log_1(l recoup.control_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body f0fc4bd476a7159c05b4c0819a65dc21
+comment on function recoup.canon_control_log_1(l recoup.control_log) is 'Canonical text of a row of recoup.control_log, version 1.';
+grant execute on function recoup.canon_control_log_1(l recoup.control_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 785f01e78c593cfb0aca165be176e012
+comment on function recoup.canon_error_event_1(l recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 1.';
+grant execute on function recoup.canon_error_event_1(l recoup.error_event) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_gate_zero_air_1(l cl.gate_zero_air)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body ee669d1c5a1f4c9d989b5c205e959fd8
+comment on function recoup.canon_gate_zero_air_1(l cl.gate_zero_air) is 'Canonical text of a row of cl.gate_zero_air, version 1.';
+grant execute on function recoup.canon_gate_zero_air_1(l cl.gate_zero_air) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_late_result_1(l recoup.late_result)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body d4ab23a2e4aca54031a15c2893fb9c7c
+comment on function recoup.canon_late_result_1(l recoup.late_result) is 'Canonical text of a row of recoup.late_result, version 1.';
+grant execute on function recoup.canon_late_result_1(l recoup.late_result) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_pause_log_1(l recoup.pause_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 04443b554508936ba2e968c965cf7a4a
+comment on function recoup.canon_pause_log_1(l recoup.pause_log) is 'Canonical text of a row of recoup.pause_log, version 1.';
+grant execute on function recoup.canon_pause_log_1(l recoup.pause_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_policy_1(l recoup.policy)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body d8b3fddd820b36e60b9204a1b50cfcca
+comment on function recoup.canon_policy_1(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 1.';
+grant execute on function recoup.canon_policy_1(l recoup.policy) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body dbd689cf042be20ede8971d70dae0ba4
+comment on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 1.';
+grant execute on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) to public;
+
+CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e187746f12c83af2671af595d46d76ed
+comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
+grant execute on function recoup.check_seal(s recoup.seal) to public;
+
+grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 75ad0df32b9eba9ca1d6bcb72fb3c3b7
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes errors of these tables (null: of all) whose retry is due, longest due first, under one lease.';
+
+CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
+ LANGUAGE plpgsql; -- body 05bfd73ab79a4d6b381b684493506af4
+comment on procedure recoup.close_all(IN log_ text) is 'Closes a declared log and all its partitions.';
+grant execute on procedure recoup.close_all(IN log_ text) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, IN log_ text)
+ LANGUAGE plpgsql; -- body 921729d21d48d38ca194cb45afb091a4
+comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written by its recorders alone if it has any.';
+grant execute on procedure recoup.close_log(IN relation regclass, IN log_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAULT NULL::bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 06f01fa368fe58aac6acce5b9f309cbb
+comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks what was not retried within its window, or one of it.';
+grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
+
+CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
+ RETURNS TABLE(sqlstate_ text, column_ text, broken text, rule text)
+ LANGUAGE sql
+ STABLE; -- body 385eb0d3a8892b4134e42f08d65a6a9e
+comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
+grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
+
+CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE; -- body 14b9ae0f681ada8477f224b4db85d7fb
+comment on function recoup.each_blocking_table() is 'Error tables whose open errors keep their entity from moving on. Inlined where it is asked.';
+grant execute on function recoup.each_blocking_table() to public;
+
+grant execute on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body a8a58a172373a4786b380a03edd94559
+comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries, succeeded and failed alike: resolved, once more later, parked, or left to the archive. Late ones are stored, and not applied.';
+
+CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE; -- body 1b78fdbe92ef1082811d3f51c0a3b769
+comment on function recoup.ends_as(policy jsonb) is 'The disposition, by table, of what is not retried any more: it waits for a person, or where that is not allowed for the archive.';
+grant execute on function recoup.ends_as(policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.entity_bucket(entity uuid)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body 78d674701bc2f803f9cc2e9d633d2cbf
+comment on function recoup.entity_bucket(entity uuid) is 'The lock that an entity shares with about a thousandth of all others.';
+grant execute on function recoup.entity_bucket(entity uuid) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
+ LANGUAGE plpgsql; -- body bd459e45288244289fcb3e398b781ccb
+comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
+grant execute on procedure recoup.equip(IN relation regclass, IN subject_ text) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.equip_all(IN subject_ text)
+ LANGUAGE plpgsql; -- body 7ab3f8804e8c58682b1da49d69729314
+comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of a lifecycle and all its partitions.';
+grant execute on procedure recoup.equip_all(IN subject_ text) to public;
+
+grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 6f7b5504ef876694905bd3ccca6c61d5
+comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks, or null.';
+
+CREATE OR REPLACE FUNCTION recoup.error_policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body c4b629517326438365aae78abb19e88e
+comment on function recoup.error_policy() is 'The section on errors of the policy in force.';
+grant execute on function recoup.error_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.first_unsealed(log_ text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'; -- body 53bf82cc9ff192af78ef2af6da731572
+comment on function recoup.first_unsealed(log_ text) is 'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
+grant execute on function recoup.first_unsealed(log_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.follower_name(f recoup.follower)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 3ed734ddb38ed5365aa07194f2531059
+comment on function recoup.follower_name(f recoup.follower) is 'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
+grant execute on function recoup.follower_name(f recoup.follower) to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fe8b901cd6fc3c04ab57ecde9db653d1
+comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
+grant execute on function recoup.guard_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fb179759a27e2f995accaa9ae05352c7
+comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
+grant execute on function recoup.guard_exits() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 10604c3b5b54460f2a7e8607e5927f8f
+comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
+grant execute on function recoup.guard_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_truncate()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75a3f7a9eedc06ab0dc6547939e06d95
+comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
+grant execute on function recoup.guard_truncate() to public;
+
+grant execute on function recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body bc599e7f1c2a5fdf47eeba10c1eddc5f
+comment on function recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+
+CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET lock_timeout TO '20s'; -- body bb2274db90c989518ca988697077dc79
+comment on function recoup.hold_promotions(buckets integer[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking).';
+grant execute on function recoup.hold_promotions(buckets integer[]) to public;
+
+grant execute on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) to public;
+
+CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 07876fd3987cb5fa95edc87963ea0cc7
+comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
+
+CREATE OR REPLACE PROCEDURE recoup.install_clock()
+ LANGUAGE plpgsql; -- body e83a16bec656fcd7145e97c8ed4ec8b1
+comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
+grant execute on procedure recoup.install_clock() to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_blocked(outreach_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'; -- body e05fd215524e5900ac406268318709b1
+comment on function recoup.is_blocked(outreach_id uuid) is 'Whether a blocking table holds an error of this entity that is to be retried, or is parked.';
+grant execute on function recoup.is_blocked(outreach_id uuid) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
+ RETURNS boolean
+ LANGUAGE sql; -- body 73c27f0e0b2fb69c779cfea17deb2d42
+comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
+grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_consequence(step recoup.lifecycle_step, calls text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body d8eb08dd3456c84469e9b64a3d82f7fd
+comment on function recoup.is_consequence(step recoup.lifecycle_step, calls text) is 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
+grant execute on function recoup.is_consequence(step recoup.lifecycle_step, calls text) to public;
+
+grant execute on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 3d490878a1a832b81867a0b2c04e773d
+comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
+
+CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body ce045851f2fd160d95ce8e85b7dd105c
+comment on function recoup.key_object(key_ text[], alias text) is 'SQL text of an object holding a row''s key.';
+grant execute on function recoup.key_object(key_ text[], alias text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAULT NULL::bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body ee92a24345beacac462f26c2bc2aca9d
+comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Counts as failed every retry that outlived its lease, or one of them.';
+grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
+
+CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 8edbb1f97f50601ac4fa87c6747177a0
+comment on function recoup.made_through(step recoup.lifecycle_step, calls text) is 'Whether a step that is only ever a consequence was made as one.';
+grant execute on function recoup.made_through(step recoup.lifecycle_step, calls text) to public;
+
+grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
+ LANGUAGE plpgsql; -- body d37b2ae47f875700bc123619d34ec4c1
+comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
+
+grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 99dedfc9055ae4da8118bc035ced6844
+comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';
+
+CREATE OR REPLACE FUNCTION recoup.never()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body 9461546f462f6d20f1a28d5d2f3a3d20
+comment on function recoup.never() is 'The time at which what has ended is due again.';
+grant execute on function recoup.never() to public;
+
+CREATE OR REPLACE FUNCTION recoup.new_id()
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE; -- as the clock and the server have it
+comment on function recoup.new_id() is 'A new id, rising with time (UUID version 7).';
+grant execute on function recoup.new_id() to public;
+
+CREATE OR REPLACE FUNCTION recoup.now()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE; -- as the clock and the server have it
+comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
+grant execute on function recoup.now() to public;
+
+CREATE OR REPLACE FUNCTION recoup.only_migrations()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9154434e9e148db53b7497684aa9cd0e
+comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
+grant execute on function recoup.only_migrations() to public;
+
+CREATE OR REPLACE FUNCTION recoup.only_recorders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8ff5f97bf261371142dc743105657169
+comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
+grant execute on function recoup.only_recorders() to public;
+
+CREATE OR REPLACE FUNCTION recoup.only_sealers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body aaf4840131562b76f2c68c01c1b74a0c
+comment on function recoup.only_sealers() is 'Refuses every seal that recoup.seal_next did not make.';
+grant execute on function recoup.only_sealers() to public;
+
+CREATE OR REPLACE FUNCTION recoup.pausable_names(scope_ text)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE; -- body 436de496ef654a1d080f62c2007d1594
+comment on function recoup.pausable_names(scope_ text) is 'What can be paused within a scope, by name.';
+grant execute on function recoup.pausable_names(scope_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.paused(VARIADIC scopes text[])
+ RETURNS recoup.pause
+ LANGUAGE plpgsql
+ STABLE; -- body e3eb5cb97f071b69c27900a9e41f5d56
+comment on function recoup.paused(VARIADIC scopes text[]) is 'The pause that stops a claim within these scopes, or null.';
+grant execute on function recoup.paused(VARIADIC scopes text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.policy_version()
+ RETURNS integer
+ LANGUAGE sql
+ STABLE; -- body b3ac24fba3b3a3517f69c1bd41ac4a2f
+comment on function recoup.policy_version() is 'The version of the policy in force.';
+grant execute on function recoup.policy_version() to public;
+
+CREATE OR REPLACE FUNCTION recoup.present_incarnation()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b0dbae1eadcbb179e9bcdb2984697b40
+comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
+grant execute on function recoup.present_incarnation() to recoup_reader;
+
+grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
+ LANGUAGE plpgsql; -- body 305222f2ab95ac8029e8faa9100be7b0
+comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
+
+CREATE OR REPLACE FUNCTION recoup.record_control()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 34958f72626078a7b4e008efd498cb88
+comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
+
+CREATE OR REPLACE FUNCTION recoup.record_error_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 26ff053048f455ce753092fa5049568b
+comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one.';
+
+CREATE OR REPLACE FUNCTION recoup.record_error_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 1439ceb54bdb15ca8b5765be84cbab3c
+comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
+
+grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 0fb5e28436f60638e898e440e22d25f8
+comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) is 'Records errors, superseding what is open of the same failure; ids in the order given, or null when another policy is in force.';
+
+CREATE OR REPLACE FUNCTION recoup.record_pauses()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0297516b70af0fc26d882c66b47bca3b
+comment on function recoup.record_pauses() is 'PAUSE or RESUME, in the pause log.';
+
+grant execute on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb)
+ RETURNS void
+ LANGUAGE plpgsql; -- body 0c64cc1b0343220222c9f09cb1153a33
+comment on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) is 'Refuses a disposition that its table does not allow.';
+
+CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE; -- body b7cbff7fa225a6005384c62ea913174d
+comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
+grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.release_clock()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
+comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
+
+CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
+ RETURNS void
+ LANGUAGE plpgsql; -- body 6ac282f205c35bacb81cc38994d5a972
+comment on function recoup.require_read_committed(what text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
+grant execute on function recoup.require_read_committed(what text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
+ RETURNS void
+ LANGUAGE plpgsql; -- body bc5783e8c28bcef5bfc1aa1f79567f4a
+comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
+grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
+
+grant execute on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) to public;
+
+CREATE OR REPLACE FUNCTION recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval)
+ RETURNS SETOF record
+ LANGUAGE sql
+ IMMUTABLE; -- body cc20eabb05805dc4d9713739941ee12a
+comment on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) is 'How each category is retried, by a policy''s section on errors.';
+
+grant execute on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer)
+ RETURNS interval
+ LANGUAGE sql; -- body 62e949f73f7e3e9a2def47f754d0c3ff
+comment on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) is 'How long after the last failure the retry of this number comes; null: not by itself.';
+
+CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body ce9e99e049af50107c8c681c7ef6a4a7
+comment on function recoup.row_name(subject_ text, key_ jsonb) is 'A row, as a refusal names it.';
+grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_archive_months()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ba8c06bb7278fe27bf81832198491aa7
+comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over, or while an error of it is still live.';
+grant execute on function recoup.rule_archive_months() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_cursors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bdf6bb3eb21fd7154af67332cda31575
+comment on function recoup.rule_cursors() is 'A subscription is moved by the authority that made it; an operator may drop it.';
+grant execute on function recoup.rule_cursors() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_error_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 20fa0f5e40d18157989d8b88f6608ada
+comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait for it.';
+grant execute on function recoup.rule_error_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9c03409fd9bf125c09063b9c715395eb
+comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
+grant execute on function recoup.rule_error_exits() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_error_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body c0650207e9b980877a03cc57c1c6e756
+comment on function recoup.rule_error_moves() is 'Leases, counts, budgets and reasons of a move; what is over does not move.';
+grant execute on function recoup.rule_error_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_pauses()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5acc7a06587d706540f3f0397dd216c7
+comment on function recoup.rule_pauses() is 'What is paused is something that works; a pause is changed now, by whoever acts.';
+grant execute on function recoup.rule_pauses() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_times()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1b2d9acf8a427e7f978668d0116ca1d4
+comment on function recoup.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
+grant execute on function recoup.rule_times() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_workers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b5272256cb3b2887e6a4743dea90b17d
+comment on function recoup.rule_workers() is 'A worker is heard of now, ends now, and is lost only after it has been silent.';
+grant execute on function recoup.rule_workers() to public;
+
+CREATE OR REPLACE FUNCTION recoup.seal_cursor(log_ text)
+ RETURNS recoup.seal
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b43d183051210d30ef27494df7d3f486
+comment on function recoup.seal_cursor(log_ text) is 'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a window.';
+grant execute on function recoup.seal_cursor(log_ text) to public;
+
+grant execute on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) to recoup_archiver;
+
+CREATE OR REPLACE FUNCTION recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval DEFAULT NULL::interval)
+ RETURNS SETOF recoup.seal
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c4e283372669b567dde2030204ea7e40
+comment on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
+
+CREATE OR REPLACE FUNCTION recoup.seal_text_1(s recoup.seal)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 91cdb022057fc053484b8945ee5e8541
+comment on function recoup.seal_text_1(s recoup.seal) is 'Canonical text of a seal without its digest, version 1.';
+grant execute on function recoup.seal_text_1(s recoup.seal) to public;
+
+grant execute on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) to public;
+
+CREATE OR REPLACE FUNCTION recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'; -- body e9e531ec0103730af74f61ba2a75e64c
+comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
+
+CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '2s'
+ SET "TimeZone" TO 'UTC'; -- body bafe1aabe0fbb3ccdc7769175468c584
+comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
+
+CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
+ RETURNS pg_snapshot
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 50554bd28ec4756f84b0c18946025ba1
+comment on function recoup.settled_snapshot() is 'The present snapshot, with the own transaction among the running ones.';
+grant execute on function recoup.settled_snapshot() to public;
+
+CREATE OR REPLACE FUNCTION recoup.snapshot_below(s pg_snapshot, below xid8)
+ RETURNS pg_snapshot
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75c14e270fdb4d9c368033f91462451e
+comment on function recoup.snapshot_below(s pg_snapshot, below xid8) is 'What is visible in a snapshot (null: everything) and has a lower transaction id.';
+grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to public;
+
+CREATE OR REPLACE FUNCTION recoup.stamp_policy()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1d54ae2f398d01cc9dc8a7e6c11fcbe3
+comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
+grant execute on function recoup.stamp_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.statement_time()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE; -- as the clock and the server have it
+comment on function recoup.statement_time() is 'When the present statement began, by the same clock: the earliest time that it may call now.';
+grant execute on function recoup.statement_time() to public;
+
+CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body a149e04ae5b46324e24fec4966205fe5
+comment on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) is 'The facts of a refused birth, move or exit.';
+grant execute on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) to public;
+
+grant execute on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, only_ bigint DEFAULT NULL::bigint, OUT gone integer, OUT was_blocking integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body d7d56ce46b37e2ee48c4e5eec2f7cd6d
+comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves up to so many errors of one table to its archive: those that are over, then those that have expired.';
+
+CREATE OR REPLACE FUNCTION recoup.wake()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 326854c3da1d79c476b479e0d5b1cd81
+comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
+grant execute on function recoup.wake() to public;
+
+CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body b9210852516b84abb1da6f3c09ba0185
+comment on function recoup.wrong_figure(figures jsonb) is 'The first value of a policy that is missing or out of bounds, or null.';
+grant execute on function recoup.wrong_figure(figures jsonb) to public;

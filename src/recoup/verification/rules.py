@@ -1,0 +1,61 @@
+"""How a company is verified: the part of the policy that verification goes by."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from recoup.policy.section import Section, wrong_figure
+
+Milliseconds = Annotated[int, Field(ge=10, le=120_000)]
+
+
+def _text(pattern: str, says: str, *, most: int = 500) -> Any:
+    return Field(pattern=pattern, max_length=most, description=says)
+
+
+CheckName = Annotated[
+    str, _text(r"^[a-z][a-z0-9_-]*$", "the name of a check: dns, imprint, directory, state, or an own one", most=50)
+]
+Nameserver = Annotated[str, _text(r"^[0-9a-fA-F.:\[\]]+$", "an address, or address:port, of a DNS server", most=60)]
+SiteUrl = Annotated[str, _text(r"^https?://[^\s/{}@]*\{domain\}[^\s{}@]*$", "an http or https URL with {domain} in it")]
+Network = Annotated[str, _text(r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$", "a network such as 10.20.0.0/16", most=60)]
+
+
+class Verification(Section):
+    """How Gate Zero looks at a company."""
+
+    checks: Annotated[list[CheckName], Field(min_length=1, max_length=20)]
+    at_once: Annotated[int, Field(ge=1, le=2000)]
+    per_host: Annotated[int, Field(ge=1, le=1000)]
+    nameservers: Annotated[list[Nameserver], Field(min_length=0, max_length=10)]
+    dns_timeout_ms: Milliseconds
+    site_urls: Annotated[list[SiteUrl], Field(min_length=1, max_length=5)]
+    site_timeout_ms: Milliseconds
+    redirects_most: Annotated[int, Field(ge=0, le=20)]
+    page_bytes_most: Annotated[int, Field(ge=1_000, le=10_000_000)]
+    directory: Annotated[
+        str,
+        _text(r"^\S(.*\S)?$|^$", "a URL with {domain} or {name} in it, or the path of a CSV, Parquet or JSONL file"),
+    ]
+    directory_at_once: Annotated[int, Field(ge=1, le=2000)]
+    directory_timeout_ms: Milliseconds
+    allowed_networks: Annotated[list[Network], Field(min_length=0, max_length=50)]
+    contact: Annotated[str, _text(r"^[ -~]*$", "printable ASCII: an address or a URL", most=200)]
+
+    @field_validator("allowed_networks")
+    @classmethod
+    def _networks_are_networks(cls, networks: list[str]) -> list[str]:
+        for network in networks:
+            try:
+                ip_network(network)
+            except ValueError as error:
+                raise wrong_figure("", network, f"a network such as 10.20.0.0/16; {error}") from error
+        return networks
+
+    @property
+    def longest_s(self) -> float:
+        """The longest that one verification may take: every check up to its timeout."""
+        return (self.dns_timeout_ms + self.site_timeout_ms + self.directory_timeout_ms) / 1000
