@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import product
 from pathlib import Path
 
 import signature_report
@@ -64,13 +65,15 @@ def refusals_page() -> str:
         "| code | kind | next step |",
         "|---|---|---|",
     ]
-    found = {(code, kind): step for code, kind, step in sorted(set(raised()), reverse=True)}
-    lines += [f"| `{code}` | {kind} | {step} |" for (code, kind), step in sorted(found.items())]
+    steps: dict[tuple[str, str], list[str]] = {}
+    for code, kind, step in sorted(set(raised())):
+        steps.setdefault((code, kind), []).append(step)
+    lines += [f"| `{code}` | {kind} | {' / '.join(said)} |" for (code, kind), said in steps.items()]
     return "\n".join(lines) + "\n"
 
 
 def raised() -> Iterator[tuple[str, str, str]]:
-    """Code, kind and next step of every refusal that the source raises."""
+    """Code, kind and next step of every refusal that the source raises; once for each sentence that it can say."""
     for file in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if (
@@ -80,22 +83,40 @@ def raised() -> Iterator[tuple[str, str, str]]:
                 and len(node.args) > 2
                 and isinstance(node.args[0], ast.Constant)
             ):
-                yield str(node.args[0].value), node.func.id, in_words(node.args[2])
+                for sentence in in_words(node.args[2]):
+                    yield str(node.args[0].value), node.func.id, sentence
 
 
-def in_words(node: ast.expr) -> str:
-    """A sentence from its source; what is filled in at run time stands in angle brackets."""
+def in_words(node: ast.expr) -> list[str]:
+    """Every sentence that an expression can come to; what is filled in at run time stands in angle brackets."""
     match node:
         case ast.Constant():
-            return str(node.value).replace("|", "\\|")
-        case ast.JoinedStr():
-            return "".join(in_words(part) for part in node.values)
-        case ast.FormattedValue():
-            return f"<{ast.unparse(node.value).split('.')[-1].strip('()')}>"
-        case ast.IfExp():
-            return f"{in_words(node.body)} / {in_words(node.orelse)}"
+            return [str(node.value).replace("|", "\\|")]
+        case ast.JoinedStr(values=parts):
+            return ["".join(words) for words in product(*map(in_words, parts))]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return ["".join(words) for words in product(in_words(left), in_words(right))]
+        case ast.BinOp(left=words, op=ast.Mult()):  # "words" * condition
+            return [*in_words(words), ""]
+        case ast.IfExp(body=one, orelse=other):
+            return [*in_words(one), *in_words(other)]
+        case ast.Call(func=ast.Attribute(attr="join"), args=[ast.GeneratorExp(elt=value)]):
+            return in_words(value)
+        case ast.FormattedValue(value=value):
+            return in_words(value)
         case _:
-            return "…"
+            return [f"\\<{name_of(node)}>"]
+
+
+def name_of(node: ast.expr) -> str:
+    """What a value is called where it is filled in: its last attribute or key, or its variable."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+        case ast.Subscript(value=value) | ast.Call(args=[value, *_]) | ast.Call(func=ast.Attribute(value=value)):
+            return name_of(value)
+        case _:
+            return next((part.id for part in ast.walk(node) if isinstance(part, ast.Name)), "value")
 
 
 def findings_page() -> str:
