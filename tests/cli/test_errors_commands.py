@@ -8,16 +8,19 @@ import subprocess
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psycopg
 import pytest
 
 from command_line import Run, refusal, run_in, started
 from hub import DOL, LOG, MASTER, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
+from recoup.cli.errors_asking import Status
 from recoup.database import embedded
 from recoup.database.connection import Database
+from recoup.errors.looking import ARCHIVED
 from recoup.errors.recording import NewError
+from recoup.errors.vocabulary import ErrorStatus
 from recoup.settings import Settings
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
@@ -289,6 +292,11 @@ def test_stats_are_told_by_table(cli: Run, hub: Hub) -> None:
     said = cli("stats").stdout
     assert "oldest parked at" in said
     assert str(DOL) in said
+
+
+def test_every_status_can_be_asked_for() -> None:
+    """Those of the live tables, and the archive's."""
+    assert get_args(Status) == (*ErrorStatus, ARCHIVED)
 
 
 @pytest.mark.parametrize("how", ENDS)
