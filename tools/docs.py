@@ -1,7 +1,8 @@
 """Write the pages that are made from the program itself, or with --check say which of them are out of date.
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
-docs/reference/dispositions.md, docs/reference/signature-report.md, docs/reference/cli.md
+docs/reference/dispositions.md, docs/reference/signature-report.md, docs/reference/cli.md; and the duties in
+docs/explain/workers.md
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import product
 from pathlib import Path
@@ -25,9 +26,11 @@ from recoup.policy import document
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
 from recoup.verification import VERDICTS
+from recoup.worker.duties import DUTIES, Duty
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = "Written by `make docs` from the program itself.\n"
+BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"  # around what is written into a page of words
 
 
 def settings_page() -> str:
@@ -200,7 +203,19 @@ def cli_page() -> str:
     return f"# Command line\n\n{WRITTEN}\n{text.strip()}\n"
 
 
-PAGES = {
+def duties_table(duties: Sequence[Duty]) -> str:
+    rows = (f"| {duty.name} | {duty.authority} | {duty.says} |\n" for duty in duties)
+    return "| duty | authority | what it does |\n|---|---|---|\n" + "".join(rows)
+
+
+def with_table(name: str, table: str) -> str:
+    """A page with the table between its two marks written anew."""
+    head, rest = (ROOT / name).read_text(encoding="utf-8").split(BEGIN)
+    _, tail = rest.split(END)
+    return f"{head}{BEGIN}\n{table}\n{END}{tail}"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
     "docs/lifecycles.md": lambda: render.page(LIFECYCLES),
     "docs/reference/settings.md": settings_page,
     "docs/reference/refusals.md": refusals_page,
@@ -208,6 +223,7 @@ PAGES = {
     "docs/reference/dispositions.md": dispositions_page,
     "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
     "docs/reference/cli.md": cli_page,
+    "docs/explain/workers.md": lambda: with_table("docs/explain/workers.md", duties_table(DUTIES)),
 }
 
 

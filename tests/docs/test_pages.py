@@ -21,7 +21,7 @@ PAGES = [ROOT / "README.md", ROOT / "ROADMAP.md", ROOT / "CHANGELOG.md", *sorted
 
 
 def test_pages_made_from_the_program_are_up_to_date() -> None:
-    """Lifecycles, settings, refusals and commands. `make docs` writes them."""
+    """Lifecycles, settings, refusals, commands, duties. `make docs` writes them."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "docs.py"), "--check"], capture_output=True, text=True, check=False
     )
