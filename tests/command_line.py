@@ -6,9 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-MAIN = "from recoup.cli.main import main; main()"
+PATIENCE_S = 60
+# As at a terminal, however the tests were started: in the background of a script Ctrl-C is ignored, for children too.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+MAIN = INTERRUPTIBLE + "from recoup.cli.main import main; main()"
 RECOUP = [sys.executable, "-c", MAIN]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -35,6 +40,26 @@ def run_in(environment: dict[str, str], *command: str) -> Run:
         return done
 
     return run
+
+
+@contextmanager
+def started(environment: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Starts recoup and goes on. It is ended with the block, however that ends, and when patience does."""
+    with subprocess.Popen(
+        [*RECOUP, *arguments],
+        env={**clean_environment(), **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        late = threading.Timer(PATIENCE_S, process.kill)
+        late.start()
+        try:
+            yield process
+        finally:
+            late.cancel()
+            process.kill()
 
 
 def clean_environment() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Write the pages that are made from the program itself, or with --check say which of them are out of date.
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
-docs/reference/dispositions.md, docs/reference/signature-report.md, docs/reference/cli.md
+docs/reference/dispositions.md, docs/reference/signature-report.md, docs/reference/cli.md; and the duties in
+docs/explain/workers.md
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from itertools import product
 from pathlib import Path
 
 import signature_report
 
-from product import LIFECYCLES
 from recoup.cli.main import app
+from recoup.domain import duties, lifecycles
+from recoup.domains import DOMAINS
 from recoup.errors import Category, Severity, decide, delay
 from recoup.errors.decision import retries
 from recoup.errors.policy import ErrorPolicy
@@ -24,9 +27,11 @@ from recoup.lifecycles import render
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
 from recoup.verification.findings import VERDICTS
+from recoup.worker.duty import Duty
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = "Written by `make docs` from the program itself.\n"
+BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"  # around what is written into a page of words
 
 
 def settings_page() -> str:
@@ -64,13 +69,15 @@ def refusals_page() -> str:
         "| code | kind | next step |",
         "|---|---|---|",
     ]
-    found = {(code, kind): step for code, kind, step in sorted(set(raised()), reverse=True)}
-    lines += [f"| `{code}` | {kind} | {step} |" for (code, kind), step in sorted(found.items())]
+    steps: dict[tuple[str, str], list[str]] = {}
+    for code, kind, step in sorted(set(raised())):
+        steps.setdefault((code, kind), []).append(step)
+    lines += [f"| `{code}` | {kind} | {' / '.join(said)} |" for (code, kind), said in steps.items()]
     return "\n".join(lines) + "\n"
 
 
 def raised() -> Iterator[tuple[str, str, str]]:
-    """Code, kind and next step of every refusal that the source raises."""
+    """Code, kind and next step of every refusal that the source raises; once for each sentence that it can say."""
     for file in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if (
@@ -80,22 +87,40 @@ def raised() -> Iterator[tuple[str, str, str]]:
                 and len(node.args) > 2
                 and isinstance(node.args[0], ast.Constant)
             ):
-                yield str(node.args[0].value), node.func.id, in_words(node.args[2])
+                for sentence in in_words(node.args[2]):
+                    yield str(node.args[0].value), node.func.id, sentence
 
 
-def in_words(node: ast.expr) -> str:
-    """A sentence from its source; what is filled in at run time stands in angle brackets."""
+def in_words(node: ast.expr) -> list[str]:
+    """Every sentence that an expression can come to; what is filled in at run time stands in angle brackets."""
     match node:
         case ast.Constant():
-            return str(node.value).replace("|", "\\|")
-        case ast.JoinedStr():
-            return "".join(in_words(part) for part in node.values)
-        case ast.FormattedValue():
-            return f"<{ast.unparse(node.value).split('.')[-1].strip('()')}>"
-        case ast.IfExp():
-            return f"{in_words(node.body)} / {in_words(node.orelse)}"
+            return [str(node.value).replace("|", "\\|")]
+        case ast.JoinedStr(values=parts):
+            return ["".join(words) for words in product(*map(in_words, parts))]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return ["".join(words) for words in product(in_words(left), in_words(right))]
+        case ast.BinOp(left=words, op=ast.Mult()):  # "words" * condition
+            return [*in_words(words), ""]
+        case ast.IfExp(body=one, orelse=other):
+            return [*in_words(one), *in_words(other)]
+        case ast.Call(func=ast.Attribute(attr="join"), args=[ast.GeneratorExp(elt=value)]):
+            return in_words(value)
+        case ast.FormattedValue(value=value):
+            return in_words(value)
         case _:
-            return "…"
+            return [f"\\<{name_of(node)}>"]
+
+
+def name_of(node: ast.expr) -> str:
+    """What a value is called where it is filled in: its last attribute or key, or its variable."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+        case ast.Subscript(value=value) | ast.Call(args=[value, *_]) | ast.Call(func=ast.Attribute(value=value)):
+            return name_of(value)
+        case _:
+            return next((part.id for part in ast.walk(node) if isinstance(part, ast.Name)), "value")
 
 
 def findings_page() -> str:
@@ -179,14 +204,27 @@ def cli_page() -> str:
     return f"# Command line\n\n{WRITTEN}\n{text.strip()}\n"
 
 
-PAGES = {
-    "docs/lifecycles.md": lambda: render.page(LIFECYCLES),
+def duties_table(duties: Sequence[Duty]) -> str:
+    rows = (f"| {duty.name} | {duty.authority} | {duty.says} |\n" for duty in duties)
+    return "| duty | authority | what it does |\n|---|---|---|\n" + "".join(rows)
+
+
+def with_table(name: str, table: str) -> str:
+    """A page with the table between its two marks written anew."""
+    head, rest = (ROOT / name).read_text(encoding="utf-8").split(BEGIN)
+    _, tail = rest.split(END)
+    return f"{head}{BEGIN}\n{table}\n{END}{tail}"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/lifecycles.md": lambda: render.page(lifecycles(DOMAINS)),
     "docs/reference/settings.md": settings_page,
     "docs/reference/refusals.md": refusals_page,
     "docs/reference/findings.md": findings_page,
     "docs/reference/dispositions.md": dispositions_page,
     "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
     "docs/reference/cli.md": cli_page,
+    "docs/explain/workers.md": lambda: with_table("docs/explain/workers.md", duties_table(duties(DOMAINS))),
 }
 
 

@@ -2,7 +2,7 @@
 
     Refusal                  anything below; carries code, happened, next_step, facts
     ├── SettingRefused       a setting is unknown, malformed or out of bounds
-    ├── ServerRefused        no usable PostgreSQL: unreachable, too old, not startable, wrong password
+    ├── ServerRefused        no usable PostgreSQL: unreachable, too old, not startable, a login that may not
     ├── MigrationRefused     the schema cannot be brought to, or is not at, the version this program knows
     ├── InputRefused         what the caller gave makes no sense; nothing was sent to the database
     └── LawRefused           the database refused: a move, a birth, an exit, a column, a log, a throttle

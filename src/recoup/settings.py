@@ -10,108 +10,92 @@ from __future__ import annotations
 import difflib
 import getpass
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
+from typing import Annotated, get_args, get_type_hints
 
 from recoup.refusals import SettingRefused
 
 PREFIX = "RECOUP_"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
-    """One row of the table: what it is called, what it may be, and why it is there."""
+    """One row of the table: why it is there and what it may be. Name, kind and default are its field's."""
 
-    name: str
-    kind: type[str] | type[int] | type[Path]
-    default: str | int | None
     says: str
     unit: str = ""
     least: int | None = None
     most: int | None = None
+    name: str = ""
+    kind: type[str] | type[int] | type[Path] = str
+    default: str | int | None = None
 
     @property
     def variable(self) -> str:
         return PREFIX + self.name.upper()
 
 
-SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        name="home", kind=Path, default=None,
-        says="Folder of the embedded server: data, log, passwords. Default: the user's data folder "
-             "(/var/lib/recoup as root).",
-    ),
-    Setting(
-        name="dsn", kind=str, default=None,
-        says="Connection string of a PostgreSQL server, version 15 or later. Always wins over the embedded server.",
-    ),
-    Setting(
-        name="admin_dsn", kind=str, default=None,
-        says="Connection string that `recoup migrate`, backup and restore use instead of RECOUP_DSN, so that the "
-             "everyday login needs no right to change the schema.",
-    ),
-    Setting(
-        name="server_bin", kind=Path, default=None,
-        says="Folder of PostgreSQL programs for the embedded server. Default: the ones of the `embedded` extra.",
-    ),
-    Setting(
-        name="server_user", kind=str, default=None,
-        says="As root only: the unprivileged user that runs the embedded server. Default: the first of recoup, "
-             "postgres, nobody that exists.",
-    ),
-    Setting(
-        name="start_timeout_s", kind=int, default=60, unit="s", least=1, most=3600,
-        says="How long to wait for the embedded server to accept connections, crash recovery included.",
-    ),
-    Setting(
-        name="connect_timeout_s", kind=int, default=10, unit="s", least=2, most=600,
-        says="How long to wait for a connection before the server counts as unreachable.",
-    ),
-    Setting(
-        name="pool_max", kind=int, default=4, unit="connections", least=1, most=500,
-        says="Most connections one process holds.",
-    ),
-    Setting(
-        name="statement_timeout_ms", kind=int, default=30_000, unit="ms", least=0, most=86_400_000,
-        says="Longest time for one statement. 0 means no limit.",
-    ),
-    Setting(
-        name="lock_timeout_ms", kind=int, default=5_000, unit="ms", least=0, most=86_400_000,
-        says="Longest wait for one lock. 0 means no limit.",
-    ),
-    Setting(
-        name="idle_in_transaction_timeout_ms", kind=int, default=60_000, unit="ms", least=0, most=86_400_000,
-        says="Longest idle time inside a transaction before the server ends the connection. 0 means no limit.",
-    ),
-    Setting(
-        name="directory_key", kind=str, default=None,
-        says="Key for Gate Zero's company directory, sent as a bearer token. Not in the policy, which all may read.",
-    ),
-    Setting(
-        name="actor", kind=str, default=None,
-        says="Who is acting, as written into logs. Default: the name of the operating system user.",
-    ),
-)  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Validated settings. Build with :func:`load`, or directly in a program that configures itself."""
 
-    home: Path
-    actor: str
-    dsn: str | None = None
-    admin_dsn: str | None = None
-    server_bin: Path | None = None
-    server_user: str | None = None
-    start_timeout_s: int = 60
-    connect_timeout_s: int = 10
-    pool_max: int = 4
-    statement_timeout_ms: int = 30_000
-    lock_timeout_ms: int = 5_000
-    idle_in_transaction_timeout_ms: int = 60_000
-    directory_key: str | None = field(default=None, repr=False)
+    # fmt: off
+    home: Annotated[Path, Setting(
+        "Folder of the embedded server: data, log, passwords. Default: the user's data folder "
+        "(/var/lib/recoup as root)."
+    )]
+    dsn: Annotated[str | None, Setting(
+        "Connection string of a PostgreSQL server, version 15 or later. Always wins over the embedded server."
+    )] = None
+    admin_dsn: Annotated[str | None, Setting(
+        "Connection string that `recoup migrate`, backup and restore use instead of RECOUP_DSN, so that the "
+        "everyday login needs no right to change the schema."
+    )] = None
+    server_bin: Annotated[Path | None, Setting(
+        "Folder of PostgreSQL programs for the embedded server. Default: the ones of the `embedded` extra."
+    )] = None
+    server_user: Annotated[str | None, Setting(
+        "As root only: the unprivileged user that runs the embedded server. Default: the first of recoup, "
+        "postgres, nobody that exists."
+    )] = None
+    start_timeout_s: Annotated[int, Setting(
+        "How long to wait for the embedded server to accept connections, crash recovery included.",
+        unit="s", least=1, most=3600,
+    )] = 60
+    connect_timeout_s: Annotated[int, Setting(
+        "How long to wait for a connection before the server counts as unreachable.", unit="s", least=2, most=600
+    )] = 10
+    pool_max: Annotated[int, Setting("Most connections one process holds.", unit="connections", least=1, most=500)] = 4
+    statement_timeout_ms: Annotated[int, Setting(
+        "Longest time for one statement. 0 means no limit.", unit="ms", least=0, most=86_400_000
+    )] = 30_000
+    lock_timeout_ms: Annotated[int, Setting(
+        "Longest wait for one lock. 0 means no limit.", unit="ms", least=0, most=86_400_000
+    )] = 5_000
+    idle_in_transaction_timeout_ms: Annotated[int, Setting(
+        "Longest idle time inside a transaction before the server ends the connection. 0 means no limit.",
+        unit="ms", least=0, most=86_400_000,
+    )] = 60_000
+    directory_key: Annotated[str | None, Setting(
+        "Key for Gate Zero's company directory, sent as a bearer token. Not in the policy, which all may read."
+    )] = field(default=None, repr=False)
+    actor: Annotated[str, Setting(
+        "Who is acting, as written into logs. Default: the name of the operating system user."
+    )]
+    # fmt: on
+
+
+def _table() -> Iterator[Setting]:
+    hints = get_type_hints(Settings, include_extras=True)
+    for one in fields(Settings):
+        kind, row = get_args(hints[one.name])
+        kind = (get_args(kind) or (kind,))[0]  # without its "or None"
+        yield replace(row, name=one.name, kind=kind, default=None if one.default is MISSING else one.default)
+
+
+SETTINGS = tuple(_table())
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:

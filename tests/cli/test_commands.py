@@ -49,11 +49,13 @@ def test_the_first_screen_teaches(cli: Run) -> None:
         assert word in text
 
 
-def test_help_is_quick() -> None:
+@pytest.mark.parametrize("command", [[], ["errors", "list"], ["exec"]])
+def test_help_is_quick(command: list[str]) -> None:
     """Help imports no driver and no domain: what makes it slow cannot creep in unnoticed."""
-    script = "import sys; from recoup.cli.main import app; app(['--help'], result_action='return_value'); " + (
+    asked = [*command, "--help"]
+    script = f"import sys; from recoup.cli.main import app; app({asked}, result_action='return_value'); " + (
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('psycopg', 'pydantic', 'structlog')"
-        " or m.startswith(('recoup.database', 'recoup.gate', 'recoup.ledger'))), file=sys.stderr)"
+        " or m.startswith(('recoup.database', 'recoup.gate', 'recoup.ledger', 'recoup.signatures'))), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.strip() == "[]"

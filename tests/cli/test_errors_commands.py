@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psycopg
 import pytest
 
-from command_line import RECOUP, Run, clean_environment, refusal, run_in
+from command_line import Run, refusal, run_in, started
 from hub import DOL, LOG, MASTER, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
+from recoup.cli.errors_asking import Status
 from recoup.database import embedded
 from recoup.database.connection import Database
+from recoup.errors.looking import ARCHIVED
 from recoup.errors.recording import NewError
+from recoup.errors.vocabulary import ErrorStatus
 from recoup.settings import Settings
 
-PATIENCE_S = 60
+ENDS = (signal.SIGINT, signal.SIGTERM)
 VERBS = ("park", "unpark", "resolve", "escalate", "assign", "review", "archive")
 
 
@@ -135,20 +137,15 @@ def test_killed_half_way_and_resumed(cli: Run, hub: Hub, dsn: str) -> None:
     made = hub.record_all(
         NewError(table=DOL, message=STRUCTURAL, outreach_id=uuid.uuid4(), code=code) for _ in range(3000)
     )
-    environment = {**clean_environment(), "RECOUP_DSN": dsn, "RECOUP_ACTOR": "ada"}
-    command = [*RECOUP, "errors", "resolve", "--code", code, "--reason", "x", "--yes"]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     items = (
         "select o.operation_id, (select count(*) from recoup.operation_item i"
         " where i.operation_id = o.operation_id and i.status <> 'PENDING')"
         " from recoup.operation o where o.filter -> 'codes' ? %s"
     )
-    until = time.monotonic() + PATIENCE_S
-    while not (found := hub.rows(items, code)) or found[0][1] == 0:
-        assert time.monotonic() < until
-        assert process.poll() is None, process.communicate()
-    process.kill()
-    process.communicate()
+    command = ("errors", "resolve", "--code", code, "--reason", "x", "--yes")
+    with started({"RECOUP_DSN": dsn, "RECOUP_ACTOR": "ada"}, *command) as process:
+        while not (found := hub.rows(items, code)) or found[0][1] == 0:
+            assert process.poll() is None, process.communicate()
     ((operation, _),) = found
     ended = parsed(cli("resolve", "--resume", operation, "--json"))
     assert (ended["status"], ended["done"], ended["refused"], ended["items"]) == ("DONE", 3000, 0, 3000)
@@ -297,22 +294,44 @@ def test_stats_are_told_by_table(cli: Run, hub: Hub) -> None:
     assert str(DOL) in said
 
 
-def test_watching_goes_on_until_it_is_interrupted(hub: Hub, dsn: str) -> None:
+def test_every_status_can_be_asked_for() -> None:
+    """Those of the live tables, and the archive's."""
+    assert get_args(Status) == (*ErrorStatus, ARCHIVED)
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_watching_goes_on_until_it_is_interrupted(hub: Hub, dsn: str, how: signal.Signals) -> None:
     """It looks again, sees what is new, and Ctrl-C is a good end."""
     code = uuid.uuid4().hex
-    environment = {**clean_environment(), "RECOUP_DSN": dsn, "COLUMNS": "250", "PYTHONUNBUFFERED": "1"}
-    command = [*RECOUP, "errors", "list", "--code", code, "--watch"]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert "No error fits" in process.stdout.readline()
-    hub.record(code=code)
-    line = ""
-    while code not in line:
-        line = process.stdout.readline()
-        assert line, "it ended by itself"
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE_S)
+    with started({"RECOUP_DSN": dsn, "COLUMNS": "250"}, "errors", "list", "--code", code, "--watch") as process:
+        assert process.stdout is not None
+        assert "No error fits" in process.stdout.readline()
+        hub.record(code=code)
+        line = ""
+        while code not in line:
+            line = process.stdout.readline()
+            assert line, "it ended by itself"
+        process.send_signal(how)
+        _, said = process.communicate()
     assert (process.returncode, said) == (0, "")
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_whoever_is_interrupted_knows_how_far_it_came(hub: Hub, dsn: str, how: signal.Signals) -> None:
+    """Ctrl-C or a request to end: told in words, and by the exit code."""
+    code = uuid.uuid4().hex
+    lines = [json.dumps({"table": LOG, "message": TRANSIENT, "code": code})] * 1500
+    with started({"RECOUP_DSN": dsn}, "errors", "record", "--file", "-", "--json") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("\n".join(lines))
+        process.stdin.flush()
+        while hub.rows("select count(*) from recoup.error where error_code = %s", code) == [(0,)]:
+            assert process.poll() is None, process.stderr.read()
+        process.send_signal(how)
+        _, said = process.communicate()
+    assert said == "1,000 lines are in. To go on: the same with --skip 1000\ninterrupted\n"
+    assert process.returncode == 128 + how
 
 
 @pytest.mark.parametrize(

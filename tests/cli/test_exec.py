@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from command_line import RECOUP, Run, clean_environment, run_in
+from command_line import RECOUP, Run, clean_environment, run_in, started
 from hub import DOL, LOG, Hub
 from recoup.database.connection import Database
 from recoup.errors.commands import redacted_arguments
@@ -83,18 +83,12 @@ def test_only_the_end_of_what_a_talkative_command_said_is_kept(hub: Hub, exec_: 
 
 
 def test_a_request_to_end_reaches_the_command(hub: Hub) -> None:
-    script = "trap 'echo asked >&2; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
-    process = subprocess.Popen(
-        [*RECOUP, "exec", "--", "sh", "-c", script],
-        env={**clean_environment(), "RECOUP_DSN": hub.db.conninfo},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=60)
+    script = "trap 'echo asked >&2; exit 7' TERM; echo ready; for n in $(seq 1000); do sleep 0.05; done"
+    with started({"RECOUP_DSN": hub.db.conninfo}, "exec", "--", "sh", "-c", script) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate()
     assert process.returncode == 7
     assert said.startswith("asked\n")
     assert last(hub)["error_code"] == "EXIT_7"

@@ -14,12 +14,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from command_line import MAIN, RECOUP, Run, clean_environment, refusal, run_in
+from command_line import MAIN, Run, clean_environment, refusal, run_in, started
 from recoup.database import embedded
 from recoup.gate.demo import policy_document
 from recoup.world import Kind, World
-
-PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -175,21 +173,21 @@ def test_a_batch_that_nobody_completes_is_told(cli: Run) -> None:
     assert "batch is not complete" in cli("worker", "--once", "--duty", "batch-freeze", "--log-level", "warning").stderr
 
 
-def test_an_interrupted_run_finishes_what_it_looks_at(dsn: str, cli: Run, world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_finishes_what_it_looks_at(
+    dsn: str, cli: Run, world: World, tmp_path: Path, how: signal.Signals
+) -> None:
     """One signal: nothing is left open. The rest still waits."""
     with World(60, answer_ms=150) as slow:
         know(cli, slow, tmp_path, at_once=2)
         world.write_intakes(tmp_path / "spring.jsonl")
         cli("gate", "import", str(tmp_path / "spring.jsonl"), "--batch", "spring")
-        run = subprocess.Popen(
-            [*RECOUP, "gate", "run"], env={"RECOUP_DSN": dsn, "PATH": "/usr/bin"}, stdout=subprocess.PIPE, text=True
-        )
-        end = time.monotonic() + PATIENCE_S
-        while rows(dsn, "select count(*) from cl.gate_zero_attempt where status <> 'open'") == [(0,)]:
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        run.send_signal(signal.SIGINT)
-        said, _ = run.communicate(timeout=PATIENCE_S)
+        with started({"RECOUP_DSN": dsn}, "gate", "run") as run:
+            while rows(dsn, "select count(*) from cl.gate_zero_attempt where status <> 'open'") == [(0,)]:
+                assert run.poll() is None
+                time.sleep(0.05)
+            run.send_signal(how)
+            said, _ = run.communicate()
     assert run.returncode == 0
     assert "stopped before the end" in said
     assert rows(dsn, "select count(*) from cl.gate_zero_attempt where status = 'open'") == [(0,)]

@@ -295,7 +295,7 @@ def test_a_weaker_login_takes_authorities_and_cannot_migrate(home: Elsewhere, se
             failed_intake(tx)
     with home.connect(settled, "weak") as connection:
         check_schema(connection)
-        told = refused(MigrationRefused, "login_lacks_rights", lambda: migrate(connection, login="weak"))
+        told = refused(ServerRefused, "login_lacks_rights", lambda: migrate(connection, login="weak"))
         assert "RECOUP_ADMIN_DSN" in told.next_step
         assert told.facts["login"] == "weak"
 
@@ -310,7 +310,7 @@ def test_a_login_without_authorities_is_told_who_can_give_them(home: Elsewhere) 
             with database.transaction(Authority.GATE):
                 pass
 
-        assert "RECOUP_ADMIN_DSN" in refused(ServerRefused, "login_lacks_authority", act).next_step
+        assert "RECOUP_ADMIN_DSN" in refused(MigrationRefused, "login_lacks_authority", act).next_step
 
 
 def test_migrating_for_a_login_that_does_not_exist_is_refused(home: Elsewhere) -> None:
@@ -329,7 +329,7 @@ def test_a_login_that_may_not_create_roles_is_refused(bare: Elsewhere) -> None:
     """With the words an administrator needs. Nothing is made, not even the first role."""
     name = bare.database(owner="weak")
     with bare.connect(name, "weak") as connection:
-        told = refused(MigrationRefused, "login_lacks_rights", lambda: migrate(connection, login="weak"))
+        told = refused(ServerRefused, "login_lacks_rights", lambda: migrate(connection, login="weak"))
     assert "ALTER ROLE weak CREATEROLE" in told.next_step
     assert bare.schemas(name) == []
     assert sorted(bare.roles()) == ["recoup_admin", "recoup_app"]
@@ -342,7 +342,7 @@ def test_a_login_that_may_not_create_schemas_is_refused(bare: Elsewhere, right: 
     if right:
         bare.ask(f"grant {right} on database {name} to app")
     with bare.connect(name) as connection:
-        told = refused(MigrationRefused, "login_lacks_rights", lambda: migrate(connection, login="app"))
+        told = refused(ServerRefused, "login_lacks_rights", lambda: migrate(connection, login="app"))
     assert f"ALTER DATABASE {name} OWNER TO app" in told.next_step
     assert bare.schemas(name) == []
     assert sorted(bare.roles()) == ["recoup_admin", "recoup_app"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import psycopg
@@ -224,6 +224,28 @@ def test_a_month_is_dropped_when_its_retention_is_over_with_count_and_digest(new
     assert _drop(hub) is None
 
 
+def test_retention_lags_by_how_long_a_month_is_kept_too_long(new_hub: NewHub) -> None:
+    """Of all of them the longest, which need not be the oldest month: LOG is kept for two years, DOL for one."""
+    hub = new_hub()
+    for table, days in ((LOG, 100), (DOL, 31)):  # archived in April and in May
+        hub.record(table=table, want=Want.ARCHIVE)
+        hub.advance(days * DAY)
+        hub.sweep_all()
+    over = datetime(2027, 6, 1, tzinfo=UTC)
+    hub.advance(over - SECOND - hub.now())
+    assert _retention_lag(hub) is None
+    hub.advance(SECOND)
+    assert _retention_lag(hub) == 0
+    hub.advance(10 * SECOND)
+    assert _retention_lag(hub) == 10
+    hub.advance(datetime(2028, 5, 1, tzinfo=UTC) + SECOND - hub.now())
+    for table, after in ((LOG, (hub.now() - over).total_seconds()), (DOL, None)):
+        dropped = _drop(hub)
+        assert dropped is not None
+        assert dropped.error_table == table
+        assert _retention_lag(hub) == after
+
+
 def test_the_digest_of_a_month_is_the_same_whatever_the_pages_and_the_session(
     new_hub: NewHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +310,11 @@ def _locks_at_most_rows(tx: Transaction) -> bool:
         " where l.pid = pg_backend_pid()"
     ).fetchall()
     return {mode for (mode,) in found} <= {"AccessShareLock", "RowShareLock", "RowExclusiveLock"}
+
+
+def _retention_lag(hub: Hub) -> float | None:
+    with hub.db.transaction(Authority.READER) as tx:
+        return archive.retention_lag(tx)
 
 
 def _drop(hub: Hub) -> archive.Dropped | None:

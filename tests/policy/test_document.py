@@ -140,7 +140,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     "text",
     [
         "[gate", "gate = {", "\x00", "[gate]\n[gate]", "a = [" * 2000, "[seals]\nblock_rows = " + "9" * 5000,
-        "gate" + ".a" * 5000 + " = 1",
+        "gate" + ".a" * 5000 + " = 1", "[gate" + ".a" * 5000 + "]", "[seals]\nblock_rows = 0x" + "f" * 5000,
     ],
 )  # fmt: skip
 def test_what_is_not_toml_is_refused(text: str) -> None:

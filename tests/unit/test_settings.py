@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recoup.refusals import SettingRefused
-from recoup.settings import SETTINGS, Settings, load
+from recoup.settings import SETTINGS, Setting, Settings, load
 
 NUMBERS = [setting for setting in SETTINGS if setting.kind is int]
 
 
-def test_every_setting_of_the_table_is_a_field_and_the_other_way_round() -> None:
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_setting_is_read_as_what_its_field_is(setting: Setting) -> None:
     """Neither a setting that nobody reads nor a field that nobody can set."""
-    assert {setting.name for setting in SETTINGS} == {field.name for field in fields(Settings)}
+    text = {str: "text", int: str(setting.most), Path: "/some/where"}[setting.kind]
+    value = getattr(load({setting.variable: text}), setting.name)
+    assert (type(value), str(value)) == (type(setting.kind(text)), text)
+    assert get_type_hints(Settings)[setting.name] in (setting.kind, setting.kind | None)
 
 
 def test_defaults_of_table_and_fields_agree() -> None:

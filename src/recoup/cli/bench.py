@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,8 +50,6 @@ def bench(
         listed = [{"workload": w.name, "unit": w.unit, "aim": w.aim, "says": w.says} for w in found]
         print_rows(listed, as_json=json, empty="")
         return
-    # An end by a service manager is a Ctrl-C: the scratch database is dropped.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     measured = run.measure(found, load(), say=_say, show=_nothing if json else _show, rounds=rounds, quick=quick)
     if save is not None:
         _say(f"saved as {results.save(measured, save)}")

@@ -9,12 +9,14 @@ from uuid import UUID
 
 from cyclopts import Parameter
 
+from recoup.errors.vocabulary import Category, Severity
+
 if TYPE_CHECKING:
     from recoup.errors.looking import Filter
 
+# ErrorStatus and the archive's own, written out: of a union, cyclopts shows and refuses the choices less clearly.
 Status = Literal["ACTIVE", "RETRY_PENDING", "PARKED", "ESCALATED", "RESOLVED", "ARCHIVED"]
-SeverityWord = Literal["CRITICAL", "HIGH", "MEDIUM", "LOW"]
-CategoryWord = Literal["TRANSIENT", "OPERATIONAL", "STRUCTURAL"]
+AS_STORED = Parameter(name_transform=str)  # the words of an enumeration; else cyclopts has them in lower case
 LONGEST = timedelta(days=36_500)
 
 
@@ -31,8 +33,8 @@ class Which:
     status: Annotated[tuple[Status, ...], _many("In this status.")] = ()
     code: Annotated[tuple[str, ...], _many("With this code.")] = ()
     signature: Annotated[tuple[str, ...], _many("Of this signature: the same failure, whatever its values.")] = ()
-    severity: Annotated[tuple[SeverityWord, ...], _many("Of this severity.")] = ()
-    category: Annotated[tuple[CategoryWord, ...], _many("Of this category.")] = ()
+    severity: Annotated[tuple[Severity, ...], _many("Of this severity."), AS_STORED] = ()
+    category: Annotated[tuple[Category, ...], _many("Of this category."), AS_STORED] = ()
     entity: Annotated[tuple[UUID, ...], _many("About this entity (outreach_id).")] = ()
     older_than: Annotated[str | None, _many("First failed longer ago, such as 3d.")] = None
     newer_than: Annotated[str | None, _many("First failed more lately, such as 2h.")] = None
@@ -40,15 +42,14 @@ class Which:
 
     def filter(self) -> Filter:
         from recoup.errors.looking import Filter
-        from recoup.errors.vocabulary import Category, Severity
 
         return Filter(
             tables=self.table,
             statuses=self.status,
             codes=self.code,
             signatures=self.signature,
-            severities=tuple(Severity(one) for one in self.severity),
-            categories=tuple(Category(one) for one in self.category),
+            severities=self.severity,
+            categories=self.category,
             entities=self.entity,
             older_than=_length(self.older_than),
             newer_than=_length(self.newer_than),

@@ -7,15 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting, opened, person
-from recoup.cli.errors_asking import CategoryWord, SeverityWord
+from recoup.cli.errors_asking import AS_STORED
 from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
+from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def record(
     message: str | None = None,
     entity: UUID | None = None,
     code: str | None = None,
-    severity: SeverityWord | None = None,
-    category: CategoryWord | None = None,
-    want: Literal["RETRY", "PARK", "ARCHIVE", "IGNORE"] | None = None,
+    severity: Annotated[Severity | None, AS_STORED] = None,
+    category: Annotated[Category | None, AS_STORED] = None,
+    want: Annotated[Want | None, AS_STORED] = None,
     payload: str | None = None,
     file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     skip: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0,
@@ -91,16 +92,15 @@ def record(
     from recoup.errors import looking
     from recoup.errors.recording import NewError
     from recoup.errors.recording import record as record_errors
-    from recoup.errors.vocabulary import Category, Severity, Want
 
     new = NewError(
         table=table,
         message=message,
         outreach_id=entity,
         code=code,
-        severity=None if severity is None else Severity(severity),
-        category=None if category is None else Category(category),
-        want=None if want is None else Want(want),
+        severity=severity,
+        category=category,
+        want=want,
         payload=None if payload is None else _object(payload),
     )
     with acting(Authority.HUB, demo=demo) as tx:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from cyclopts import Parameter
+
+from recoup.errors.vocabulary import Severity
 
 
 def exec_(
@@ -13,9 +15,7 @@ def exec_(
     table: Annotated[str, Parameter(help="The error table.")] = "public.shq_error_log",
     entity: Annotated[UUID | None, Parameter(help="The entity it works for (outreach_id).")] = None,
     code: Annotated[str | None, Parameter(help="The error code; else EXIT_3, SIGNAL_KILL, NOT_FOUND …")] = None,
-    severity: Annotated[
-        Literal["CRITICAL", "HIGH", "MEDIUM", "LOW"] | None, Parameter(help="How bad a failure of it is.")
-    ] = None,
+    severity: Annotated[Severity | None, Parameter(help="How bad a failure of it is.", name_transform=str)] = None,
 ) -> None:
     """Run a command. If it ends with anything but 0, that is recorded as an error, with the end of what it said.
 
@@ -27,7 +27,6 @@ def exec_(
     from recoup.cli.acting import opened
     from recoup.cli.output import say, shown
     from recoup.errors.commands import failed, run
-    from recoup.errors.vocabulary import Severity
     from recoup.refusals import InputRefused, Refusal
 
     if not command:
@@ -38,12 +37,7 @@ def exec_(
     if ended.code != 0:
         try:
             recorded = failed(
-                opened(demo=False),
-                ended,
-                table=table,
-                outreach_id=entity,
-                code=code,
-                severity=Severity(severity) if severity else None,
+                opened(demo=False), ended, table=table, outreach_id=entity, code=code, severity=severity
             )
             say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
             if recorded.error_table != table:

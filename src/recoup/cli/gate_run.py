@@ -26,8 +26,8 @@ def run(
 ) -> None:
     """Look at every company that waits or is due now, and end. A worker does the same by itself, all the time.
 
-    Ctrl-C lets it finish what it looks at; a second one ends it at once, and its attempts count as timed out when their
-    lease has lapsed.
+    SIGTERM or Ctrl-C lets it finish what it looks at; a second one ends it at once, and its attempts count as timed out
+    when their lease has lapsed.
     """
     from recoup import observe
     from recoup.cli.acting import opened, person

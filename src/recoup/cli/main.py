@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 from cyclopts import App
 
@@ -25,6 +27,7 @@ app = App(
     "and can prove afterwards what happened and why.\n\n"
     "First steps: recoup db start, recoup migrate, recoup demo. Something odd? recoup doctor.",
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # main answers it
 )
 app.command("recoup.cli.db:app", name="db", help="Start, stop and ask about the server; back up and restore.")
 app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the database to this program's schema.")
@@ -61,10 +64,18 @@ def whole() -> App:
 
 
 def main() -> None:
-    """Run one command. A refusal is printed in full and exits with status 1; only a bug of ours shows a traceback."""
+    """Run one command. A refusal is printed in full and exits with status 1; only a bug of ours shows a traceback.
+
+    SIGTERM ends every command as Ctrl-C does, also where that is ignored, as in the background of a script.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
     # A command of our own does not wait for the domains to be imported.
     own = len(sys.argv) > 1 and not sys.argv[1].startswith("-") and sys.argv[1] in app
-    sys.exit(_answered(app if own else whole))
+    sys.exit(_answered(app if own else lambda: whole()()))
+
+
+def _interrupt(number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt(number)
 
 
 def _answered(run: Callable[[], object]) -> int:
@@ -72,9 +83,9 @@ def _answered(run: Callable[[], object]) -> int:
         run()
     except Refusal as refusal:
         return _print_refusal(refusal)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

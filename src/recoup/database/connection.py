@@ -23,7 +23,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.sql import SQL
 
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import LawRefused, Refusal, ServerRefused, from_database
+from recoup.refusals import LawRefused, MigrationRefused, Refusal, ServerRefused, from_database
 from recoup.settings import Settings
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _as_refusals(conninfo: str) -> Iterator[None]:
     except (errors.InvalidParameterValue, errors.UndefinedObject) as error:
         if 'role "recoup_' not in str(error):
             raise
-        raise ServerRefused(
+        raise MigrationRefused(
             "not_migrated",
             f"The roles of Recoup do not exist on the server at {where(conninfo)}.",
             "Run: recoup migrate",
@@ -233,7 +233,7 @@ def _as_refusals(conninfo: str) -> Iterator[None]:
 def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege) -> Refusal:
     said = error.diag.message_primary or str(error)
     if "set role" in said:
-        return ServerRefused(
+        return MigrationRefused(
             "login_lacks_authority",
             f"The login {where(conninfo)} may not act for Recoup: {said}.",
             "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",

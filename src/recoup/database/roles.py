@@ -14,7 +14,7 @@ from psycopg.sql import SQL, Identifier
 
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import MigrationRefused
+from recoup.refusals import MigrationRefused, ServerRefused
 
 OWNER = "recoup_owner"
 _TRIES = 20
@@ -171,9 +171,9 @@ def _rights_explained(connection: Transaction) -> Iterator[None]:
         raise _lacks_rights(connection, error.diag.message_primary) from error
 
 
-def _lacks_rights(connection: Transaction, said: str | None) -> MigrationRefused:
+def _lacks_rights(connection: Transaction, said: str | None) -> ServerRefused:
     user = connection.info.user
-    return MigrationRefused(
+    return ServerRefused(
         "login_lacks_rights",
         f"The login {user} may not prepare the database: {said}.",
         f"As an administrator: ALTER ROLE {user} CREATEROLE;"

@@ -77,7 +77,7 @@ def drop_month(tx: Transaction) -> Dropped | None:
     found = _months_over(tx)
     if found is None:
         return None
-    table, month, partition = found
+    table, month, partition, _ = found
     if tx.execute(Q["lock_month"], {"table": table, "month": month}).fetchone() is None:
         return None  # somebody else has just dropped it
     tx.execute("select set_config('timezone', 'UTC', true)")
@@ -87,14 +87,15 @@ def drop_month(tx: Transaction) -> Dropped | None:
 
 
 def retention_lag(tx: Transaction) -> float | None:
-    """None: no month is kept for longer than it should be; else 0, because a month has no more exact time."""
-    return None if _months_over(tx) is None else 0.0
+    """For how many seconds the retention of a month has been over that is still there, at most; None: there is none."""
+    found = _months_over(tx)
+    return None if found is None else found[3]
 
 
-def _months_over(tx: Transaction) -> tuple[str, date, str] | None:
+def _months_over(tx: Transaction) -> tuple[str, date, str, float] | None:
     tables = figures.renewed(tx).errors.tables
     given = {"tables": list(tables), "years": [table.archive_years for table in tables.values()], "limit": 1}
-    found: tuple[str, date, str] | None = tx.execute(Q["months_over"], given).fetchone()
+    found: tuple[str, date, str, float] | None = tx.execute(Q["months_over"], given).fetchone()
     return found
 
 

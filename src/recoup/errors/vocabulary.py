@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from recoup.signatures.categories import Category
+from recoup.categories import Category
 
 __all__ = ["Category", "Disposition", "ErrorStatus", "ParkReason", "Severity", "Tier", "Want"]
 

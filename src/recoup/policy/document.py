@@ -66,9 +66,7 @@ def read(text: str, parts: Parts) -> Policy:
             "policy_too_long", f"The document has {len(text):,} characters.", "A policy is a page or two."
         )
     try:
-        given = tomllib.loads(text)
-        deep = repr(given)  # what cannot be said cannot be refused in words either
-        assert deep
+        given = _printable(tomllib.loads(text))
     except (ValueError, RecursionError) as error:  # ValueError: not TOML, or a number of thousands of digits
         raise InputRefused(
             "policy_not_toml",
@@ -76,6 +74,12 @@ def read(text: str, parts: Parts) -> Policy:
             "Mend it there. The shipped one: recoup policy show --default",
         ) from error
     return Policy(validated(merged(default(parts), given), parts))
+
+
+def _printable(given: dict[str, Any]) -> dict[str, Any]:
+    """What was given; raises if it cannot be printed, because then it cannot be refused in words either."""
+    repr(given)
+    return given
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from recoup.signatures.categories import Category
+from recoup.categories import Category
 from recoup.signatures.judging import judge
 from recoup.signatures.keys import VERSION, signature
 from recoup.signatures.rules import Judgement

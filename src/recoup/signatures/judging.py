@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from recoup.signatures.categories import Category
+from recoup.categories import Category
 from recoup.signatures.rules import CACHE_MOST, CATEGORIES, RULES, Judgement, Phrase, Weight
 
 LENGTH_MOST = 4_000  # what tells categories apart stands at the beginning

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from recoup.signatures.categories import Category
+from recoup.categories import Category
 
 CACHE_MOST = 50_000
 WORD_MOST = 40  # a longer one is not kept: it does not come again

@@ -23,8 +23,11 @@ select extract(epoch from recoup.now() - min(l.since)) from (
 
 -- name: months_over
 -- Months all of which is older than its table's retention, oldest first. Not while an error has yet to be archived there:
--- after a long pause of the archiver it would find no place.
-select m.error_table, m.month, recoup.archive_month_name(m.error_table, m.month) from recoup.error_archive_month m
+-- after a long pause of the archiver it would find no place. Last, the seconds since the first retention of all ended.
+select m.error_table, m.month, recoup.archive_month_name(m.error_table, m.month),
+       extract(epoch from recoup.now() at time zone 'UTC'
+                          - min(m.month + interval '1 month' + make_interval(years => t.years)) over ())::float8
+  from recoup.error_archive_month m
   join unnest(%(tables)s::text[], %(years)s::integer[]) t (name, years) on t.name = m.error_table
  where m.status = 'KEPT' and m.month + interval '1 month' <= recoup.now() at time zone 'UTC' - make_interval(years => t.years)
    and not exists (select from recoup.error e where e.error_table = m.error_table and e.archived_at < (m.month + interval '1 month') at time zone 'UTC')
