@@ -9,7 +9,8 @@ import dns.message
 import dns.query
 import httpx2
 
-from recoup.world import Company, Kind, World
+from recoup.world import Company, World
+from recoup.world.kinds import AnyKind
 
 DNS, SITES, DIRECTORY = "127.77.0.53", "127.77.1.1", "127.77.0.80"
 PATIENCE_S = 10.0
@@ -21,11 +22,11 @@ class Asking:
     world: World
     client: httpx2.Client
 
-    def some(self, kind: Kind) -> Company:
+    def some(self, kind: AnyKind) -> Company:
         """The first company of a kind."""
         return next(company for company in self.world.companies if company.kind is kind)
 
-    def all(self, kind: Kind) -> list[Company]:
+    def all(self, kind: AnyKind) -> list[Company]:
         return [company for company in self.world.companies if company.kind is kind]
 
     def dns(

@@ -19,6 +19,7 @@ import pytest
 from recoup.refusals import InputRefused
 from recoup.world import Kind, World
 from world.asking import DIRECTORY, SITES, Asking
+from world.watched import WatchedWorld
 
 PATIENCE_S = 20
 
@@ -42,7 +43,8 @@ def runs(pid: int) -> bool:
 
 def test_it_ends_with_its_block(client: httpx2.Client) -> None:
     with World(50) as world:
-        pid, ports = world.pid, world.ports
+        assert world.process is not None
+        pid, ports = world.process.pid, world.ports
         assert runs(pid)
         assert World.running_at(ports)
         assert Asking(world, client).addresses(world.companies[0].domain) is not None
@@ -50,7 +52,7 @@ def test_it_ends_with_its_block(client: httpx2.Client) -> None:
     assert not World.running_at(ports)
     world.close()
     with pytest.raises(InputRefused) as refused:
-        world.seen()
+        world.day = 1
     assert refused.value.code == "world_not_running"
 
 
@@ -60,7 +62,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
         "import time\n"
         "from recoup.world import World\n"
         "with World(50) as world:\n"
-        "    print(world.pid, *world.ports, flush=True)\n"
+        "    print(world.process.pid, *world.ports, flush=True)\n"
         "    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
@@ -76,7 +78,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM"])
 def test_the_command_serves_until_told(how: str) -> None:
     """It prints its policy in one line, and leaves without a word."""
-    command = [sys.executable, "-m", "recoup.world", "--count", "30", "--seed", "3", "--hostile", "--answer-ms", "1"]
+    command = [sys.executable, "-m", "recoup.world", "--count", "30", "--seed", "3", "--answer-ms", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -146,7 +148,7 @@ def test_answers_wait_without_making_others_wait(client: httpx2.Client) -> None:
 
 
 def test_it_tells_what_it_saw(client: httpx2.Client) -> None:
-    with World(100, hostile=True, answer_ms=200) as world:
+    with WatchedWorld(100, hostile=True, answer_ms=200) as world:
         asking = Asking(world, client)
         good, other = asking.some(Kind.GOOD), asking.some(Kind.NO_ENTRY)
         asking.addresses(good.domain)
