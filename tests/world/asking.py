@@ -50,10 +50,14 @@ class Asking:
         return self.client.get(url, params={"domain": company.domain, "name": company.name}, headers=headers)
 
     def bare(self, host: str) -> socket.socket:
-        """A connection to the sites on which a page of the host was asked for. The caller closes it."""
-        connection = socket.create_connection((SITES, self.world.ports.sites), timeout=PATIENCE_S)
-        connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-        return connection
+        return visiting(host, self.world.ports.sites)
+
+
+def visiting(host: str, port: int) -> socket.socket:
+    """A connection to the sites on which a page of the host was asked for. The caller closes it."""
+    connection = socket.create_connection((SITES, port), timeout=PATIENCE_S)
+    connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    return connection
 
 
 def received(connection: socket.socket, least: int) -> bytes:

@@ -28,8 +28,8 @@ async def over_tcp(
     names: WatchedNames, answer_s: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """One client over TCP, query by query."""
-    # It may leave at any moment, or say nothing for too long.
-    with suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+    # It may leave at any moment, or say nothing for too long; or the world ends.
+    with suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError, asyncio.CancelledError):
         while True:
             async with asyncio.timeout(IDLE_S):
                 length = int.from_bytes(await reader.readexactly(2), "big")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import signal
+import socket
 import socketserver
 import subprocess
 import sys
@@ -17,8 +18,8 @@ import httpx2
 import pytest
 
 from recoup.refusals import InputRefused
-from recoup.world import Kind, World
-from world.asking import DIRECTORY, SITES, Asking
+from recoup.world import Kind, World, companies
+from world.asking import DIRECTORY, SITES, Asking, received, visiting
 from world.watched import WatchedWorld
 
 PATIENCE_S = 20
@@ -77,7 +78,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM"])
 def test_the_command_serves_until_told(how: str) -> None:
-    """It prints its policy in one line, and leaves without a word."""
+    """It prints its policy in one line, and leaves without a word, whoever is there."""
     command = [sys.executable, "-m", "recoup.world", "--count", "30", "--seed", "3", "--answer-ms", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -85,12 +86,15 @@ def test_the_command_serves_until_told(how: str) -> None:
         said = json.loads(process.stdout.readline())
         assert set(said["policy"]) == {"nameservers", "site_urls", "directory", "allowed_networks"}
         assert World.running_at(tuple(said["ports"]))
-        if how == "SIGTERM":
-            process.terminate()
-        else:
-            process.stdin.close()
-            process.stdin = None
-        rest, complaints = process.communicate(timeout=PATIENCE_S)
+        slow = next(company for company in companies(30, seed=3) if company.kind is Kind.SLOW_SITE)
+        with socket.create_connection((SITES, said["ports"][1])), visiting(slow.domain, said["ports"][1]) as held:
+            assert received(held, 300)
+            if how == "SIGTERM":
+                process.terminate()
+            else:
+                process.stdin.close()
+                process.stdin = None
+            rest, complaints = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, rest, complaints) == (0, b"", b"")
 
 

@@ -41,8 +41,8 @@ class Company(NamedTuple):
 
 
 def companies(count: int, *, seed: int = 7, rare: Iterable[AnyKind] = ()) -> list[Company]:
-    """So many companies, by the proportions of MIX in every 200. The first of each kind come first, so that a small
-    world has them all. One of each rare kind takes the place of a good company."""
+    """This number of companies, in the proportions of MIX in every 200. The first of each kind come first, so that a
+    small world has them all. One of each rare kind takes the place of a good company."""
     if not 0 <= count <= COUNT_MOST:
         raise InputRefused(
             "world_size", f"A world of {count:,} companies.", f"Ask for 0 to {COUNT_MOST:,} of them.", count=count

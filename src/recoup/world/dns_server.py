@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import NamedTuple, cast
 
 import dns.exception
@@ -12,8 +11,6 @@ import dns.message
 import dns.name
 import dns.opcode
 import dns.rcode
-import dns.rdata
-import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
@@ -59,8 +56,7 @@ def with_addresses(asked: Question, *addresses: str, ttl_s: int = TTL_S) -> dns.
     elif wanted == dns.rdatatype.MX and asked.host == asked.company.domain:
         found = [f"10 mail.{asked.host}."]
     if found:
-        records = [_record(wanted, text) for text in found]
-        asked.reply.answer.append(dns.rrset.from_rdata_list(asked.name, ttl_s, records))
+        asked.reply.answer.append(dns.rrset.from_text(asked.name, ttl_s, "IN", wanted, *found))
     elif not asked.reply.answer:
         return _absent(asked.reply, asked.host, dns.rcode.NOERROR)
     return asked.reply
@@ -116,11 +112,6 @@ class Names(asyncio.DatagramProtocol):
             return _absent(reply, host, dns.rcode.NXDOMAIN)
         answer = self._kinds.get(self._present.kind(company), _good)
         return answer(Question(self._present, company, host, name, reply))
-
-
-@lru_cache(maxsize=100)  # nearly all names have one and the same address
-def _record(kind: dns.rdatatype.RdataType, text: str) -> dns.rdata.Rdata:
-    return dns.rdata.from_text(dns.rdataclass.IN, kind, text)
 
 
 def _absent(reply: dns.message.Message, host: str, code: dns.rcode.Rcode) -> dns.message.Message:

@@ -71,16 +71,15 @@ class Service(ABC):
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One client, request by request, until it leaves or makes no sense."""
         connection = Connection(reader, writer)
-        try:
-            with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
-                while not writer.is_closing():
-                    request = _read_head(await reader.readuntil(b"\r\n\r\n"))
-                    if request is None:
-                        break
-                    await self.respond(request, connection)
-                    await writer.drain()
-        finally:
-            writer.close()
+        # Cancelled only when the world ends, of which asyncio need not complain client by client.
+        with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, asyncio.CancelledError):
+            while not writer.is_closing():
+                request = _read_head(await reader.readuntil(b"\r\n\r\n"))
+                if request is None:
+                    break
+                await self.respond(request, connection)
+                await writer.drain()
+        writer.close()
 
     async def respond(self, request: Request, connection: Connection) -> None:
         answer = self.answer(request)

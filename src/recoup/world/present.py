@@ -20,7 +20,7 @@ class Present:
     def __init__(self, companies: Iterable[Company], *, answer_s: float = 0.0) -> None:
         self.by_domain = {company.domain: company for company in companies}
         self.by_name = {company.name.casefold(): company for company in reversed(self.by_domain.values())}
-        self.answer_s = answer_s  # every answer waits so long
+        self.answer_s = answer_s  # the delay of every answer
         self.site_port = 0  # known once the sites listen
         self.day = 0
         self._met: set[str] = set()

@@ -39,7 +39,7 @@ class Ports(NamedTuple):
 
 
 async def serve(names: Names, sites: Service, directory: Service, ports: Ports) -> None:
-    """Serve until standard input ends, or SIGTERM or SIGINT comes; say so on standard output once it is so."""
+    """Serve until standard input ends, or SIGTERM or SIGINT comes. Prints one line of JSON when it is ready."""
     loop = asyncio.get_running_loop()
     udp = bound(DNS_ADDRESS, ports.dns, socket.SOCK_DGRAM)
     # A query that finds no room is lost, and its company would be taken for one whose resolver is silent.
