@@ -13,9 +13,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from recoup.signatures.grading import Judged, judged
 from recoup.signatures.judging import words_of
 from recoup.signatures.rules import CATEGORIES
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from signatures.grading import Judged, judged
 
 ROOT = Path(__file__).parent.parent
 RULES = ROOT / "src/recoup/signatures/categories.toml"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from recoup.signatures import grading
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from signatures import grading
 
-DATA = Path(__file__).parent.parent / "tests/signatures/data"
+DATA = Path(__file__).parents[1] / "tests/signatures/data"
 KINDS = {"logs": "Log lines", "database": "Messages of databases", "exceptions": "Errors, traces and bodies"}
 SHOWN, PARTS_SHOWN, TEXT_MOST = 3, 3, 110
 

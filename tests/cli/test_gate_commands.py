@@ -17,7 +17,7 @@ import pytest
 from command_line import MAIN, Run, clean_environment, refusal, run_in, started
 from recoup.database import embedded
 from recoup.gate.demo import policy_document
-from recoup.world import Kind, World
+from recoup.world import Kind, World, files
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def rows(dsn: str, query: str) -> list[tuple[object, ...]]:
 def test_from_a_file_to_identities(cli: Run, dsn: str, world: World, tmp_path: Path) -> None:
     """Import, run, wait, run again, exhaust, mint, list; each command says what the next one is."""
     know(cli, world, tmp_path)
-    world.write_intakes(tmp_path / "spring.csv")
+    files.write_rows(tmp_path / "spring.csv", files.intake_rows(world.companies))
     assert "recoup gate run" in cli("gate", "import", str(tmp_path / "spring.csv"), "--batch", "spring").stdout
     assert "window closes" in cli("gate", "complete", "spring").stdout
     done = json.loads(cli("gate", "run", "--json").stdout)
@@ -180,7 +180,7 @@ def test_an_interrupted_run_finishes_what_it_looks_at(
     """One signal: nothing is left open. The rest still waits."""
     with World(60, answer_ms=150) as slow:
         know(cli, slow, tmp_path, at_once=2)
-        world.write_intakes(tmp_path / "spring.jsonl")
+        files.write_rows(tmp_path / "spring.jsonl", files.intake_rows(world.companies))
         cli("gate", "import", str(tmp_path / "spring.jsonl"), "--batch", "spring")
         with started({"RECOUP_DSN": dsn}, "gate", "run") as run:
             while rows(dsn, "select count(*) from cl.gate_zero_attempt where status <> 'open'") == [(0,)]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recoup.signatures import grading
+from signatures import grading
 
 DATA = Path(__file__).parent / "data"
 
@@ -48,13 +48,13 @@ def test_errors_are_judged_as_their_vendors_do(name: str) -> None:
     assert found.category >= least_category
 
 
-def test_the_parts_share_no_message() -> None:
+@pytest.mark.parametrize("kind", ["logs", "database", "exceptions", "categories"])
+def test_the_parts_share_no_message(kind: str) -> None:
     """What is tuned on is not what it is measured on."""
-    for kind in ("logs", "database", "exceptions"):
-        parts = [
-            {one.text for one in grading.labelled(DATA / f"{kind}-{part}.jsonl")} for part in ("tune", "untouched")
-        ]
-        assert len(parts[0] & parts[1]) <= 0.01 * len(parts[1])
+    tuned, measured = (grading.texts(DATA / f"{kind}-{part}.jsonl") for part in ("tune", "untouched"))
+    assert tuned
+    assert measured
+    assert not tuned & measured
 
 
 def test_figures_are_those_of_the_literature() -> None:

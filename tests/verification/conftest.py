@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from recoup.world import World
+from world.watched import WatchedWorld
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with World(200) as world:
+def world() -> Iterator[WatchedWorld]:
+    with WatchedWorld(200) as world:
         yield world
 
 
 @pytest.fixture(scope="module")
-def hostile_world() -> Iterator[World]:
-    with World(200, hostile=True) as world:
+def hostile_world() -> Iterator[WatchedWorld]:
+    with WatchedWorld(200, hostile=True) as world:
         yield world

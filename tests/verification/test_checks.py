@@ -15,8 +15,9 @@ from recoup.refusals import InputRefused
 from recoup.verification.checks import CHECKS
 from recoup.verification.findings import Finding
 from recoup.verification.verifier import Verifier
-from recoup.world import Kind, World
+from recoup.world import Kind
 from verification.looking import candidate, rules_for, verdicts
+from world.watched import WatchedWorld
 
 MODULE = '''
 import asyncio
@@ -98,7 +99,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 @pytest.fixture
-def finding(world: World, installed: None) -> Callable[..., tuple[ReasonCode | None, Finding, str]]:
+def finding(world: WatchedWorld, installed: None) -> Callable[..., tuple[ReasonCode | None, Finding, str]]:
     """What is found of a good company by these checks."""
 
     def found(*checks: str, **over: int) -> tuple[ReasonCode | None, Finding, str]:
@@ -177,14 +178,14 @@ def test_a_name_that_nobody_provides_is_refused_with_the_nearest(installed: None
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_each_check_stands_on_its_own(world: World, check: str) -> None:
+def test_each_check_stands_on_its_own(world: WatchedWorld, check: str) -> None:
     """A check makes up for those before it that are not listed."""
     good = next(company for company in world.companies if company.kind is Kind.GOOD)
     (verdict,) = verdicts(rules_for(world.policy, checks=[check]), [candidate(good)])
     assert (verdict.reason_code, verdict.check) == (None, check)
 
 
-def test_who_cancels_is_obeyed(world: World) -> None:
+def test_who_cancels_is_obeyed(world: WatchedWorld) -> None:
     silent = next(company for company in world.companies if company.kind is Kind.SLOW_SITE)
 
     async def cancelled() -> bool:

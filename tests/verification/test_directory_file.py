@@ -15,14 +15,16 @@ from recoup.verification.directory import states_in
 from recoup.verification.directory_file import FileDirectory
 from recoup.verification.findings import Finding
 from recoup.verification.verifier import Verifier
-from recoup.world import SERVICE_FAULTS, Kind, World
+from recoup.world import Kind
 from verification.looking import candidate, rules_for, verdicts
+from world.odd import SERVICE_FAULTS
+from world.watched import WatchedWorld
 
 HEAD = "domain,name,found,states,scope\n"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_the_same_verdicts_as_over_http(world: World, tmp_path: Path, suffix: str) -> None:
+def test_the_same_verdicts_as_over_http(world: WatchedWorld, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"directory{suffix}"
     world.write_directory(path)
     # A file has no bad days.
@@ -121,7 +123,7 @@ def test_a_file_that_is_no_directory_is_refused_when_the_verifier_is_made(
     assert name in refused.value.happened
 
 
-def test_no_directory_at_all_is_refused_unless_no_check_needs_one(world: World) -> None:
+def test_no_directory_at_all_is_refused_unless_no_check_needs_one(world: WatchedWorld) -> None:
     with pytest.raises(InputRefused) as refused:
         Verifier(rules_for(world.policy, directory=""))
     assert refused.value.code == "directory_missing"

@@ -10,22 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from recoup.world import HOSTILE, Company, Kind, World
+from recoup.world import Company, Kind
+from recoup.world.kinds import AnyKind
 from verification.looking import candidate, rules_for, verdicts
+from world.odd import Odd
+from world.watched import WatchedWorld
 
 # What waits for ever is waited for this long.
 SHORT = {"dns_timeout_ms": 1500, "site_timeout_ms": 1500, "directory_timeout_ms": 1500}
 ALL_OF_IT_S = 60.0  # generous: it takes a second or two where nothing else runs
 GROWTH_MOST_KB = 200_000
-GREEDY = (Kind.FLOOD, Kind.FLOOD_UNSIZED, Kind.GZIP_BOMB, Kind.HEADER_FLOOD, Kind.DEEP_HTML, Kind.ENDLESS)
+GREEDY = (Odd.FLOOD, Odd.FLOOD_UNSIZED, Odd.GZIP_BOMB, Odd.HEADER_FLOOD, Odd.DEEP_HTML, Odd.ENDLESS)
 
 
-def of_kind(world: World, kind: Kind) -> Company:
+def of_kind(world: WatchedWorld, kind: AnyKind) -> Company:
     return next(company for company in world.companies if company.kind is kind)
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_each_trick_gets_the_verdict_it_deserves(hostile_world: World, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", Odd)
+def test_each_trick_gets_the_verdict_it_deserves(hostile_world: WatchedWorld, kind: AnyKind) -> None:
     company = of_kind(hostile_world, kind)
     began = time.monotonic()
     (verdict,) = verdicts(rules_for(hostile_world.policy, **SHORT), [candidate(company)])
@@ -34,22 +37,22 @@ def test_each_trick_gets_the_verdict_it_deserves(hostile_world: World, kind: Kin
     assert hostile_world.seen()["canary_connections"] == 0
 
 
-def test_a_name_that_changes_its_mind_leads_nowhere_else(hostile_world: World) -> None:
+def test_a_name_that_changes_its_mind_leads_nowhere_else(hostile_world: WatchedWorld) -> None:
     """The site is asked at the address that DNS gave first; a new verification resolves anew, and is refused."""
     hostile_world.day = 1
-    company = of_kind(hostile_world, Kind.REBINDING)
+    company = of_kind(hostile_world, Odd.REBINDING)
     (verdict,) = verdicts(rules_for(hostile_world.policy), [candidate(company)])
     assert verdict.reason_code is company.truth_on(1)
     assert hostile_world.seen()["canary_connections"] == 0
 
 
-def test_no_cookie_is_ever_sent(hostile_world: World) -> None:
-    company = candidate(of_kind(hostile_world, Kind.MANY_COOKIES))
+def test_no_cookie_is_ever_sent(hostile_world: WatchedWorld) -> None:
+    company = candidate(of_kind(hostile_world, Odd.MANY_COOKIES))
     verdicts(rules_for(hostile_world.policy), [company] * 5)
     assert hostile_world.seen()["cookies"] == 0
 
 
-def test_memory_stays_bounded_whatever_two_hundred_sites_send(hostile_world: World) -> None:
+def test_memory_stays_bounded_whatever_two_hundred_sites_send(hostile_world: WatchedWorld) -> None:
     """Each of them would send a gigabyte. Measured in a process of its own, against its size after an honest visit."""
     greedy = [candidate(of_kind(hostile_world, kind)) for kind in GREEDY for _ in range(200 // len(GREEDY))]
     honest = [candidate(of_kind(hostile_world, Kind.GOOD))] * 20

@@ -18,14 +18,15 @@ from recoup.verification.slots import Slots
 from recoup.verification.verifier import Verifier
 from recoup.world import Company, Kind, World
 from verification.looking import candidate, rules_for, verdicts
+from world.watched import WatchedWorld
 
 KEY = "s3cret-key"
 
 
 @pytest.fixture
-def slow_world() -> Iterator[World]:
+def slow_world() -> Iterator[WatchedWorld]:
     """Answers after a tenth of a second, so that requests overlap."""
-    with World(200, answer_ms=100, key=KEY) as world:
+    with WatchedWorld(200, answer_ms=100, key=KEY) as world:
         yield world
 
 
@@ -33,7 +34,7 @@ def good(world: World) -> Company:
     return next(company for company in world.companies if company.kind is Kind.GOOD)
 
 
-def test_one_host_gets_no_more_requests_at_a_time_than_it_may(slow_world: World) -> None:
+def test_one_host_gets_no_more_requests_at_a_time_than_it_may(slow_world: WatchedWorld) -> None:
     company = good(slow_world)
     rules = rules_for(slow_world.policy, per_host=3, directory_at_once=2)
     found = verdicts(rules, [candidate(company)] * 40, directory_key=KEY)
@@ -43,7 +44,7 @@ def test_one_host_gets_no_more_requests_at_a_time_than_it_may(slow_world: World)
     assert seen["directory_requests_most"] == 2
 
 
-def test_waiting_for_a_turn_is_not_the_slowness_of_others(slow_world: World) -> None:
+def test_waiting_for_a_turn_is_not_the_slowness_of_others(slow_world: WatchedWorld) -> None:
     """Thirty requests one after the other take three seconds; each of them has one, and none is late."""
     rules = rules_for(
         slow_world.policy, per_host=1, directory_at_once=1, site_timeout_ms=1000, directory_timeout_ms=1000
@@ -52,7 +53,7 @@ def test_waiting_for_a_turn_is_not_the_slowness_of_others(slow_world: World) -> 
     assert {verdict.reason_code for verdict in found} == {None}
 
 
-def test_different_hosts_do_not_wait_for_each_other(slow_world: World) -> None:
+def test_different_hosts_do_not_wait_for_each_other(slow_world: WatchedWorld) -> None:
     companies = [company for company in slow_world.companies if company.kind is Kind.GOOD][:40]
     verdicts(rules_for(slow_world.policy, per_host=1), map(candidate, companies), directory_key=KEY)
     assert slow_world.seen()["site_connections_most"] > 5
@@ -60,12 +61,12 @@ def test_different_hosts_do_not_wait_for_each_other(slow_world: World) -> None:
 
 @pytest.mark.parametrize(("contact", "said"), [("", ""), ("ops@example.org", "; ops@example.org")])
 def test_it_says_who_it_is(contact: str, said: str) -> None:
-    with World(200) as world:
+    with WatchedWorld(200) as world:
         verdicts(rules_for(world.policy, contact=contact), [candidate(good(world))])
         assert set(world.seen()["user_agents"]) == {f"Recoup/{__version__} (company verification{said})"}
 
 
-def test_the_directory_gets_its_key_and_without_it_refuses(slow_world: World) -> None:
+def test_the_directory_gets_its_key_and_without_it_refuses(slow_world: WatchedWorld) -> None:
     company = candidate(good(slow_world))
     (with_key,) = verdicts(rules_for(slow_world.policy), [company], directory_key=KEY)
     assert with_key.reason_code is None
@@ -83,7 +84,7 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key: str) -> None
     assert "schlüssel" not in str(refused.value.as_json())
 
 
-def test_connections_to_the_directory_are_kept(slow_world: World) -> None:
+def test_connections_to_the_directory_are_kept(slow_world: WatchedWorld) -> None:
     companies = [candidate(company) for company in slow_world.companies if company.kind is Kind.GOOD][:30]
     verdicts(rules_for(slow_world.policy, directory_at_once=2), companies, directory_key=KEY)
     seen = slow_world.seen()

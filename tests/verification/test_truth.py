@@ -13,6 +13,7 @@ from recoup.verification.findings import VERDICTS, Finding
 from recoup.verification.verifier import Verifier
 from recoup.world import Kind, World
 from verification.looking import candidate, rules_for, verdicts, wrong
+from world.watched import WatchedWorld
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_whoever_recovers_is_found_recovered_on_its_day(large_world: World) -> N
     assert all(company.truth_on(3) is None for company in changing)
 
 
-def test_the_evidence_says_what_was_seen(world: World) -> None:
+def test_the_evidence_says_what_was_seen(world: WatchedWorld) -> None:
     """Short, printable, and it names the check that decided; of a pass, all of them."""
     said = verdicts(rules_for(world.policy, site_timeout_ms=500), map(candidate, world.companies))
     failed = [verdict for verdict in said if verdict.reason_code is not None]
@@ -51,14 +52,14 @@ def test_the_evidence_says_what_was_seen(world: World) -> None:
 
 
 @pytest.mark.parametrize("domain", [None, "", "nonsense", "127.0.0.1", "co.uk", "a b.example"])
-def test_without_a_domain_nothing_is_asked(world: World, domain: str | None) -> None:
+def test_without_a_domain_nothing_is_asked(world: WatchedWorld, domain: str | None) -> None:
     before = world.seen()["dns_queries"]
     (verdict,) = verdicts(rules_for(world.policy), [Candidate("Acme", domain, None, "TX")])
     assert (verdict.reason_code, verdict.finding) == (ReasonCode.DOMAIN_NOT_FOUND, Finding.NO_DOMAIN)
     assert world.seen()["dns_queries"] == before
 
 
-def test_an_address_with_scheme_and_path_is_understood(world: World) -> None:
+def test_an_address_with_scheme_and_path_is_understood(world: WatchedWorld) -> None:
     good = next(company for company in world.companies if company.kind is Kind.GOOD)
     typed = candidate(good)._replace(company_domain=f" HTTPS://someone@{good.domain.upper()}:443/about?x#y ")
     (verdict,) = verdicts(rules_for(world.policy), [typed])
@@ -66,13 +67,13 @@ def test_an_address_with_scheme_and_path_is_understood(world: World) -> None:
 
 
 @pytest.mark.parametrize("state", [None, "", "Kalifornia", "Ontario"])
-def test_an_intake_whose_state_says_nothing_does_not_match(world: World, state: str | None) -> None:
+def test_an_intake_whose_state_says_nothing_does_not_match(world: WatchedWorld, state: str | None) -> None:
     good = next(company for company in world.companies if company.kind is Kind.GOOD)
     (verdict,) = verdicts(rules_for(world.policy), [candidate(good)._replace(state=state)])
     assert (verdict.reason_code, verdict.finding) == (ReasonCode.STATE_MISMATCH, Finding.STATE_UNREADABLE)
 
 
-def test_nobody_at_the_directory_or_at_the_resolver_is_an_outage(world: World) -> None:
+def test_nobody_at_the_directory_or_at_the_resolver_is_an_outage(world: WatchedWorld) -> None:
     good = candidate(next(company for company in world.companies if company.kind is Kind.GOOD))
     nobody = "127.77.3.3:9"
     (deaf,) = verdicts(rules_for(world.policy, nameservers=[nobody]), [good])
@@ -81,7 +82,7 @@ def test_nobody_at_the_directory_or_at_the_resolver_is_an_outage(world: World) -
     assert (absent.reason_code, absent.finding) == (ReasonCode.API_UNAVAILABLE, Finding.DIRECTORY_OUT)
 
 
-def test_the_next_nameserver_is_asked_when_one_is_out(world: World) -> None:
+def test_the_next_nameserver_is_asked_when_one_is_out(world: WatchedWorld) -> None:
     good = candidate(next(company for company in world.companies if company.kind is Kind.GOOD))
     (verdict,) = verdicts(rules_for(world.policy, nameservers=["127.77.3.3:9", *world.policy["nameservers"]]), [good])
     assert verdict.reason_code is None
@@ -93,6 +94,6 @@ def test_every_finding_has_its_verdict() -> None:
     assert [finding for finding, reason in VERDICTS.items() if reason is None] == [Finding.PASSED]
 
 
-def test_a_verifier_can_be_made_outside_of_a_loop_and_closed_unused(world: World) -> None:
+def test_a_verifier_can_be_made_outside_of_a_loop_and_closed_unused(world: WatchedWorld) -> None:
     assert Verifier(rules_for(world.policy)) is not None
     assert verdicts(rules_for(world.policy), []) == []

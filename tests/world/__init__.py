@@ -1,1 +1,1 @@
-"""The local world, asked from outside: every kind does what its truth says."""
+"""The local world with every trick added (odd, tricks, watched), asked from outside: each kind does what it says."""

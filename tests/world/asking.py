@@ -9,7 +9,8 @@ import dns.message
 import dns.query
 import httpx2
 
-from recoup.world import Company, Kind, World
+from recoup.world import Company, World
+from recoup.world.kinds import AnyKind
 
 DNS, SITES, DIRECTORY = "127.77.0.53", "127.77.1.1", "127.77.0.80"
 PATIENCE_S = 10.0
@@ -21,11 +22,11 @@ class Asking:
     world: World
     client: httpx2.Client
 
-    def some(self, kind: Kind) -> Company:
+    def some(self, kind: AnyKind) -> Company:
         """The first company of a kind."""
         return next(company for company in self.world.companies if company.kind is kind)
 
-    def all(self, kind: Kind) -> list[Company]:
+    def all(self, kind: AnyKind) -> list[Company]:
         return [company for company in self.world.companies if company.kind is kind]
 
     def dns(
@@ -49,10 +50,14 @@ class Asking:
         return self.client.get(url, params={"domain": company.domain, "name": company.name}, headers=headers)
 
     def bare(self, host: str) -> socket.socket:
-        """A connection to the sites on which a page of the host was asked for. The caller closes it."""
-        connection = socket.create_connection((SITES, self.world.ports.sites), timeout=PATIENCE_S)
-        connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-        return connection
+        return visiting(host, self.world.ports.sites)
+
+
+def visiting(host: str, port: int) -> socket.socket:
+    """A connection to the sites on which a page of the host was asked for. The caller closes it."""
+    connection = socket.create_connection((SITES, port), timeout=PATIENCE_S)
+    connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    return connection
 
 
 def received(connection: socket.socket, least: int) -> bytes:

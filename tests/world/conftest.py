@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from recoup.world import World
 from world.asking import Asking
+from world.watched import WatchedWorld
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with World(400, hostile=True) as world:
+def world() -> Iterator[WatchedWorld]:
+    with WatchedWorld(400, hostile=True) as world:
         yield world
 
 
@@ -31,5 +31,5 @@ def client(any_client: httpx2.Client) -> httpx2.Client:
 
 
 @pytest.fixture
-def asking(world: World, client: httpx2.Client) -> Asking:
+def asking(world: WatchedWorld, client: httpx2.Client) -> Asking:
     return Asking(world, client)

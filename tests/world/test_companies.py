@@ -11,9 +11,10 @@ import pytest
 
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.world import HOSTILE, MIX, SERVICE_FAULTS, Kind, companies
-from recoup.world.kinds import APPEARS_AS, CHANGING, DESERVES, RECOVERIES, TRUTH
+from recoup.world import MIX, Kind, companies
+from recoup.world.kinds import APPEARS_AS, RECOVERIES
 from recoup.world.names import LEGAL_FORMS, STATES, slug, spellings, state_code, without_legal_form
+from world.odd import SERVICE_FAULTS, Odd
 
 
 def test_one_seed_makes_the_same_companies_for_ever() -> None:
@@ -45,22 +46,22 @@ def test_the_mix_is_as_the_table_says() -> None:
 
 def test_a_hostile_world_has_every_kind_from_the_start() -> None:
     """A small one too; and every 200 have each."""
-    assert {company.kind for company in companies(len(Kind), hostile=True)} == set(Kind)
-    numbers = Counter(company.kind for company in companies(400, hostile=True))
-    assert all(numbers[kind] == 2 for kind in HOSTILE)
-    assert numbers[Kind.GOOD] == 2 * (MIX[Kind.GOOD] - len(HOSTILE))
-    assert not {company.kind for company in companies(400)} & set(HOSTILE)
+    assert {company.kind for company in companies(len(Kind) + len(Odd), rare=Odd)} == {*Kind, *Odd}
+    numbers = Counter(company.kind for company in companies(400, rare=Odd))
+    assert all(numbers[kind] == 2 for kind in Odd)
+    assert numbers[Kind.GOOD] == 2 * (MIX[Kind.GOOD] - len(Odd))
+    assert {company.kind for company in companies(400)} == set(Kind)
 
 
 def test_each_kind_has_one_truth() -> None:
-    """A kind stands in one row only; the recovering have theirs in their stories."""
-    rows = [kind for kinds in DESERVES.values() for kind in kinds]
-    assert Counter([*rows, *CHANGING, Kind.RECOVERING]) == Counter(Kind)
+    """Its own, on every day but for those that keep changing; the recovering have theirs in their stories."""
+    lengths = {kind: len(kind.truth) for kind in (*Kind, *Odd) if len(kind.truth) != 1}
+    assert lengths == {Kind.RECOVERING: 0, Kind.NOW_AND_THEN: 2, Odd.REBINDING: 2}
+    assert len({*Kind, *Odd}) == len(Kind) + len(Odd)
     assert all(truth[-1] is None and truth[0] is not None for truth in RECOVERIES)
-    assert all(TRUTH[kind] == (code,) for code, kind in APPEARS_AS.items())
-    assert all(
-        code in (ReasonCode.API_UNAVAILABLE, ReasonCode.TIMEOUT) for k in SERVICE_FAULTS for code in TRUTH[k][:1]
-    )
+    assert all(kind.truth == (code,) for code, kind in APPEARS_AS.items())
+    assert set(APPEARS_AS) == {None, *ReasonCode}
+    assert all(kind.truth[0] in (ReasonCode.API_UNAVAILABLE, ReasonCode.TIMEOUT) for kind in SERVICE_FAULTS)
 
 
 def test_the_last_truth_holds_for_all_later_days() -> None:

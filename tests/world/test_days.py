@@ -7,10 +7,11 @@ import pytest
 from dns import rcode
 
 from recoup.reasons import ReasonCode
-from recoup.world import Company, Kind, World
+from recoup.world import Company, Kind
 from recoup.world.kinds import RECOVERIES
 from recoup.world.names import STATES, state_code
 from world.asking import Asking
+from world.watched import WatchedWorld
 
 
 def looks(asking: Asking, company: Company) -> ReasonCode | None:
@@ -37,7 +38,7 @@ def looks(asking: Asking, company: Company) -> ReasonCode | None:
     return None if entry["states"][0] in (code, STATES[code]) else ReasonCode.STATE_MISMATCH
 
 
-def test_the_recovering_recover_on_their_day(asking: Asking, world: World) -> None:
+def test_the_recovering_recover_on_their_day(asking: Asking, world: WatchedWorld) -> None:
     """Every story, day by day, there and back again."""
     stories = {company.truth: company for company in asking.all(Kind.RECOVERING)}
     assert set(stories) == set(RECOVERIES)
@@ -48,7 +49,7 @@ def test_the_recovering_recover_on_their_day(asking: Asking, world: World) -> No
             assert looks(asking, company) == truth[min(day, len(truth) - 1)] == company.truth_on(day), (day, company)
 
 
-def test_others_stay_as_they_are(asking: Asking, world: World) -> None:
+def test_others_stay_as_they_are(asking: Asking, world: WatchedWorld) -> None:
     kinds = (Kind.DEAD_DOMAIN, Kind.PARKED, Kind.NO_ENTRY, Kind.NO_STATE, Kind.DIRECTORY_OUT, Kind.GOOD)
     for day in (0, 3):
         world.day = day
@@ -58,7 +59,7 @@ def test_others_stay_as_they_are(asking: Asking, world: World) -> None:
 
 
 @pytest.mark.parametrize("day", [-1, 10_001])
-def test_a_day_that_is_none_changes_nothing(world: World, day: int) -> None:
+def test_a_day_that_is_none_changes_nothing(world: WatchedWorld, day: int) -> None:
     before = world.day
     with pytest.raises(ValueError, match="400"):
         world.day = day

@@ -11,8 +11,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from recoup.refusals import InputRefused
-from recoup.world import SERVICE_FAULTS, World
+from recoup.world import files
 from world.asking import Asking
+from world.odd import SERVICE_FAULTS
+from world.watched import WatchedWorld
 
 FORMATS = ("csv", "jsonl", "parquet")
 
@@ -40,7 +42,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("day", [0, 1])
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_directory_file_says_what_the_directory_says(
-    asking: Asking, world: World, tmp_path: Path, ending: str, day: int
+    asking: Asking, world: WatchedWorld, tmp_path: Path, ending: str, day: int
 ) -> None:
     """On every day, and of every company that the service answers for."""
     world.day = day
@@ -63,17 +65,17 @@ def test_the_directory_file_says_what_the_directory_says(
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_the_intakes_are_the_companies(world: World, tmp_path: Path, ending: str) -> None:
+def test_the_intakes_are_the_companies(world: WatchedWorld, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"intakes.{ending}"
-    world.write_intakes(str(path))
+    files.write_rows(path, files.intake_rows(world.companies))
     assert [tuple(row.values()) for row in read(path)] == [
         (company.name, company.domain, company.linkedin_url, company.state) for company in world.companies
     ]
     assert list(read(path)[0]) == ["company_name", "company_domain", "linkedin_url", "state"]
 
 
-def test_another_format_is_refused(world: World, tmp_path: Path) -> None:
-    for write in (world.write_directory, world.write_intakes):
+def test_another_format_is_refused(world: WatchedWorld, tmp_path: Path) -> None:
+    for write in (world.write_directory, lambda path: files.write_rows(path, files.intake_rows(world.companies))):
         with pytest.raises(InputRefused) as refused:
             write(tmp_path / "table.xlsx")
         assert refused.value.code == "world_file_format"

@@ -9,15 +9,18 @@ import zlib
 
 import pytest
 
-from recoup.world import Kind, World
+from recoup.world import Kind
+from recoup.world.kinds import AnyKind
 from world.asking import SHORT_S, Asking, received
+from world.odd import Odd
+from world.watched import WatchedWorld
 
 MEGABYTE, GIGABYTE = 1 << 20, 1 << 30
 
 
 def test_endless_drips_on_and_on(asking: Asking) -> None:
     """Byte by byte: no single wait is long."""
-    with asking.bare(asking.some(Kind.ENDLESS).domain) as connection:
+    with asking.bare(asking.some(Odd.ENDLESS).domain) as connection:
         head = received(connection, 1)
         assert b"200" in head
         assert b"Content-Length" not in head
@@ -25,7 +28,7 @@ def test_endless_drips_on_and_on(asking: Asking) -> None:
 
 
 def test_a_flood_announces_a_gigabyte_and_sends_it(asking: Asking) -> None:
-    company = asking.some(Kind.FLOOD)
+    company = asking.some(Odd.FLOOD)
     with asking.bare(company.domain) as connection:
         got = received(connection, 20 * MEGABYTE)
     length = re.search(rb"Content-Length: (\d+)", got)
@@ -36,7 +39,7 @@ def test_a_flood_announces_a_gigabyte_and_sends_it(asking: Asking) -> None:
 
 
 def test_an_unsized_flood_does_not_announce_itself(asking: Asking) -> None:
-    with asking.bare(asking.some(Kind.FLOOD_UNSIZED).domain) as connection:
+    with asking.bare(asking.some(Odd.FLOOD_UNSIZED).domain) as connection:
         got = received(connection, 20 * MEGABYTE)
     assert b"Content-Length" not in got[:1000]
     assert len(got) >= 20 * MEGABYTE
@@ -44,7 +47,7 @@ def test_an_unsized_flood_does_not_announce_itself(asking: Asking) -> None:
 
 def test_a_bomb_expands_to_a_gigabyte(asking: Asking) -> None:
     """From less than a hundredth of that. Nobody asked for gzip."""
-    with asking.bare(asking.some(Kind.GZIP_BOMB).domain) as connection:
+    with asking.bare(asking.some(Odd.GZIP_BOMB).domain) as connection:
         head, _, body = received(connection, GIGABYTE).partition(b"\r\n\r\n")
     assert b"Content-Encoding: gzip" in head
     assert len(body) < GIGABYTE // 100
@@ -56,15 +59,15 @@ def test_a_bomb_expands_to_a_gigabyte(asking: Asking) -> None:
 
 
 def test_headers_never_end(asking: Asking) -> None:
-    with asking.bare(asking.some(Kind.HEADER_FLOOD).domain) as connection:
+    with asking.bare(asking.some(Odd.HEADER_FLOOD).domain) as connection:
         got = received(connection, 5 * MEGABYTE)
     assert got.startswith(b"HTTP/1.1 200")
     assert len(got) >= 5 * MEGABYTE
     assert b"\r\n\r\n" not in got
 
 
-@pytest.mark.parametrize(("kind", "least"), [(Kind.NO_ANSWER, 0), (Kind.SLOW_SITE, 300)])
-def test_the_slow_stop_and_hold_on(asking: Asking, kind: Kind, least: int) -> None:
+@pytest.mark.parametrize(("kind", "least"), [(Odd.NO_ANSWER, 0), (Kind.SLOW_SITE, 300)])
+def test_the_slow_stop_and_hold_on(asking: Asking, kind: AnyKind, least: int) -> None:
     """One says nothing; the other stops in the middle of its page."""
     with asking.bare(asking.some(kind).domain) as connection:
         got = received(connection, least) if least else b""
@@ -76,25 +79,25 @@ def test_the_slow_stop_and_hold_on(asking: Asking, kind: Kind, least: int) -> No
 
 
 def test_hanging_up_says_nothing(asking: Asking) -> None:
-    with asking.bare(asking.some(Kind.HANG_UP).domain) as connection:
+    with asking.bare(asking.some(Odd.HANG_UP).domain) as connection:
         assert received(connection, 1) == b""
 
 
 def test_nonsense_is_not_http(asking: Asking) -> None:
-    with asking.bare(asking.some(Kind.NOT_HTTP).domain) as connection:
+    with asking.bare(asking.some(Odd.NOT_HTTP).domain) as connection:
         got = received(connection, 1000)
     assert got
     assert not got.startswith(b"HTTP/")
 
 
-def test_nobody_listens_where_a_site_refuses(asking: Asking, world: World) -> None:
+def test_nobody_listens_where_a_site_refuses(asking: Asking, world: WatchedWorld) -> None:
     (address,) = asking.addresses(asking.some(Kind.REFUSES).domain)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((address, world.ports.sites), timeout=5)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1"])
-def test_the_canary_counts_whoever_comes(world: World, address: str) -> None:
+def test_the_canary_counts_whoever_comes(world: WatchedWorld, address: str) -> None:
     """All of the ways to this machine lead to it, on the port of the sites."""
     before = world.seen()["canary_connections"]
     with socket.create_connection((address, world.ports.sites), timeout=5) as astray:
@@ -104,7 +107,7 @@ def test_the_canary_counts_whoever_comes(world: World, address: str) -> None:
 
 def test_many_hostile_ones_at_once_leave_the_world_answering(asking: Asking) -> None:
     """Who floods one visitor does not starve another."""
-    kinds = (Kind.FLOOD, Kind.HEADER_FLOOD, Kind.ENDLESS, Kind.NO_ANSWER, Kind.GZIP_BOMB)
+    kinds = (Odd.FLOOD, Odd.HEADER_FLOOD, Odd.ENDLESS, Odd.NO_ANSWER, Odd.GZIP_BOMB)
     with contextlib.ExitStack() as stack:
         for kind in kinds * 10:
             stack.enter_context(asking.bare(asking.some(kind).domain))
@@ -112,7 +115,7 @@ def test_many_hostile_ones_at_once_leave_the_world_answering(asking: Asking) -> 
         assert asking.addresses(asking.some(Kind.GOOD).domain)
 
 
-def test_the_confused_visitor_is_shown_out(world: World) -> None:
+def test_the_confused_visitor_is_shown_out(world: WatchedWorld) -> None:
     """A request without end, and one that makes no sense: the connection closes."""
     for said in (b"GET /" + b"x" * 100_000, b"what?\r\n\r\n"):
         with socket.create_connection(("127.77.1.1", world.ports.sites), timeout=5) as visitor:
@@ -121,7 +124,7 @@ def test_the_confused_visitor_is_shown_out(world: World) -> None:
                 assert visitor.recv(1) == b""
 
 
-def test_requests_in_a_row_are_answered_in_a_row(asking: Asking, world: World) -> None:
+def test_requests_in_a_row_are_answered_in_a_row(asking: Asking, world: WatchedWorld) -> None:
     """Without waiting for the answers in between."""
     domains = [company.domain for company in asking.all(Kind.ERROR_PAGE)]
     with socket.create_connection(("127.77.1.1", world.ports.sites), timeout=5) as visitor:

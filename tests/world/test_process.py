@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import signal
+import socket
 import socketserver
 import subprocess
 import sys
@@ -17,8 +18,9 @@ import httpx2
 import pytest
 
 from recoup.refusals import InputRefused
-from recoup.world import Kind, World
-from world.asking import DIRECTORY, SITES, Asking
+from recoup.world import Kind, World, companies
+from world.asking import DIRECTORY, SITES, Asking, received, visiting
+from world.watched import WatchedWorld
 
 PATIENCE_S = 20
 
@@ -42,7 +44,8 @@ def runs(pid: int) -> bool:
 
 def test_it_ends_with_its_block(client: httpx2.Client) -> None:
     with World(50) as world:
-        pid, ports = world.pid, world.ports
+        assert world.process is not None
+        pid, ports = world.process.pid, world.ports
         assert runs(pid)
         assert World.running_at(ports)
         assert Asking(world, client).addresses(world.companies[0].domain) is not None
@@ -50,7 +53,7 @@ def test_it_ends_with_its_block(client: httpx2.Client) -> None:
     assert not World.running_at(ports)
     world.close()
     with pytest.raises(InputRefused) as refused:
-        world.seen()
+        world.day = 1
     assert refused.value.code == "world_not_running"
 
 
@@ -60,7 +63,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
         "import time\n"
         "from recoup.world import World\n"
         "with World(50) as world:\n"
-        "    print(world.pid, *world.ports, flush=True)\n"
+        "    print(world.process.pid, *world.ports, flush=True)\n"
         "    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
@@ -75,20 +78,23 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM"])
 def test_the_command_serves_until_told(how: str) -> None:
-    """It prints its policy in one line, and leaves without a word."""
-    command = [sys.executable, "-m", "recoup.world", "--count", "30", "--seed", "3", "--hostile", "--answer-ms", "1"]
+    """It prints its policy in one line, and leaves without a word, whoever is there."""
+    command = [sys.executable, "-m", "recoup.world", "--count", "30", "--seed", "3", "--answer-ms", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
         assert set(said["policy"]) == {"nameservers", "site_urls", "directory", "allowed_networks"}
         assert World.running_at(tuple(said["ports"]))
-        if how == "SIGTERM":
-            process.terminate()
-        else:
-            process.stdin.close()
-            process.stdin = None
-        rest, complaints = process.communicate(timeout=PATIENCE_S)
+        slow = next(company for company in companies(30, seed=3) if company.kind is Kind.SLOW_SITE)
+        with socket.create_connection((SITES, said["ports"][1])), visiting(slow.domain, said["ports"][1]) as held:
+            assert received(held, 300)
+            if how == "SIGTERM":
+                process.terminate()
+            else:
+                process.stdin.close()
+                process.stdin = None
+            rest, complaints = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, rest, complaints) == (0, b"", b"")
 
 
@@ -146,7 +152,7 @@ def test_answers_wait_without_making_others_wait(client: httpx2.Client) -> None:
 
 
 def test_it_tells_what_it_saw(client: httpx2.Client) -> None:
-    with World(100, hostile=True, answer_ms=200) as world:
+    with WatchedWorld(100, hostile=True, answer_ms=200) as world:
         asking = Asking(world, client)
         good, other = asking.some(Kind.GOOD), asking.some(Kind.NO_ENTRY)
         asking.addresses(good.domain)

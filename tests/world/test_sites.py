@@ -8,13 +8,16 @@ import unicodedata
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from recoup.world import Company, Kind, World
+from recoup.world import Company, Kind
+from recoup.world.kinds import AnyKind
 from recoup.world.names import without_legal_form
 from world.asking import Asking
+from world.odd import Odd
+from world.watched import WatchedWorld
 
 NAMING = [
-    Kind.GOOD, Kind.NAME_ONLY_IN_TITLE, Kind.GZIP_PAGE, Kind.CHUNKED_PAGE, Kind.INVALID_UTF8, Kind.LATIN_1,
-    Kind.DEEP_HTML, Kind.MANY_COOKIES, Kind.NO_ENTRY, Kind.WRONG_STATE,
+    Kind.GOOD, Kind.NAME_ONLY_IN_TITLE, Odd.GZIP_PAGE, Odd.CHUNKED_PAGE, Odd.INVALID_UTF8, Odd.LATIN_1,
+    Odd.DEEP_HTML, Odd.MANY_COOKIES, Kind.NO_ENTRY, Kind.WRONG_STATE,
 ]  # fmt: skip
 
 
@@ -38,7 +41,7 @@ def names_it(company: Company, page: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", NAMING)
-def test_sites_of_these_kinds_name_their_company(asking: Asking, kind: Kind) -> None:
+def test_sites_of_these_kinds_name_their_company(asking: Asking, kind: AnyKind) -> None:
     for company in asking.all(kind):
         answer = asking.site(company.domain)
         assert answer.status_code == 200
@@ -62,8 +65,8 @@ def test_a_name_in_the_title_is_nowhere_else(asking: Asking) -> None:
         assert company.domain not in page
 
 
-@pytest.mark.parametrize("kind", [Kind.EMPTY_PAGE, Kind.OTHER_PAGE, Kind.NOT_TEXT])
-def test_sites_of_these_kinds_name_nobody(asking: Asking, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [Kind.EMPTY_PAGE, Kind.OTHER_PAGE, Odd.NOT_TEXT])
+def test_sites_of_these_kinds_name_nobody(asking: Asking, kind: AnyKind) -> None:
     for company in asking.all(kind):
         answer = asking.site(company.domain)
         assert answer.status_code == 200
@@ -96,7 +99,7 @@ def test_an_empty_page_is_empty_in_several_ways(asking: Asking) -> None:
         assert not readable(asking.site(company.domain).text).strip()
 
 
-def test_a_good_redirect_ends_at_a_page(asking: Asking, world: World) -> None:
+def test_a_good_redirect_ends_at_a_page(asking: Asking, world: WatchedWorld) -> None:
     """By a path, by www, or by both; at most two steps, each to a name that resolves."""
     ways = set()
     for company in asking.all(Kind.REDIRECT_GOOD):
@@ -121,15 +124,15 @@ def test_a_good_redirect_ends_at_a_page(asking: Asking, world: World) -> None:
 @pytest.mark.parametrize(
     ("kind", "target"),
     [
-        (Kind.REDIRECT_TO_LOOPBACK, "http://127.0.0.1:{port}/"),
-        (Kind.REDIRECT_TO_PRIVATE, "http://10.1.2.3:{port}/"),
-        (Kind.REDIRECT_TO_NUMBER, "http://2130706433:{port}/"),
-        (Kind.REDIRECT_TO_MAPPED, "http://[::ffff:127.0.0.1]:{port}/"),
-        (Kind.REDIRECT_INSIDE, "http://inside.{domain}:{port}/"),
-        (Kind.REDIRECT_TO_FILE, "file:///etc/hostname"),
+        (Odd.REDIRECT_TO_LOOPBACK, "http://127.0.0.1:{port}/"),
+        (Odd.REDIRECT_TO_PRIVATE, "http://10.1.2.3:{port}/"),
+        (Odd.REDIRECT_TO_NUMBER, "http://2130706433:{port}/"),
+        (Odd.REDIRECT_TO_MAPPED, "http://[::ffff:127.0.0.1]:{port}/"),
+        (Odd.REDIRECT_INSIDE, "http://inside.{domain}:{port}/"),
+        (Odd.REDIRECT_TO_FILE, "file:///etc/hostname"),
     ],
 )
-def test_a_bad_redirect_leads_astray(asking: Asking, world: World, kind: Kind, target: str) -> None:
+def test_a_bad_redirect_leads_astray(asking: Asking, world: WatchedWorld, kind: AnyKind, target: str) -> None:
     company = asking.some(kind)
     answer = asking.site(company.domain)
     assert answer.is_redirect
@@ -137,7 +140,7 @@ def test_a_bad_redirect_leads_astray(asking: Asking, world: World, kind: Kind, t
 
 
 def test_redirects_that_never_end(asking: Asking) -> None:
-    loop, endless = asking.some(Kind.REDIRECT_LOOP).domain, asking.some(Kind.REDIRECT_ENDLESS).domain
+    loop, endless = asking.some(Odd.REDIRECT_LOOP).domain, asking.some(Odd.REDIRECT_ENDLESS).domain
     assert [asking.site(loop, path).headers["location"] for path in ("/", "/b", "/a")] == ["/b", "/a", "/b"]
     assert [asking.site(endless, path).headers["location"] for path in ("/", "/on/1", "/on/99")] == [
         "/on/1", "/on/2", "/on/100",
@@ -146,15 +149,15 @@ def test_redirects_that_never_end(asking: Asking) -> None:
 
 def test_odd_encodings_are_odd(asking: Asking) -> None:
     """Otherwise what reads them shows nothing."""
-    for kind in (Kind.INVALID_UTF8, Kind.LATIN_1):
+    for kind in (Odd.INVALID_UTF8, Odd.LATIN_1):
         answer = asking.site(asking.some(kind).domain)
         assert "charset" not in answer.headers["content-type"]
         with pytest.raises(UnicodeDecodeError):
             answer.content.decode("utf-8")
-    assert asking.site(asking.some(Kind.GZIP_PAGE).domain).headers["content-encoding"] == "gzip"
-    assert asking.site(asking.some(Kind.CHUNKED_PAGE).domain).headers["transfer-encoding"] == "chunked"
-    assert len(asking.site(asking.some(Kind.MANY_COOKIES).domain).headers.get_list("set-cookie")) == 40
-    assert asking.site(asking.some(Kind.DEEP_HTML).domain).text.count("<b>") == 50_000
+    assert asking.site(asking.some(Odd.GZIP_PAGE).domain).headers["content-encoding"] == "gzip"
+    assert asking.site(asking.some(Odd.CHUNKED_PAGE).domain).headers["transfer-encoding"] == "chunked"
+    assert len(asking.site(asking.some(Odd.MANY_COOKIES).domain).headers.get_list("set-cookie")) == 40
+    assert asking.site(asking.some(Odd.DEEP_HTML).domain).text.count("<b>") == 50_000
 
 
 def test_a_host_of_nobody_is_not_found(asking: Asking) -> None:

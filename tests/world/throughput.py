@@ -58,9 +58,10 @@ async def measure(
     made: list[bytes],
 ) -> None:
     requests = (made * (REQUESTS // len(made) + 1))[:REQUESTS]
-    began, spent = time.perf_counter(), cpu_s(world.pid)
+    assert world.process is not None
+    began, spent = time.perf_counter(), cpu_s(world.process.pid)
     await asyncio.gather(*(ask(*place, requests[start::AT_ONCE]) for start in range(AT_ONCE)))
-    took, cost = time.perf_counter() - began, cpu_s(world.pid) - spent
+    took, cost = time.perf_counter() - began, cpu_s(world.process.pid) - spent
     print(f"{what:10} {REQUESTS / took:8,.0f} a second   {cost / REQUESTS * 1e6:6.0f} µs of its processor each")
 
 

@@ -36,9 +36,7 @@ def exec_(
     ended = run(command)
     if ended.code != 0:
         try:
-            recorded = failed(
-                opened(demo=False), ended, table=table, outreach_id=entity, code=code, severity=severity
-            )
+            recorded = failed(opened(demo=False), ended, table=table, outreach_id=entity, code=code, severity=severity)
             say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
             if recorded.error_table != table:
                 say(f"  {table} did not take it; why: recoup errors show {recorded.error_id}")

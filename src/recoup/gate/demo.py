@@ -179,7 +179,7 @@ def _write(path: Path, companies: Sequence[Company]) -> None:
             {"company_name": "", "company_domain": "nameless.example", "linkedin_url": None, "state": "TX"},
             {"company_name": "Slip & Sons", "company_domain": "not a domain", "linkedin_url": None, "state": "OH"},
         ]
-    files.write_rows(path, rows, ("company_name", "company_domain", "linkedin_url", "state"))
+    files.write_rows(path, rows)
 
 
 def play(database: Database, say: Callable[[str], None], *_meanwhile: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle, islice
 from random import Random
 from typing import NamedTuple, TypeVar
@@ -10,7 +10,7 @@ from zlib import crc32
 
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.world.kinds import APPEARS_AS, HOSTILE, MIX, RECOVERIES, TRUTH, Kind, Truth
+from recoup.world.kinds import APPEARS_AS, MIX, RECOVERIES, AnyKind, Kind, Truth
 from recoup.world.names import STATES, company_name, domain_name, slug, spellings, without_legal_form
 
 COUNT_MOST = 1_000_000
@@ -24,14 +24,14 @@ class Company(NamedTuple):
     domain: str
     state: str
     linkedin_url: str | None
-    kind: Kind
+    kind: AnyKind
     truth: Truth
 
     def truth_on(self, day: int) -> ReasonCode | None:
         """The verdict that a verification on this day should come to; None is a pass."""
         return self.truth[min(day, len(self.truth) - 1)]
 
-    def kind_on(self, day: int) -> Kind:
+    def kind_on(self, day: int) -> AnyKind:
         """As what it appears on this day."""
         return APPEARS_AS[self.truth_on(day)] if self.kind is Kind.RECOVERING else self.kind
 
@@ -40,9 +40,9 @@ class Company(NamedTuple):
         return choices[crc32(f"{of} {self.domain}".encode()) % len(choices)]
 
 
-def companies(count: int, *, seed: int = 7, hostile: bool = False) -> list[Company]:
-    """So many companies, by the proportions of MIX in every 200. The first of each kind come first, so that a small
-    world has them all."""
+def companies(count: int, *, seed: int = 7, rare: Iterable[AnyKind] = ()) -> list[Company]:
+    """This number of companies, in the proportions of MIX in every 200. The first of each kind come first, so that a
+    small world has them all. One of each rare kind takes the place of a good company."""
     if not 0 <= count <= COUNT_MOST:
         raise InputRefused(
             "world_size", f"A world of {count:,} companies.", f"Ask for 0 to {COUNT_MOST:,} of them.", count=count
@@ -50,22 +50,22 @@ def companies(count: int, *, seed: int = 7, hostile: bool = False) -> list[Compa
     chance = Random(seed)
     taken: set[str] = set()
     stories = cycle(RECOVERIES)
-    return [_company(kind, chance, taken, stories) for kind in islice(_kinds(chance, hostile=hostile), count)]
+    return [_company(kind, kind.truth or next(stories), chance, taken) for kind in islice(_kinds(chance, rare), count)]
 
 
-def _kinds(chance: Random, *, hostile: bool) -> Iterator[Kind]:
-    rare = HOSTILE if hostile else ()
-    left = dict(MIX) | {Kind.GOOD: MIX[Kind.GOOD] - len(rare)}
+def _kinds(chance: Random, rare: Iterable[AnyKind]) -> Iterator[AnyKind]:
+    mix = {**MIX, **dict.fromkeys(rare, 1)}
+    mix[Kind.GOOD] -= len(mix) - len(MIX)
     while True:
-        first = [*MIX, *rare]
-        others = [kind for kind, number in left.items() for _ in range(number - 1)]
+        first = list(mix)
+        others = [kind for kind, number in mix.items() for _ in range(number - 1)]
         chance.shuffle(first)
         chance.shuffle(others)
         yield from first
         yield from others
 
 
-def _company(kind: Kind, chance: Random, taken: set[str], stories: Iterator[Truth]) -> Company:
+def _company(kind: AnyKind, truth: Truth, chance: Random, taken: set[str]) -> Company:
     name = company_name(chance)
     page = slug(without_legal_form(name), between="-")
     return Company(
@@ -74,5 +74,5 @@ def _company(kind: Kind, chance: Random, taken: set[str], stories: Iterator[Trut
         state=chance.choice(spellings(chance.choice(list(STATES)))),
         linkedin_url=f"https://www.linkedin.com/company/{page}" if chance.random() < 0.9 else None,
         kind=kind,
-        truth=next(stories) if kind is Kind.RECOVERING else TRUTH[kind],
+        truth=truth,
     )

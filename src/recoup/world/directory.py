@@ -1,134 +1,128 @@
-"""The company directory: what it knows of each company, and how it answers."""
+"""The company directory: what it knows of each company, and how it answers. The world itself is asked here, too."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from recoup.world import misbehaviour
 from recoup.world.companies import Company
-from recoup.world.control import control
-from recoup.world.http_server import Answer, Request, response
-from recoup.world.kinds import Kind
+from recoup.world.http_server import Answer, Connection, Request, Service, response
+from recoup.world.kinds import AnyKind, Kind
 from recoup.world.names import STATES, state_code
-from recoup.world.present import CANARY_ADDRESS, SITE_ALIAS, Present
+from recoup.world.present import Present
 
-PATH = "/company"
-JSON = "application/json"
+PATH, ABOUT, DAY = "/company", "/world", "/world/day"
+DAY_MOST = 10_000
 ELSEWHERE = ("Ontario", "Bavaria", "Jalisco")
-HUGE_BYTES = 8_000_000
 
 
 class Entry(NamedTuple):
     states: tuple[str, ...]
-    scope: str
+    scope: str = "state"
 
 
-def entry_of(company: Company, kind: Kind) -> Entry | None:
-    """What the directory knows of a company that appears as this kind; None: there is no entry."""
+class Asked(NamedTuple):
+    """A company that the directory is asked for, and its entry."""
+
+    present: Present
+    company: Company
+    entry: Entry
+
+
+Known = Callable[[Company], Entry | None]  # None: there is no entry
+Says = Callable[[Asked], Answer]
+
+
+def at_home(company: Company) -> Entry:
     code = state_code(company.state)
-    others = [other for other in STATES if other != code]
-    state = company.pick((code, code, STATES[code]), of="entry")
-    match kind:
-        case Kind.NO_ENTRY:
-            return None
-        case Kind.WRONG_STATE:
-            other = company.pick(others, of="other")
-            return Entry(
-                (company.pick((other, other, STATES[other], company.pick(ELSEWHERE, of="else")), of="wrong"),), "state"
-            )
-        case Kind.SEVERAL_STATES:
-            other = company.pick(others, of="other")
-            return Entry(
-                company.pick(((code, other), (other, code), (STATES[other], STATES[code])), of="several"), "state"
-            )
-        case Kind.GLOBAL:
-            return Entry(company.pick(((), (state,)), of="global"), "global")
-        case Kind.NO_STATE:
-            return Entry((), "state")
-        case Kind.SAME_STATE_TWICE:
-            return Entry((code, STATES[code]), "state")
-        case _:
-            return Entry((state,), "state")
+    return Entry((company.pick((code, code, STATES[code]), of="entry"),))
 
 
-class Directory:
-    def __init__(self, present: Present) -> None:
-        self.answer_s = present.answer_s
-        self._present = present
-        self._made: dict[tuple[str, Kind], Answer] = {}
-        self._open = 0
-        self._at_once = 0
+def _another_state(company: Company) -> str:
+    code = state_code(company.state)
+    return company.pick([other for other in STATES if other != code], of="other")
+
+
+def _elsewhere(company: Company) -> Entry:
+    other = _another_state(company)
+    return Entry((company.pick((other, other, STATES[other], company.pick(ELSEWHERE, of="else")), of="wrong"),))
+
+
+def _in_several(company: Company) -> Entry:
+    code, other = state_code(company.state), _another_state(company)
+    return Entry(company.pick(((code, other), (other, code), (STATES[other], STATES[code])), of="several"))
+
+
+def _everywhere(company: Company) -> Entry:
+    return Entry(company.pick(((), at_home(company).states), of="global"), "global")
+
+
+def shown(asked: Asked) -> Answer:
+    return as_json(200, {"found": True, **asked.entry._asdict()})
+
+
+def _out(asked: Asked) -> Answer:
+    return response(503, "<h1>Back in a moment</h1>", headers=[("Retry-After", "60")])
+
+
+def _now_and_then(asked: Asked) -> Answer:
+    return _out(asked) if asked.present.first_of_all(asked.company) else shown(asked)
+
+
+# What it knows and what it says, where that is not the entry of a good company.
+ENTRIES: Mapping[AnyKind, Known] = {
+    Kind.NO_ENTRY: lambda company: None,
+    Kind.WRONG_STATE: _elsewhere,
+    Kind.SEVERAL_STATES: _in_several,
+    Kind.GLOBAL: _everywhere,
+    Kind.NO_STATE: lambda company: Entry(()),
+}
+SAYINGS: Mapping[AnyKind, Says] = {
+    Kind.SLOW_DIRECTORY: lambda asked: Connection.hold,
+    Kind.DIRECTORY_OUT: _out,
+    Kind.NOW_AND_THEN: _now_and_then,
+}
+
+
+class Directory(Service):
+    def __init__(
+        self, present: Present, entries: Mapping[AnyKind, Known] = ENTRIES, sayings: Mapping[AnyKind, Says] = SAYINGS
+    ) -> None:
+        super().__init__(present)
+        self._entries = entries
+        self._sayings = sayings
 
     def answer(self, request: Request) -> Answer:
-        if request.path != PATH:
-            return control(self._present, request)
-        seen, present = self._present.seen, self._present
-        seen.directory_requests += 1
-        self._at_once += 1
-        seen.directory_requests_most = max(seen.directory_requests_most, self._at_once)
-        seen.user_agents[request.headers.get("user-agent", "")] += 1
-        if present.key is not None and request.headers.get("authorization") != f"Bearer {present.key}":
-            return response(401, b'{"error": "key"}', content_type=JSON)
-        company = self._asked_for(request.query)
-        if company is None:
-            return response(200, b'{"found": false}', content_type=JSON)
-        seen.asked[company.domain] += 1
-        kind = present.kind(company)
-        if kind is Kind.NOW_AND_THEN and present.day == 0 and present.meets(company):
-            kind = Kind.DIRECTORY_OUT
-        made = self._made.get((company.domain, kind))
-        if made is None:
-            made = self._made[company.domain, kind] = _answer(company, kind, present.site_port)
-        return made
+        match request.method, request.path:
+            case _, path if path == PATH:
+                company = self.asked_for(request.query)
+                return as_json(200, {"found": False}) if company is None else self._entry(company)
+            case "GET", path if path == ABOUT:
+                return as_json(200, {"world": "recoup"})
+            case "PUT", path if path == DAY:
+                return self._move_to(request.query.get("to", ""))
+            case _:
+                return as_json(404, {"error": "there is nothing here"})
 
-    def ended(self, request: Request) -> None:
-        self._at_once -= request.path == PATH
+    def asked_for(self, query: Mapping[str, str]) -> Company | None:
+        """By domain, or else by name."""
+        found = self.present.company_at(query.get("domain", "").lower().rstrip("."))
+        return found or self.present.by_name.get(query.get("name", "").casefold())
 
-    def opened(self) -> None:
-        self._open += 1
-        self._present.seen.directory_connections_most = max(self._present.seen.directory_connections_most, self._open)
+    def _entry(self, company: Company) -> Answer:
+        kind = self.present.kind(company)
+        entry = self._entries.get(kind, at_home)(company)
+        if entry is None:
+            return as_json(company.pick((200, 200, 200, 404), of="absent"), {"found": False})
+        return self._sayings.get(kind, shown)(Asked(self.present, company, entry))
 
-    def closed(self) -> None:
-        self._open -= 1
-
-    def sent(self, number: int) -> None:
-        self._present.seen.bytes_sent += number
-
-    def _asked_for(self, query: dict[str, str]) -> Company | None:
-        domain = query.get("domain", "").lower().rstrip(".").removeprefix(SITE_ALIAS)
-        found = self._present.by_domain.get(domain)
-        return found or self._present.by_name.get(query.get("name", "").casefold())
+    def _move_to(self, day: str) -> Answer:
+        if not (day.isascii() and day.isdecimal() and int(day) <= DAY_MOST):
+            return as_json(400, {"error": f"a day from 0 to {DAY_MOST}"})
+        self.present.move_to(int(day))
+        return as_json(200, {"day": self.present.day})
 
 
-def _answer(company: Company, kind: Kind, port: int) -> Answer:
-    entry = entry_of(company, kind)
-    if entry is None:
-        return response(company.pick((200, 200, 200, 404), of="absent"), b'{"found": false}', content_type=JSON)
-    body = {"found": True, "states": list(entry.states), "scope": entry.scope}
-    match kind:
-        case Kind.SLOW_DIRECTORY:
-            return misbehaviour.never_answer
-        case Kind.DIRECTORY_OUT:
-            return response(503, "<h1>Back in a moment</h1>", headers=[("Retry-After", "60")])
-        case Kind.DIRECTORY_NONSENSE:
-            return response(200, "<!doctype html><title>Please sign in</title><h1>Please sign in</h1>")
-        case Kind.DIRECTORY_BROKEN_JSON:
-            return response(200, json.dumps(body)[:-9], content_type=JSON)
-        case Kind.DIRECTORY_DEEP_JSON:
-            return response(200, b"[" * 100_000 + b"]" * 100_000, content_type=JSON)
-        case Kind.DIRECTORY_WRONG_SHAPE:
-            wrong = company.pick(([body], {"found": "perhaps", "states": 7}, {"states": {"TX": True}}, 42), of="shape")
-            return response(200, json.dumps(wrong), content_type=JSON)
-        case Kind.DIRECTORY_HUGE:
-            return response(200, json.dumps(body | {"noise": "x" * HUGE_BYTES}), content_type=JSON)
-        case Kind.DIRECTORY_ENDLESS:
-            return misbehaviour.drip(b"{", content_type=JSON)
-        case Kind.DIRECTORY_BUSY:
-            return response(429, b'{"error": "too many"}', content_type=JSON, headers=[("Retry-After", "60")])
-        case Kind.DIRECTORY_MOVED:
-            return response(302, headers=[("Location", f"http://{CANARY_ADDRESS}:{port}/")])
-        case Kind.DIRECTORY_HANGS_UP:
-            return misbehaviour.hang_up
-        case _:
-            return response(200, json.dumps(body), content_type=JSON)
+def as_json(status: int, value: object) -> bytes:
+    return response(status, json.dumps(value), content_type="application/json")

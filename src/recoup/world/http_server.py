@@ -1,18 +1,20 @@
-"""A small HTTP/1.1 server that can misbehave: most answers are bytes made beforehand, some are coroutines on the raw
-connection."""
+"""A small HTTP/1.1 server: most answers are bytes, some are coroutines that do with the connection what they like."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, NamedTuple, Protocol
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from recoup.world.present import Present
+
 HEAD_BYTES_MOST = 65_536
-REASONS = {
-    200: "OK", 301: "Moved Permanently", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
-    404: "Not Found", 410: "Gone", 429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable",
-}  # fmt: skip
+HTML = "text/html; charset=utf-8"
+Headers = Iterable[tuple[str, str]]
 
 
 class Request(NamedTuple):
@@ -34,147 +36,81 @@ class Request(NamedTuple):
         return dict(parse_qsl(urlsplit(self.target).query))
 
 
-class Connection(asyncio.Protocol):
-    """One client. Answers one request after the other, and closes when it cannot make sense of one."""
+class Connection:
+    """The connection to one client."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._received = b""
-        self._answering: Request | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._writable = asyncio.Event()
-        self._writable.set()
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._service.opened()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._service.closed()
-        self._ended()
-        self._writable.set()
-        if self._task is not None:
-            self._task.cancel()
-
-    def pause_writing(self) -> None:
-        self._writable.clear()
-
-    def resume_writing(self) -> None:
-        self._writable.set()
-
-    def data_received(self, data: bytes) -> None:
-        self._received += data
-        if len(self._received) > HEAD_BYTES_MOST:
-            self._transport.close()
-        else:
-            self._next()
+    def write(self, data: bytes) -> None:
+        self.writer.write(data)
 
     async def send(self, data: bytes) -> None:
-        """Send, and wait while the client is slow to read. Others get their turn."""
-        self._write(data)
+        """Write, and wait while the client is slow to read. Others get their turn."""
+        self.write(data)
+        await self.writer.drain()
         await asyncio.sleep(0)
-        await self._writable.wait()
 
-    def _next(self) -> None:
-        """Answer the next request, if there is a whole one and nothing is being answered."""
-        head, complete, rest = self._received.partition(b"\r\n\r\n")
-        if not complete or self._answering is not None:
-            return
-        self._received = rest
-        request = _read_head(head)
-        if request is None:
-            self._transport.close()
-            return
-        self._answering = request
-        answer = self._service.answer(request)
-        delay_s = self._service.answer_s
-        if not isinstance(answer, bytes):
-            self._task = asyncio.get_running_loop().create_task(self._misbehave(answer, delay_s))
-        elif delay_s:
-            asyncio.get_running_loop().call_later(delay_s, self._finish, answer)
+    async def hold(self) -> None:
+        """Say nothing more, for as long as the client has patience."""
+        await self.reader.read()
+
+
+Answer = bytes | Callable[[Connection], Coroutine[Any, Any, None]]  # the connection ends with the coroutine
+
+
+class Service(ABC):
+    """What answers the requests to one port."""
+
+    def __init__(self, present: Present) -> None:
+        self.present = present
+
+    @abstractmethod
+    def answer(self, request: Request) -> Answer: ...
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One client, request by request, until it leaves or makes no sense."""
+        connection = Connection(reader, writer)
+        # Cancelled only when the world ends, of which asyncio need not complain client by client.
+        with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, asyncio.CancelledError):
+            while not writer.is_closing():
+                request = _read_head(await reader.readuntil(b"\r\n\r\n"))
+                if request is None:
+                    break
+                await self.respond(request, connection)
+                await writer.drain()
+        writer.close()
+
+    async def respond(self, request: Request, connection: Connection) -> None:
+        answer = self.answer(request)
+        if self.present.answer_s:
+            await asyncio.sleep(self.present.answer_s)
+        if isinstance(answer, bytes):
+            connection.write(answer)
         else:
-            self._finish(answer)
-
-    def _finish(self, answer: bytes) -> None:
-        if self._transport.is_closing():
-            return
-        request = self._answering
-        assert request is not None
-        self._ended()
-        self._write(answer)
-        if request.headers.get("connection", "").lower() == "close":
-            self._transport.close()
-        elif self._received:
-            asyncio.get_running_loop().call_soon(self._next)
-
-    async def _misbehave(self, how: Misbehaviour, delay_s: float) -> None:
-        await asyncio.sleep(delay_s)
-        await how(self)
-        self._transport.close()
-
-    def _write(self, data: bytes) -> None:
-        self._service.sent(len(data))
-        self._transport.write(data)
-
-    def _ended(self) -> None:
-        if self._answering is not None:
-            self._service.ended(self._answering)
-            self._answering = None
+            await answer(connection)
+        if callable(answer) or request.headers.get("connection", "").lower() == "close":
+            connection.writer.close()
 
 
-Misbehaviour = Callable[[Connection], Coroutine[Any, Any, None]]
-Answer = bytes | Misbehaviour
-
-
-class Service(Protocol):
-    """What a connection serves, and tells of itself."""
-
-    answer_s: float  # every answer waits so long
-
-    def answer(self, request: Request) -> Answer:
-        """The answer to a request; from here on it is being answered."""
-
-    def ended(self, request: Request) -> None:
-        """The request is no longer being answered."""
-
-    def opened(self) -> None: ...
-
-    def closed(self) -> None: ...
-
-    def sent(self, number: int) -> None: ...
-
-
-def response(
-    status: int,
-    body: bytes | str = b"",
-    *,
-    content_type: str = "text/html; charset=utf-8",
-    headers: Iterable[tuple[str, str]] = (),
-) -> bytes:
+def response(status: int, body: bytes | str = b"", *, content_type: str = HTML, headers: Headers = ()) -> bytes:
     """A whole answer."""
     content = body.encode() if isinstance(body, str) else body
-    return head(status, content_type=content_type, headers=(*headers, ("Content-Length", str(len(content))))) + content
+    return head(status, content_type=content_type, headers=[*headers, ("Content-Length", str(len(content)))]) + content
 
 
-def head(
-    status: int, *, content_type: str = "text/html; charset=utf-8", headers: Iterable[tuple[str, str]] = ()
-) -> bytes:
+def head(status: int, *, content_type: str = HTML, headers: Headers = ()) -> bytes:
     """The head of an answer. Without a Content-Length its body ends with the connection."""
-    lines = [f"HTTP/1.1 {status} {REASONS[status]}", "Server: world", *(f"{name}: {value}" for name, value in headers)]
-    if content_type:
-        lines.append(f"Content-Type: {content_type}")
+    named = [("Server", "world"), *headers, ("Content-Type", content_type)]
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{name}: {value}" for name, value in named)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def _read_head(head: bytes) -> Request | None:
-    first, *lines = head.decode("latin-1").split("\r\n")
+    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     try:
         method, target, _ = first.split(" ")
     except ValueError:
         return None
-    headers = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        headers[name.lower()] = value.strip()
-    return Request(method, target, headers)
+    named = (line.partition(":") for line in lines)
+    return Request(method, target, {name.lower(): value.strip() for name, _, value in named})

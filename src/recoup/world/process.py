@@ -7,13 +7,11 @@ import json
 import subprocess
 import sys
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from recoup.refusals import InputRefused
-from recoup.world import files
 from recoup.world.companies import Company, companies
-from recoup.world.control import ABOUT, DAY, SEEN
+from recoup.world.directory import ABOUT, DAY
 from recoup.world.present import DIRECTORY_ADDRESS
 from recoup.world.servers import Ports
 
@@ -25,36 +23,26 @@ CLOSE_PATIENCE_S = 10
 class World:
     """A small internet on loopback. Within the ``with`` block it answers; its process ends with the block, or with us.
 
-    ``answer_ms`` delays every answer. ``ports`` are those of DNS, sites and directory; free ones unless given. With a
-    ``key`` the directory answers 401 to whoever does not send it.
+    ``answer_ms`` delays every answer. ``ports`` are those of DNS, sites and directory; free ones unless given.
     """
 
+    program: ClassVar[tuple[str, ...]] = ("-m", "recoup.world")
+
     def __init__(
-        self,
-        count: int = 2000,
-        seed: int = 7,
-        *,
-        hostile: bool = False,
-        answer_ms: int = 0,
-        ports: tuple[int, int, int] | None = None,
-        key: str | None = None,
+        self, count: int = 2000, seed: int = 7, *, answer_ms: int = 0, ports: tuple[int, int, int] = (0, 0, 0)
     ) -> None:
-        self._count, self._seed, self._hostile = count, seed, hostile
-        self._answer_ms, self._key = answer_ms, key
-        self._wanted = ports
+        self.options = ["--count", str(count), "--seed", str(seed), "--answer-ms", str(answer_ms)]
+        self.options += ["--ports", *map(str, ports)]
+        self.count, self.seed = count, seed
         self._day = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "recoup.world", "--count", str(self._count), "--seed", str(self._seed)]
-        command += ["--answer-ms", str(self._answer_ms)]
-        command += ["--hostile"] if self._hostile else []
-        command += ["--ports", *map(str, self._wanted)] if self._wanted else []
-        command += ["--key", self._key] if self._key is not None else []
+        command = [sys.executable, *self.program, *self.options]
         # A group of its own: an interrupt at the terminal is for us, and its end of input tells it the rest.
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
-        assert self._process.stdout is not None
-        said = json.loads(self._process.stdout.readline() or b"{}")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
+        assert self.process.stdout is not None
+        said = json.loads(self.process.stdout.readline() or b"{}")
         if "ports" not in said:
             self.close()
             raise _refusal(said)
@@ -66,7 +54,7 @@ class World:
 
     def close(self) -> None:
         """End the process. A second call does nothing."""
-        process, self._process = self._process, None
+        process, self.process = self.process, None
         if process is None:
             return
         assert process.stdin is not None
@@ -87,13 +75,9 @@ class World:
         except (OSError, http.client.HTTPException, ValueError):
             return False
 
-    @property
-    def pid(self) -> int:
-        return self._running().pid
-
     @cached_property
     def companies(self) -> list[Company]:
-        return companies(self._count, seed=self._seed, hostile=self._hostile)
+        return companies(self.count, seed=self.seed)
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -107,30 +91,13 @@ class World:
     @day.setter
     def day(self, day: int) -> None:
         """Begin a day. When this returns, every answer is of that day."""
-        self._day = int(self._ask("PUT", f"{DAY}?to={day}")["day"])
+        self._day = int(self.ask("PUT", f"{DAY}?to={day}")["day"])
 
-    def seen(self) -> dict[str, Any]:
-        """What came in since the start."""
-        return self._ask("GET", SEEN)
-
-    def write_directory(self, path: Path | str) -> None:
-        """The directory as a file, as of this day: only companies with an entry."""
-        rows = files.directory_rows(self.companies, self._day)
-        files.write_rows(Path(path), rows, ("domain", "name", "found", "states", "scope"))
-
-    def write_intakes(self, path: Path | str) -> None:
-        """The companies as a file to import."""
-        rows = files.intake_rows(self.companies)
-        files.write_rows(Path(path), rows, ("company_name", "company_domain", "linkedin_url", "state"))
-
-    def _ask(self, method: str, target: str) -> dict[str, Any]:
-        self._running()
-        return _ask(method, target, port=self.ports.directory, timeout_s=ASK_TIMEOUT_S)
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+    def ask(self, method: str, target: str) -> dict[str, Any]:
+        """What the world says of itself."""
+        if self.process is None:
             raise InputRefused("world_not_running", "The world does not run.", "Use it inside its with block.")
-        return self._process
+        return _ask(method, target, port=self.ports.directory, timeout_s=ASK_TIMEOUT_S)
 
 
 def _refusal(said: dict[str, Any]) -> InputRefused:

@@ -1,28 +1,28 @@
-"""All servers of the world in one event loop: DNS, sites, directory, and the canary that nobody should touch."""
+"""All servers of the world in one event loop: DNS, sites and directory."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from recoup.refusals import InputRefused
-from recoup.world import dns_server
-from recoup.world.directory import PATH, Directory
-from recoup.world.http_server import Connection
-from recoup.world.present import CANARY_ADDRESS, DIRECTORY_ADDRESS, DNS_ADDRESS, NETWORK, SITES_ADDRESS, Present
-from recoup.world.sites import Sites
+from recoup.world.directory import PATH
+from recoup.world.dns_server import Names
+from recoup.world.http_server import HEAD_BYTES_MOST, Service
+from recoup.world.present import DIRECTORY_ADDRESS, DNS_ADDRESS, NETWORK, SITES_ADDRESS
 
-TRIES_MOST = 50
 BACKLOG = 1024
 QUERY_BYTES_WAITING = 4 << 20
 
 
 class Ports(NamedTuple):
+    """Of DNS, sites and directory. Where 0 is asked for, any free one is taken."""
+
     dns: int
     sites: int
     directory: int
@@ -38,41 +38,24 @@ class Ports(NamedTuple):
         }
 
 
-class Canary(asyncio.Protocol):
-    """Counts who comes, and closes."""
-
-    def __init__(self, present: Present) -> None:
-        self._present = present
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._present.seen.canary_connections += 1
-        transport.close()
-
-
-async def serve(present: Present, ports: Ports | None, *, ready: Callable[[Ports], None]) -> None:
-    """Serve until standard input ends, or SIGTERM or SIGINT comes."""
+async def serve(names: Names, sites: Service, directory: Service, ports: Ports) -> None:
+    """Serve until standard input ends, or SIGTERM or SIGINT comes. Prints one line of JSON when it is ready."""
     loop = asyncio.get_running_loop()
-    # The canary has the port of the sites, so that a wrong address is the only thing wrong with it.
-    dns_tcp, dns_udp = _pair(ports and ports.dns, (DNS_ADDRESS, socket.SOCK_STREAM), (DNS_ADDRESS, socket.SOCK_DGRAM))
-    canary, site = _pair(
-        ports and ports.sites, (CANARY_ADDRESS, socket.SOCK_STREAM), (SITES_ADDRESS, socket.SOCK_STREAM)
-    )
-    directory = _bound(DIRECTORY_ADDRESS, ports.directory if ports else 0, socket.SOCK_STREAM)
-    chosen = Ports(dns=_port(dns_udp), sites=_port(site), directory=_port(directory))
-    present.site_port = chosen.sites
-
-    sites, entries = Sites(present), Directory(present)
-    await loop.create_datagram_endpoint(lambda: dns_server.OverUdp(present), sock=dns_udp)
-    await asyncio.start_server(lambda r, w: dns_server.over_tcp(present, r, w), sock=dns_tcp, backlog=BACKLOG)
-    await loop.create_server(lambda: Connection(sites), sock=site, backlog=BACKLOG)
-    await loop.create_server(lambda: Connection(entries), sock=directory, backlog=BACKLOG)
-    await loop.create_server(lambda: Canary(present), sock=canary, backlog=BACKLOG)
+    udp = bound(DNS_ADDRESS, ports.dns, socket.SOCK_DGRAM)
+    # A query that finds no room is lost, and its company would be taken for one whose resolver is silent.
+    udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUERY_BYTES_WAITING)
+    tcp = {sites: bound(SITES_ADDRESS, ports.sites), directory: bound(DIRECTORY_ADDRESS, ports.directory)}
+    chosen = Ports(*(taken.getsockname()[1] for taken in (udp, *tcp.values())))
+    sites.present.site_port = chosen.sites
+    await loop.create_datagram_endpoint(lambda: names, sock=udp)
+    for service, taken in tcp.items():
+        await asyncio.start_server(service.converse, sock=taken, backlog=BACKLOG, limit=HEAD_BYTES_MOST)
 
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
     threading.Thread(target=_watch_input, args=(loop, stop), daemon=True).start()
-    ready(chosen)
+    print(json.dumps({"ports": list(chosen), "policy": chosen.policy}), flush=True)
     await stop.wait()
 
 
@@ -83,32 +66,14 @@ def _watch_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     loop.call_soon_threadsafe(stop.set)
 
 
-def _pair(
-    port: int | None, first: tuple[str, socket.SocketKind], second: tuple[str, socket.SocketKind]
-) -> tuple[socket.socket, socket.socket]:
-    """Two sockets with one port number: the given one, or any that is free for both."""
-    for _ in range(1 if port else TRIES_MOST):
-        one = _bound(first[0], port or 0, first[1])
-        try:
-            return one, _bound(second[0], _port(one), second[1])
-        except InputRefused:
-            one.close()
-            if port:
-                raise
-    raise InputRefused("world_port_taken", f"No port is free for both of {first[0]} and {second[0]}.", "Try again.")
-
-
-def _bound(address: str, port: int, kind: socket.SocketKind) -> socket.socket:
-    bound = socket.socket(socket.AF_INET, kind)
+def bound(address: str, port: int, kind: socket.SocketKind = socket.SOCK_STREAM) -> socket.socket:
+    found = socket.socket(socket.AF_INET, kind)
     if kind is socket.SOCK_STREAM:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    else:
-        # A query that finds no room is lost, and its company would be taken for one whose resolver is silent.
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, QUERY_BYTES_WAITING)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((address, port))
+        found.bind((address, port))
     except OSError as error:
-        bound.close()
+        found.close()
         raise InputRefused(
             "world_port_taken",
             f"Port {port} of {address} cannot be had: {error.strerror}.",
@@ -116,9 +81,5 @@ def _bound(address: str, port: int, kind: socket.SocketKind) -> socket.socket:
             address=address,
             port=port,
         ) from error
-    bound.setblocking(False)
-    return bound
-
-
-def _port(bound: socket.socket) -> int:
-    return int(bound.getsockname()[1])
+    found.setblocking(False)
+    return found

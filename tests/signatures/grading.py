@@ -78,6 +78,12 @@ def judged(path: Path) -> list[Judged]:
     return [Judged(**{**row, "category": Category(row["category"])}) for row in rows]
 
 
+def texts(path: Path) -> set[str]:
+    """The messages of a file of either kind, without their labels."""
+    rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return {row.get("text") or row["message"] for row in rows}
+
+
 def grouping(messages: Sequence[Labelled], version: int = VERSION) -> Grouping:
     """How the signatures of one program's messages agree with the places that printed them."""
     keys = [signature(message.text, version=version).key for message in messages]

@@ -6,8 +6,7 @@ import asyncio
 import zlib
 from functools import cache
 
-from recoup.world.http_server import Connection, Misbehaviour, head
-from recoup.world.present import HOLD_S
+from recoup.world.http_server import Answer, Connection, head
 
 GIGABYTE = 1 << 30
 DRIP_S = 0.05
@@ -17,10 +16,6 @@ NOISE = PARAGRAPH * (65_536 // len(PARAGRAPH) + 1)
 
 async def hang_up(connection: Connection) -> None:
     """Close without a word."""
-
-
-async def never_answer(connection: Connection) -> None:
-    await asyncio.sleep(HOLD_S)
 
 
 async def speak_nonsense(connection: Connection) -> None:
@@ -35,17 +30,7 @@ async def flood_headers(connection: Connection) -> None:
         number += 100
 
 
-def stop_halfway(page: bytes) -> Misbehaviour:
-    """The head and half of the page, and never the rest."""
-
-    async def answer(connection: Connection) -> None:
-        await connection.send(head(200, headers=[("Content-Length", str(len(page)))]) + page[: len(page) // 2])
-        await asyncio.sleep(HOLD_S)
-
-    return answer
-
-
-def drip(beginning: bytes, *, content_type: str) -> Misbehaviour:
+def drip(beginning: bytes, *, content_type: str) -> Answer:
     """Some bytes, and then one at a time for ever."""
 
     async def answer(connection: Connection) -> None:
@@ -57,7 +42,7 @@ def drip(beginning: bytes, *, content_type: str) -> Misbehaviour:
     return answer
 
 
-def flood(page: bytes, *, sized: bool) -> Misbehaviour:
+def flood(page: bytes, *, sized: bool) -> Answer:
     """The page, and 1 GB behind it."""
 
     async def answer(connection: Connection) -> None:
@@ -89,7 +74,7 @@ def _bomb() -> tuple[bytes, bytes]:
     return opening, megabyte
 
 
-def in_chunks(page: bytes, *, size: int = 7) -> Misbehaviour:
+def in_chunks(page: bytes, *, size: int = 7) -> Answer:
     """A whole page, in many small chunks. No misbehaviour, only unusual."""
 
     async def answer(connection: Connection) -> None:
