@@ -206,8 +206,9 @@ def new_operation(tx: Transaction) -> UUID:
     """A bulk operation without items."""
     with acting(tx, Authority.OPERATOR):
         row = tx.execute(
-            "insert into recoup.operation (verb, arguments, filter, items, requested_at, requested_by)"
-            " values ('review', '{}', '{}', 0, recoup.now(), recoup.acting_id()) returning operation_id"
+            "insert into recoup.operation (subject, verb, arguments, filter, items, digest, requested_at, requested_by)"
+            " values ('recoup.error', 'review', '{}', '{}', 0, sha256(''), recoup.now(), recoup.acting_id())"
+            " returning operation_id"
         ).fetchone()
     assert row is not None
     made: UUID = row[0]
@@ -219,8 +220,7 @@ def new_operation_item(tx: Transaction) -> int:
     place = uuid.uuid4().int % 2**31
     with acting(tx, Authority.OPERATOR):
         tx.execute(
-            "insert into recoup.operation_item (operation_id, place, error_table, error_id)"
-            " values (%s, %s, 'outreach.dol_errors', 1)",
+            "insert into recoup.operation_item (operation_id, place, unit) values (%s, %s, 'outreach.dol_errors/1')",
             (new_operation(tx), place),
         )
     return place

@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -24,8 +22,6 @@ from product import migrate
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.settings import Settings, load
-
-sys.path.insert(0, str(Path(__file__).parent))  # so that tests can share the modules beside this file
 
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 HOME_VARIABLE = "TEST_RECOUP_HOME"

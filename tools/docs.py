@@ -8,6 +8,7 @@ docs/explain/workers.md
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -216,6 +217,15 @@ def with_table(name: str, table: str) -> str:
     return f"{head}{BEGIN}\n{table}\n{END}{tail}"
 
 
+def commands_file() -> str:
+    """The commands of the domains, for a command line that does not import them to say their names."""
+    lines = ["# Written by `make docs` from the manifests of the domains."]
+    for command in (command for domain in DOMAINS for command in domain.commands):
+        lines += ["", "[[command]]"]
+        lines += [f"{key} = {json.dumps(getattr(command, key))}" for key in ("name", "path", "help")]
+    return "\n".join(lines)
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/lifecycles.md": lambda: render.page(lifecycles(DOMAINS)),
     "docs/reference/settings.md": settings_page,
@@ -224,6 +234,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/dispositions.md": dispositions_page,
     "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
     "docs/reference/cli.md": cli_page,
+    "src/recoup/cli/commands.toml": commands_file,
     "docs/explain/workers.md": lambda: with_table("docs/explain/workers.md", duties_table(duties(DOMAINS))),
 }
 

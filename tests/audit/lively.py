@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
 from lively_errors import ErrorCast, play_errors
 
-WORKERS = load("recoup.worker")
+WORKERS = load("recoup.worker", "worker.sql")
 OTHER_POLICY = "[gate]\nwait_hours = [12, 36]\nrecovery_window_days = 10\n"
 
 

@@ -283,7 +283,7 @@ def _operation(hubs: Hubs) -> UUID:
         hubs.error(table, "all of these", want=want, of=entity)
     with hubs.db.transaction(Authority.OPERATOR) as tx:
         operation = begin(
-            tx, SUBJECT, Act(verb=Verb.ESCALATE, given=dict(reason="all of these")), Filter(entities=(entity,))
+            tx, SUBJECT, Act(verb=Verb.ESCALATE, given={"reason": "all of these"}), Filter(entities=(entity,))
         )
     carry_on(hubs.db, SUBJECT, operation)
     with hubs.db.transaction(Authority.OPERATOR) as tx:

@@ -144,7 +144,7 @@ def test_killed_at_any_batch_it_is_carried_on_with(hub: Hub) -> None:
 
     for done in (BATCH, 2 * BATCH, 2 * BATCH + 1):
         with pytest.raises(Killed):
-            carry_on(hub, operation, tell=kill)
+            carry_on(hub, operation, progress=kill)
         assert (find(hub, operation).done, find(hub, operation).status) == (done, "OPEN")
     ended = carry_on(hub, operation)
     assert (ended.status, ended.done, ended.refused) == ("DONE", 2 * BATCH + 1, 0)
@@ -159,7 +159,7 @@ def test_a_batch_that_is_rolled_back_leaves_errors_and_items_as_they_were(hub: H
     operation = begin(hub, asked)
     with pytest.raises(Killed), hub.db.transaction(Authority.OPERATOR) as tx:
         rows = tx.execute(many.Q["take"], {"operation": operation, "limit": 2}).fetchall()
-        parking.resolve(tx, [ErrorKey(table, error_id) for _, table, error_id in rows])
+        parking.resolve(tx, [ErrorKey(unit.split("/")[0], int(unit.split("/")[1])) for _, unit in rows])
         raise Killed
     assert find(hub, operation).pending == 3
     assert set(stands(hub, errors)) == {"PARKED"}
@@ -176,7 +176,7 @@ def test_two_carry_on_with_one_operation(hub: Hub) -> None:
             first_batch.set()
             assert second_done.wait(60)
 
-    thread = threading.Thread(target=lambda: carry_on(hub, operation, tell=wait_once))
+    thread = threading.Thread(target=lambda: carry_on(hub, operation, progress=wait_once))
     thread.start()
     assert first_batch.wait(60)
     ended = carry_on(hub, operation)

@@ -149,7 +149,7 @@ def test_the_delays_are_the_printed_ones() -> None:
     minutes = [delay(ERRORS, Category.OPERATIONAL, retry) for retry in range(1, 4)]
     assert minutes == [timedelta(minutes=m) for m in (5, 10, 15)]
     assert delay(ERRORS, Category.STRUCTURAL, 1) is None
-    assert [ERRORS.retry[name].window_hours for name in ("TRANSIENT", "OPERATIONAL")] == [24, 168]
+    assert [ERRORS.retry[name].window_hours for name in (Category.TRANSIENT, Category.OPERATIONAL)] == [24, 168]
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from recoup.errors.naming import ErrorKey
 from recoup.errors.parking import Answer
 from recoup.errors.recording import NewError
 from recoup.errors.retrying import Claimed
+from recoup.errors.verbs import SUBJECT
 from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
-from recoup.operations.verbs import Act
 from recoup.refusals import InputRefused
 
 GONE = 2**62
@@ -326,7 +326,7 @@ def test_only_an_operator_does_it(hub: Hub) -> None:
 def test_a_reason_is_some_words(text: str) -> None:
     """Refused before anything is sent."""
     with pytest.raises(InputRefused) as refused:
-        Act(verb=Verb.PARK, given=dict(reason=text))
+        SUBJECT.act(Verb.PARK, reason=text)
     assert refused.value.code == "reason_unusable"
 
 
@@ -344,7 +344,7 @@ def test_a_reason_is_some_words(text: str) -> None:
 def test_an_act_without_its_words_is_refused(given: dict[str, Any], code: str) -> None:
     """Each says what is missing."""
     with pytest.raises(InputRefused) as refused:
-        Act(**given)
+        SUBJECT.act(given.pop("verb"), **given)
     assert refused.value.code == code
 
 

@@ -73,7 +73,7 @@ def clock_in(tx: Transaction, status: str) -> bool:
 
 
 def pause_in(tx: Transaction, status: str) -> str:
-    scope_id = f"source-{uuid.uuid4().hex[:12]}"
+    scope_id = "mint"
     with acting(tx, Authority.OPERATOR):
         tx.execute(f"insert into recoup.pause {PAUSE_ROW}", {"scope_id": scope_id, "status": "PAUSED"})
         if status == "RUNNING":
@@ -97,7 +97,7 @@ def worker_in(tx: Transaction, status: str) -> uuid.UUID:
 
 PAUSE_ROW = (
     "(scope, scope_id, status, changed_at, changed_by, reason)"
-    " values ('source', %(scope_id)s, %(status)s, recoup.now(), recoup.acting_id(), 'y')"
+    " values ('duty', %(scope_id)s, %(status)s, recoup.now(), recoup.acting_id(), 'y')"
 )
 WORKER_ROW = (
     "(name, host, pid, recoup_version, duties, started_at, heartbeat_at)"
@@ -238,8 +238,8 @@ SUBJECTS = {
         operation_in,
         {"OPEN": "status = 'OPEN', done_at = null", "DONE": "status = 'DONE', done_at = recoup.now()"},
         {
-            status: "(verb, arguments, filter, items, requested_at, requested_by" + columns + ")"
-            f" values ('park', '{{}}', '{{}}', 1, recoup.now(), 'x'{values})"
+            status: "(subject, verb, arguments, filter, items, digest, requested_at, requested_by" + columns + ")"
+            f" values ('recoup.error', 'park', '{{}}', '{{}}', 1, sha256(''), recoup.now(), 'x'{values})"
             for status, columns, values in (("OPEN", "", ""), ("DONE", ", status, done_at", ", 'DONE', recoup.now()"))
         },
     ),
@@ -249,9 +249,9 @@ SUBJECTS = {
         item_in,
         ITEM,
         {
-            "PENDING": "(operation_id, place, error_table, error_id) values (%(operation)s, 1, 'x.y', 1)",
-            "DONE": "(operation_id, place, error_table, error_id, status, ended_at)"
-            " values (%(operation)s, 1, 'x.y', 1, 'DONE', recoup.now())",
+            "PENDING": "(operation_id, place, unit) values (%(operation)s, 1, 'x.y/1')",
+            "DONE": "(operation_id, place, unit, status, ended_at)"
+            " values (%(operation)s, 1, 'x.y/1', 'DONE', recoup.now())",
         },
     ),
     "pause": Subject(
@@ -260,7 +260,7 @@ SUBJECTS = {
         pause_in,
         {status: f"status = '{status}', changed_at = recoup.now()" for status in PAUSE_LIFE.statuses},
         {
-            status: PAUSE_ROW.replace("%(scope_id)s", "gen_random_uuid()::text").replace("%(status)s", f"'{status}'")
+            status: PAUSE_ROW.replace("%(scope_id)s", "'mint'").replace("%(status)s", f"'{status}'")
             for status in PAUSE_LIFE.statuses
         },
     ),

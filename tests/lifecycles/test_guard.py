@@ -289,14 +289,14 @@ create table cl.part (region text not null, id integer not null, status text not
   partition by list (region);
 create table cl.part_north partition of cl.part for values in ('north');
 create table cl.part_south partition of cl.part for values in ('south');
-insert into recoup.lifecycle values ('cl.part', '{region,id}', 'status', null, '{}', '{}', '{}');
+insert into recoup.lifecycle values ('cl.part', '{region,id}', 'status', null, '{}', '{}', '{}', 'gate');
 insert into recoup.lifecycle_step values
-  ('cl.part', 'birth', null, 'new', 'gate', false, '{}', '{}', 'made'),
-  ('cl.part', 'move', 'new', 'done', 'gate', false, '{}', '{}', 'done'),
-  ('cl.part', 'exit', 'done', null, 'gate', false, '{}', '{}', 'gone');
-call recoup.guard_table('cl.part', 'cl.part');
-call recoup.guard_table('cl.part_north', 'cl.part');
-call recoup.guard_table('cl.part_south', 'cl.part');
+  ('cl.part', 'birth', null, 'new', 'gate', false, '{}', '{}', 'made', 'gate'),
+  ('cl.part', 'move', 'new', 'done', 'gate', false, '{}', '{}', 'done', 'gate'),
+  ('cl.part', 'exit', 'done', null, 'gate', false, '{}', '{}', 'gone', 'gate');
+call recoup.equip('cl.part', 'cl.part');
+call recoup.equip('cl.part_north', 'cl.part');
+call recoup.equip('cl.part_south', 'cl.part');
 grant all on cl.part, cl.part_north, cl.part_south to recoup_gate;
 """
 

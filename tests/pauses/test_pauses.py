@@ -102,7 +102,7 @@ def test_pausing_twice_keeps_the_first_reason(scratch: Transaction) -> None:
     assert held.reason == "look into it"
     assert resume(scratch, "duty", "mint")
     assert not resume(scratch, "duty", "mint")
-    assert not resume(scratch, "source", "never paused")
+    assert not resume(scratch, "duty", "seal")
     assert pause(scratch, "duty", "mint")
 
 
@@ -110,13 +110,13 @@ def test_the_log_tells_every_change(scratch: Transaction) -> None:
     """Who, when, why, in order; for batches and for the rest."""
     batch = new_batch(scratch)
     scratch.execute("select set_config('recoup.actor_id', 'ada', true)")
-    for scope, name in (("batch", batch), ("action", "rollback"), ("global", None)):
+    for scope, name in (("batch", batch), ("duty", "seal"), ("global", None)):
         pause(scratch, scope, name)
         resume(scratch, scope, name)
     events = [(e.event_type, e.scope, e.scope_id, e.reason, e.actor_id) for e in pauses.log(scratch, limit=6)]
     assert events[::-1] == [
         (event, scope, name, reason, "ada")
-        for scope, name in (("batch", batch), ("action", "rollback"), ("global", "everything"))
+        for scope, name in (("batch", batch), ("duty", "seal"), ("global", "everything"))
         for event, reason in (("PAUSE", "look into it"), ("RESUME", "looked"))
     ]
 
@@ -135,7 +135,7 @@ def test_all_pauses_are_listed_together(scratch: Transaction) -> None:
     [
         ("global", "half", "x", "pause_scope"),
         ("table", None, "x", "pause_scope"),
-        ("source", "  ", "x", "pause_scope"),
+        ("duty", "  ", "x", "pause_scope"),
         ("global", None, " ", "reason_missing"),
         ("batch", "no such batch", "x", "batch_unknown"),
     ],
@@ -158,6 +158,15 @@ def test_a_table_without_work_cannot_be_paused(scratch: Transaction) -> None:
                 (table,),
             )
         assert caught.value.sqlstate == "RC034"
+
+
+def test_what_is_not_there_is_not_paused(scratch: Transaction) -> None:
+    """Neither a duty that nobody has, nor a kind of thing that no domain declares. The refusal names what there is."""
+    for scope, name, hint in (("duty", "sela", "seal"), ("source", "crm", "duty, global, operation, table")):
+        with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
+            product.pause(scratch, scope, name, reason="x")
+        assert caught.value.sqlstate == "RC034"
+        assert hint in str(caught.value.diag.message_hint)
 
 
 def test_a_batch_is_paused_now_by_whoever_acts(scratch: Transaction) -> None:

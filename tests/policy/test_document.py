@@ -129,10 +129,10 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         policy.read("[gate]\nmax_attempts = 4\nwait_hours = [0, 0]\n[seals]\nblock_rows = 0", PARTS)
     facts: Any = caught.value.facts["wrong"]
     assert [wrong["key"] for wrong in facts] == [
+        "seals.block_rows",
         "gate.max_attempts",
         "gate.wait_hours[0]",
         "gate.wait_hours[1]",
-        "seals.block_rows",
     ]
 
 

@@ -159,7 +159,7 @@ def prepared(hub: Hub, way: str, of: Sequence[UUID]) -> tuple[Authority, Callabl
         case "inserted by hand":
             return Authority.HUB, lambda tx: tx.execute(INSERTED, (list(of),))
     quiet = keys(hub, failures(of, want=Want.ARCHIVE))  # ACTIVE: blocks nobody
-    act = Act(verb=Verb.PARK, given=dict(reason="wait")) if way == PARKED else Act(verb=Verb.UNPARK)
+    act = Act(verb=Verb.PARK, given={"reason": "wait"}) if way == PARKED else Act(verb=Verb.UNPARK)
     return Authority.OPERATOR, lambda tx: parking.carry_out(tx, act, quiet)
 
 
@@ -600,7 +600,7 @@ def test_an_operation_against_recorders_of_the_same_failures(hub: Hub, chance: R
     for _ in range(rounds):
         code, of = f"{uuid.uuid4()}", entities(6)
         old = {one.error_id for one in hub.record_all(failures(of, table=TARGET, code=code))}
-        parking_ = asked_for(hub, Act(verb=Verb.PARK, given=dict(reason="wait")), code)
+        parking_ = asked_for(hub, Act(verb=Verb.PARK, given={"reason": "wait"}), code)
         park_s, record_s = match.offsets()
         together(
             held_back(park_s, partial(carry_on, hub.db, SUBJECT, parking_)),

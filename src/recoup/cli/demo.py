@@ -80,9 +80,9 @@ def _found(path: str) -> Callable[..., Any]:
         found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
         raise InputRefused(
-            "demo_extra_missing",
+            "gate_extra_missing",
             f"This part of the demo needs {error.name}, which is not installed.",
-            "Install it: pip install 'recoup[all]'",
+            "Install it: pip install 'recoup[gate,parquet]'",
         ) from error
     return found
 

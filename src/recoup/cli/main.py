@@ -11,7 +11,9 @@ import errno
 import os
 import signal
 import sys
+import tomllib
 from collections.abc import Callable
+from importlib.resources import files
 from typing import NoReturn
 
 from cyclopts import App
@@ -52,15 +54,10 @@ app.command("recoup.cli.bench:bench", name="bench", help="Measure Recoup beside 
 app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, and look at what happened in it.")
 app.command("recoup.cli.completion:completion", name="completion", help="Print a completion script for your shell.")
 
-
-def whole() -> App:
-    """The command line with the commands of every domain, each imported when it is called."""
-    from recoup.domains import DOMAINS
-
-    for command in (command for domain in DOMAINS for command in domain.commands):
-        if command.name not in app:
-            app.command(command.path, name=command.name, help=command.help)
-    return app
+# Those of the domains, as their manifests have them (`make docs` writes the file): to import the domains for a line of
+# help would take as long as most commands.
+for line in tomllib.loads(files("recoup.cli").joinpath("commands.toml").read_text("utf-8"))["command"]:
+    app.command(line["path"], name=line["name"], help=line["help"])
 
 
 def main() -> None:
@@ -69,9 +66,7 @@ def main() -> None:
     SIGTERM ends every command as Ctrl-C does, also where that is ignored, as in the background of a script.
     """
     signal.signal(signal.SIGTERM, _interrupt)
-    # A command of our own does not wait for the domains to be imported.
-    own = len(sys.argv) > 1 and not sys.argv[1].startswith("-") and sys.argv[1] in app
-    sys.exit(_answered(app if own else lambda: whole()()))
+    sys.exit(_answered(app))
 
 
 def _interrupt(number: int, _frame: object) -> NoReturn:

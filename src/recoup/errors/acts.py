@@ -30,7 +30,8 @@ class Verb(StrEnum):
 
 
 def _to(help_: str, *, required: bool = False) -> Argument:
-    return Argument(name="to", help=help_, required=required, bytes_most=TO_BYTES_MOST)
+    refused = ("owner_missing", "name_unusable")
+    return Argument(name="to", help=help_, required=required, bytes_most=TO_BYTES_MOST, refused=refused)
 
 
 VERBS: tuple[Declared, ...] = (
@@ -58,7 +59,13 @@ VERBS: tuple[Declared, ...] = (
         arguments=(
             reason(),
             _to("To whom. Default: the owner of the error's table, as the policy has it."),
-            Argument(name="level", help="1 to 3. Default: the next one.", least=1, most=LEVEL_MOST),
+            Argument(
+                name="level",
+                help="1 to 3. Default: the next one.",
+                least=1,
+                most=LEVEL_MOST,
+                refused=("escalation_level", "escalation_level"),
+            ),
         ),
     ),
     Declared(

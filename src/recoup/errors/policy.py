@@ -100,7 +100,7 @@ class CategoryRule(Section):
     @model_validator(mode="after")
     def _asks_for_something(self) -> CategoryRule:
         if self.code is None and self.words is None:
-            raise wrong_figure("", {"category": self.category}, "code or words beside it, or both")
+            raise wrong_figure("", {"category": self.category.value}, "code or words beside it, or both")
         return self
 
 

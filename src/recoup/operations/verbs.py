@@ -51,6 +51,7 @@ class Argument:
     least: int | None = None  # bounds make it a number
     most: int | None = None
     bytes_most: int = MAX_TEXT_BYTES
+    refused: tuple[str, str] | None = None  # codes: it is missing; it cannot be used
 
     @property
     def kind(self) -> type:
@@ -58,17 +59,16 @@ class Argument:
 
     def check(self, value: Any, verb: str) -> None:
         """Refuse a value that cannot be used."""
+        missing, unusable = self.refused or (f"{self.name}_missing", f"{self.name}_unusable")
         if value is None:
             if self.required:
-                raise InputRefused(f"{self.name}_missing", f"To {verb} needs a {self.name}.", f"Give it: --{self.name}")
+                raise InputRefused(missing, f"To {verb} needs a {self.name}.", f"Give it: --{self.name} …")
         elif self.kind is int:
             if not (self.least or 0) <= value <= (self.most or 0):
-                raise InputRefused(
-                    f"{self.name}_bounds", f"There is no {self.name} {value}.", f"Give {self.least} to {self.most}."
-                )
+                raise InputRefused(unusable, f"There is no {self.name} {value}.", f"Give {self.least} to {self.most}.")
         elif not str(value).strip() or "\0" in value or len(str(value).encode("utf-8", "replace")) > self.bytes_most:
             raise InputRefused(
-                f"{self.name}_unusable",
+                unusable,
                 f"The {self.name} {str(value)[:50]!r} is empty, too long, or holds a NUL.",
                 f"Give some words, of at most {self.bytes_most:,} bytes.",
             )
