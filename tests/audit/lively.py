@@ -173,7 +173,7 @@ def _pauses(desk: Desk, batch: str) -> None:
     held = desk.failed(batch_id=batch)
     desk.wait(held)
     desk.pause(batch)
-    for scope, name in (("global", None), ("table", "cl.gate_zero_recovery"), ("source", "crm")):
+    for scope, name in (("global", None), ("table", "cl.gate_zero_recovery"), ("duty", "seal")):
         with desk.db.transaction(Authority.OPERATOR) as tx:
             pause(tx, scope, name, reason="let us look")
         desk.advance(timedelta(hours=1))

@@ -4,7 +4,8 @@
 -- name: error_tables
 -- Error tables and archives stand where the policy says, each with all its guards.
 with wanted as (
-  select t.key as name from recoup.policy p cross join jsonb_each(p.figures -> 'errors' -> 'tables') t
+  select t.key as name, t.value ->> 'ttl' as ttl
+    from recoup.policy p cross join jsonb_each(p.figures -> 'errors' -> 'tables') t
    where p.version = (select max(l.version) from recoup.policy l)),
 parts as (
   select i.inhparent::regclass::text as parent, i.inhrelid as relation, n.nspname || '.' || c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
@@ -22,6 +23,12 @@ union all
 select 'errors/7/destination', w.name || '_archive', 'no partition of recoup.error_archive'
   from wanted w
  where not exists (select from parts p where p.parent = 'recoup.error_archive' and p.name = w.name || '_archive' and p.bound = format('FOR VALUES IN (%L)', w.name))
+union all
+select 'errors/3/insert-only', w.name, 'not append-only'
+  from wanted w
+ where w.ttl = 'INFINITE'
+   and not exists (select from pg_trigger g where g.tgrelid = to_regclass(w.name) and g.tgname = 'a_append_only'
+                      and g.tgenabled = 'A' and g.tgfoid = to_regproc('recoup.append_only'))
 union all
 select 'errors/3/dead-tables', p.name, p.bound
   from parts p

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from psycopg.sql import SQL, Composable, Identifier, Literal
+from psycopg.sql import Composable, Identifier, Literal
 
 from company import acting
+from conformance import breaches as suite
+from conformance import error_breaches, gate_breaches
 from product import INVARIANTS, LIFECYCLES, chosen
 from recoup.audit.examine import Verdict, examine
 from recoup.database import embedded
@@ -19,42 +21,11 @@ from recoup.database.connection import Database, Transaction, connect
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 
-sys.path.insert(0, str(Path(__file__).parent))
-import breaches
-import error_breaches
+sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 from lively import Cast, broken, play
 
-ROWS = (*breaches.ROWS, *error_breaches.ROWS)
-SCHEMA = (*breaches.SCHEMA, *error_breaches.SCHEMA)
-
-# Whatever is ours, in whichever schema it lies.
-UNGUARD = """
-do $$
-declare
-  t record;
-  c record;
-begin
-  -- Parents first: what a partition has from its parent goes with that.
-  for t in select k.oid::regclass as name, k.oid from pg_class k
-            where k.relowner = 'recoup_owner'::regrole and k.relkind in ('r', 'p')
-            order by k.relispartition, k.relkind loop
-    execute format('alter table %s disable trigger all', t.name);
-    for c in select conname from pg_constraint where conrelid = t.oid and contype in ('c', 'f', 'p', 'u') loop
-      execute format('alter table %s drop constraint if exists %I cascade', t.name, c.conname);
-    end loop;
-    for c in select attname from pg_attribute
-              where attrelid = t.oid and attnum > 0 and attnotnull and attidentity = '' and attgenerated = '' loop
-      execute format('alter table %s alter column %I drop not null', t.name, c.attname);
-    end loop;
-  end loop;
-  for t in select i.indexrelid::regclass as name from pg_index i join pg_inherits p on p.inhrelid = i.indrelid
-            where i.indisunique and p.inhparent = 'recoup.error'::regclass loop
-    execute format('drop index %s', t.name);
-  end loop;
-end $$;
-drop index cl.gate_zero_attempt_one_open;
-drop index cl.gate_zero_intake_retry_of;
-"""
+ROWS = (*gate_breaches.ROWS, *error_breaches.ROWS, *suite.generated(LIFECYCLES))
+SCHEMA = (*gate_breaches.SCHEMA, *error_breaches.SCHEMA)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,12 +36,7 @@ class Ground:
     cast: Cast | None
 
     def broken_by(self, breach: str, invariant: str) -> Verdict:
-        """What an invariant says after a breach, which is undone afterwards."""
-        with self.tx.transaction(force_rollback=True):
-            self.tx.execute(SQL(breach).format(**self._names()))
-            with acting(self.tx, Authority.READER):
-                (verdict,) = examine(self.tx, [i for i in INVARIANTS if i.id == invariant])
-        return verdict
+        return suite.broken_by(self.tx, breach, invariant, INVARIANTS, self._names())
 
     def _names(self) -> dict[str, Composable]:
         if self.cast is not None:
@@ -90,7 +56,7 @@ def unguarded(new_database: Callable[..., str], server: embedded.Server, setting
     with Database(server.uri(name), settings) as database:
         cast = play(database)
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:
-        connection.execute(UNGUARD)
+        connection.execute(suite.UNGUARD)
         yield Ground(connection, cast)
 
 
@@ -104,17 +70,12 @@ def test_nothing_is_broken_before(unguarded: Ground) -> None:
 @pytest.mark.parametrize(("invariant", "breach"), ROWS, ids=[f"{i}-{n}" for n, (i, _) in enumerate(ROWS)])
 def test_a_breach_is_found_in_the_rows(unguarded: Ground, invariant: str, breach: str) -> None:
     """The invariant reports it, with rows and not with an error."""
-    verdict = unguarded.broken_by(breach, invariant)
-    assert not verdict.holds
-    assert verdict.found >= len(verdict.rows) > 0
-    assert "error" not in verdict.rows[0]
+    suite.is_found(unguarded.broken_by(breach, invariant))
 
 
 @pytest.mark.parametrize(("invariant", "breach"), SCHEMA, ids=[f"{i}-{n}" for n, (i, _) in enumerate(SCHEMA)])
 def test_a_breach_is_found_in_the_schema(admin: Transaction, invariant: str, breach: str) -> None:
-    verdict = Ground(admin, None).broken_by(breach, invariant)
-    assert not verdict.holds
-    assert "error" not in verdict.rows[0]
+    suite.is_found(Ground(admin, None).broken_by(breach, invariant))
 
 
 # What looks odd and is as it should be.
@@ -123,7 +84,7 @@ LAWFUL = (
     ("rebuild/cl.gate_zero_batch",
      "delete from recoup.control_log where key = {batch};"
      " update cl.gate_zero_batch set imported_at = '2020-01-01' where batch_id = {batch}"),
-    ("rebuild/cl.gate_zero_batch",
+    ("laws/L2/chain/cl.gate_zero_batch",
      "delete from recoup.control_log where key = {batch} and event_type = 'BIRTH';"
      " update cl.gate_zero_batch set imported_at = '2020-01-01' where batch_id = {batch}"),
     # Transaction ids of a cluster that is over may be higher than those of this one.

@@ -1,0 +1,358 @@
+"""The rows of the product's own lifecycles: how each comes into a status, and what a statement says to move it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+from psycopg.sql import SQL, Identifier
+
+from company import (
+    ERRORS,
+    UNPARKED_ERRORS,
+    acting,
+    advance,
+    attempt_in,
+    batch_in,
+    claimed_error,
+    error_in,
+    intake_in,
+    minted,
+    new_archive_month,
+    new_error,
+    new_operation,
+    new_operation_item,
+    recovery_in,
+    room_in_archive,
+)
+from conformance.cast import Role
+from recoup.clock import CLOCK
+from recoup.database.connection import Transaction
+from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR
+from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.lifecycles.declaration import Authority
+from recoup.mint.lifecycle import IDENTITY
+from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
+from recoup.pauses.lifecycle import PAUSE as PAUSE_LIFE
+from recoup.worker.lifecycle import WORKER
+
+
+def clock_in(tx: Transaction, status: str) -> bool:
+    tx.execute("alter table recoup.clock disable trigger all")  # its only row is made by migrate, in one status
+    tx.execute(
+        "update recoup.clock set status = %s, at = %s, released_at = %s",
+        (status, None if status == "real" else "2026-01-01", "2026-01-01" if status == "released" else None),
+    )
+    tx.execute("alter table recoup.clock enable trigger all")
+    for (name,) in tx.execute(
+        "select tgname from pg_trigger where tgrelid = 'recoup.clock'::regclass and not tgisinternal"
+    ).fetchall():
+        tx.execute(SQL("alter table recoup.clock enable always trigger {}").format(Identifier(name)))
+    return True
+
+
+def pause_in(tx: Transaction, status: str) -> str:
+    scope_id = "mint"
+    with acting(tx, Authority.OPERATOR):
+        tx.execute(f"insert into recoup.pause {PAUSE_ROW}", {"scope_id": scope_id, "status": "PAUSED"})
+        if status == "RUNNING":
+            tx.execute("update recoup.pause set status = 'RUNNING' where scope_id = %s", (scope_id,))
+    return scope_id
+
+
+def worker_in(tx: Transaction, status: str) -> uuid.UUID:
+    with acting(tx, Authority.RUNNER):
+        (worker,) = tx.execute(f"insert into recoup.worker {WORKER_ROW} returning worker_id").fetchone() or (None,)
+    if status == "lost":
+        advance(tx, timedelta(minutes=5))
+    with acting(tx, Authority.ORPHAN_RECOVERY if status == "lost" else Authority.RUNNER):
+        if status != "running":
+            tx.execute(
+                "update recoup.worker set status = %s, ended_at = recoup.now() where worker_id = %s", (status, worker)
+            )
+    assert isinstance(worker, uuid.UUID)
+    return worker
+
+
+PAUSE_ROW = (
+    "(scope, scope_id, status, changed_at, changed_by, reason)"
+    " values ('duty', %(scope_id)s, %(status)s, recoup.now(), recoup.acting_id(), 'y')"
+)
+WORKER_ROW = (
+    "(name, host, pid, recoup_version, duties, started_at, heartbeat_at)"
+    " values ('w', 'h', 1, '0', '{}', recoup.now(), recoup.now())"
+)
+
+
+def month_in(tx: Transaction, status: str) -> str:
+    month = new_archive_month(tx)
+    if status == "DROPPED":
+        with acting(tx, Authority.ARCHIVER):
+            tx.execute(f"update recoup.error_archive_month set {MONTH_DROPPED} where month = %s".encode(), (month,))
+    return month
+
+
+def operation_in(tx: Transaction, status: str) -> uuid.UUID:
+    operation = new_operation(tx)
+    if status == "DONE":
+        with acting(tx, Authority.OPERATOR):
+            tx.execute(
+                "update recoup.operation set status = 'DONE', done_at = recoup.now() where operation_id = %s",
+                (operation,),
+            )
+    return operation
+
+
+def item_in(tx: Transaction, status: str) -> int:
+    place = new_operation_item(tx)
+    if status != "PENDING":
+        with acting(tx, Authority.OPERATOR):
+            tx.execute(f"update recoup.operation_item set {ITEM[status]} where place = %s".encode(), (place,))
+    return place
+
+
+MONTH_DROPPED = "status = 'DROPPED', dropped_at = recoup.now(), rows = 0, digest = sha256('')"
+ITEM = {
+    "PENDING": "status = 'PENDING', ended_at = null, refusal = null",
+    "DONE": "status = 'DONE', ended_at = recoup.now(), refusal = null",
+    "REFUSED": "status = 'REFUSED', ended_at = recoup.now(), refusal = 'gone'",
+}
+ERROR_ROW = (
+    "(error_table, outreach_id, error_message, error_signature, category, disposition, status, ttl_tier, expires_at,"
+    " max_retries, next_retry_at, parked_at, parked_by, park_reason, escalation_level, escalated_at, escalated_to,"
+    " archived_at, archive_reason, decided_by, policy_version, created_at, updated_at)"
+    " select 'outreach.dol_errors', gen_random_uuid(), 'm', 's', 'TRANSIENT', d.disposition, d.status, 'SHORT', now_,"
+    " 5, case when d.status = 'RETRY_PENDING' then now_ end, now_, 'x', 'y', 1, now_, 'z',"
+    " case when d.status = 'RESOLVED' then now_ end, case when d.status = 'RESOLVED' then 'RESOLVED' end,"
+    " 'table', recoup.policy_version(), now_, now_"
+    " from (select recoup.now() as now_) t, (values ('{disposition}', '{status}')) d (disposition, status)"
+)
+DISPOSITION = {"ACTIVE": "ARCHIVE", "RETRY_PENDING": "RETRY"}  # of the others: PARKED
+END = "finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond')"
+PAUSE = "paused_at = recoup.now(), paused_by = recoup.acting_id(), pause_reason = 'y'"
+COMPLETE = (
+    "completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window(),"
+    " policy_version = recoup.policy_version()"
+)
+UNDO = "completed_at = null, batch_freeze_at = null, policy_version = null"
+# A batch's status follows from its columns, so each pair says which columns it would take.
+BATCH_CHANGE = {
+    ("OPEN", "OPEN"): PAUSE,
+    ("OPEN", "COMPLETED"): COMPLETE,
+    ("OPEN", "FROZEN"): COMPLETE + ", frozen_at = t.now_ + cl.gate_zero_recovery_window()",
+    ("COMPLETED", "OPEN"): UNDO,
+    ("COMPLETED", "COMPLETED"): PAUSE,
+    ("COMPLETED", "FROZEN"): "frozen_at = t.now_",
+    ("FROZEN", "OPEN"): "frozen_at = null, " + UNDO,
+    ("FROZEN", "COMPLETED"): "frozen_at = null",
+    ("FROZEN", "FROZEN"): PAUSE,
+}
+
+OVER = "archived_at = t.now_, archive_reason = "
+PARK = "disposition = 'PARKED', parked_at = t.now_, next_retry_at = null"
+NOT_OVER = "archived_at = null, archive_reason = null"
+ENDED = "retry_count = retry_count + (token is not null)::integer, token = null, leased_by = null, lease_until = null"
+# What the hub and the worker write; the hub supersedes what it does not retry.
+BY_RETRY = {
+    "RETRY_PENDING": "token = gen_random_uuid(), leased_by = 'w', lease_until = t.now_ + interval '1 minute',"
+    " last_retry_at = t.now_",
+    "PARKED": f"status = 'PARKED', {PARK}, parked_by = 'system', park_reason = 'MAX_RETRIES_EXCEEDED'",
+    "ACTIVE": "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null, park_reason = 'MAX_RETRIES_EXCEEDED'",
+    "RESOLVED": f"status = 'RESOLVED', last_outcome = 'SUCCEEDED', next_retry_at = null, {ENDED}, {OVER} 'RESOLVED'",
+}
+SUPERSEDED = f"superseded_by = error_id + 1000000, {OVER} 'SUPERSEDED'"
+# What an operator writes, and whoever else tries it.
+BY_PERSON = {
+    "ACTIVE": "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null",
+    "RETRY_PENDING": "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = t.now_, retry_until = null,"
+    " max_retries = greatest(max_retries, retry_count + 1)",
+    "PARKED": f"status = 'PARKED', {PARK}, parked_by = 'ann', park_reason = 'look'",
+    "ESCALATED": f"status = 'ESCALATED', {PARK}, parked_by = 'ann', park_reason = 'look', escalation_level = 1,"
+    " escalated_at = t.now_, escalated_to = 'lead'",
+    "RESOLVED": f"status = 'RESOLVED', next_retry_at = null, {ENDED}, {OVER} 'RESOLVED'",
+}
+
+
+def error_change(actor: Authority | str | None, source: str, target: str) -> str:
+    """A move of an error means something else by each authority."""
+    if actor in (Authority.HUB, Authority.ERROR_WORKER):
+        if source == "RETRY_PENDING" and target in BY_RETRY:
+            return BY_RETRY[target]
+        if source == target:
+            return SUPERSEDED if source != "RESOLVED" else "updated_at = t.now_"
+    if source == target:
+        return "last_reviewed_at = t.now_"
+    return BY_PERSON[target] + (f", {NOT_OVER}" if source == "RESOLVED" else "")
+
+
+def passing(**time: int) -> Callable[[Transaction], None]:
+    """What must be true before a listed move may claim it: so much time has passed."""
+    return lambda tx: advance(tx, timedelta(**time))
+
+
+def partition_of(tx: Transaction, error: int) -> str:
+    (table,) = tx.execute("select error_table from recoup.error where error_id = %s", (error,)).fetchone() or ("",)
+    return str(table)
+
+
+def leaves(tx: Transaction, error: int) -> None:
+    """Its time is over, and there is room in the archive."""
+    advance(tx, timedelta(days=100))
+    room_in_archive(tx, error)
+
+
+def without_clock(tx: Transaction) -> None:
+    tx.execute("alter table recoup.clock disable trigger all; delete from recoup.clock;")
+    tx.execute("alter table recoup.clock enable always trigger a_guard_births")
+
+
+ROLES: tuple[Role, ...] = (
+    Role(
+        INTAKE,
+        {status: f"(company_name, status) values ('x', '{status}')" for status in INTAKE.statuses}
+        | {
+            "PENDING": "(company_name, retry_of) values ('x', %(intake)s)",
+            "AUTHORIZED": "(company_name, status, reentered_from) values ('x', 'AUTHORIZED', %(intake)s)",
+        },
+        {status: f"status = '{status}'" for status in INTAKE.statuses},
+        row_in=intake_in,
+        given=lambda tx: {"intake": intake_in(tx, "EXHAUSTED")},
+        born_by={("PENDING", who): "(company_name) values ('x')" for who in (Authority.HUB, Authority.GATE)},
+    ),
+    Role(
+        IDENTITY,
+        {"MINTED": "(intake_id, company_name, minted_at) values (%(intake)s, 'Acme', recoup.now())"},
+        {"MINTED": "company_name = company_name || ' Holding'"},
+        row_in=lambda tx, _status: minted(tx),
+        given=lambda tx: {"intake": intake_in(tx, "AUTHORIZED")},
+    ),
+    Role(
+        ATTEMPT,
+        {
+            status: "(intake_id, attempt_number, worker, opened_at, lease_until, status, finished_at, reason_code)"
+            f" select %(intake)s, 1, 'w', now_, now_ + interval '1 min', '{status}',"
+            f" case when '{status}' <> 'open' then now_ + interval '1 microsecond' end,"
+            f" case when '{status}' in ('failed', 'crashed') then 'TIMEOUT' end"
+            " from (select recoup.now() as now_) t"
+            for status in ATTEMPT.statuses
+        },
+        {
+            "open": "status = 'open', finished_at = null, reason_code = null",
+            "passed": f"status = 'passed', reason_code = null, {END}",
+            "failed": f"status = 'failed', reason_code = 'TIMEOUT', {END}",
+            "crashed": f"status = 'crashed', reason_code = 'TIMEOUT', {END}",
+        },
+        row_in=attempt_in,
+        given=lambda tx: {"intake": intake_in(tx, "PENDING")},
+        prepare={("open", "crashed"): passing(hours=1)},
+    ),
+    Role(
+        RECOVERY,
+        {
+            status: "(intake_id, failure_reason, attempt_count, next_eligible_at, status)"
+            f" values (%(intake)s, 'TIMEOUT', 1, recoup.now(), '{status}')"
+            for status in RECOVERY.statuses
+        },
+        {
+            "ACTIVE": "status = 'ACTIVE', attempt_count = least(2, attempt_count + 1)",
+            "EXHAUSTED": "status = 'EXHAUSTED', next_eligible_at = recoup.never(),"
+            " updated_at = greatest(recoup.now(), updated_at + interval '1 microsecond')",
+            "SUCCEEDED": "status = 'SUCCEEDED'",
+        },
+        row_in=recovery_in,
+        given=lambda tx: {"intake": intake_in(tx, "PENDING")},
+        prepare={("ACTIVE", "EXHAUSTED"): passing(days=14)},
+    ),
+    Role(
+        BATCH,
+        {"OPEN": "(batch_id, imported_at) values (gen_random_uuid()::text, recoup.now())"},
+        lambda _actor, source, target: BATCH_CHANGE[source, target],
+        row_in=batch_in,
+        prepare={("COMPLETED", "FROZEN"): passing(days=14)},
+    ),
+    Role(
+        ERROR,
+        {
+            status: ERROR_ROW.format(status=status, disposition=DISPOSITION.get(status, "PARKED"))
+            for status in ERROR.statuses
+        },
+        error_change,
+        row_in=error_in,
+        prepare={
+            ("RETRY_PENDING", "RETRY_PENDING"): passing(seconds=2),
+            ("RETRY_PENDING", "PARKED"): passing(days=1),
+            ("RETRY_PENDING", "ACTIVE"): passing(days=1),
+        },
+        row_for={
+            ("RETRY_PENDING", "ACTIVE"): lambda tx: new_error(tx, table=UNPARKED_ERRORS),
+            ("RETRY_PENDING", "RESOLVED"): claimed_error,
+        },
+        partition_of=partition_of,
+        born_into=ERRORS,
+        before_exit=leaves,
+    ),
+    Role(
+        ARCHIVE_MONTH,
+        {
+            "KEPT": "(error_table, month, made_at) values ('outreach.dol_errors', '1990-01-01', recoup.now())",
+            "DROPPED": "(error_table, month, made_at, status, dropped_at, rows, digest)"
+            " values ('outreach.dol_errors', '1990-01-01', recoup.now(), 'DROPPED', recoup.now(), 0, '')",
+        },
+        {"KEPT": "status = 'KEPT', dropped_at = null, rows = null, digest = null", "DROPPED": MONTH_DROPPED},
+        row_in=month_in,
+    ),
+    Role(
+        OPERATION,
+        {
+            status: "(subject, verb, arguments, filter, items, digest, requested_at, requested_by" + columns + ")"
+            f" values ('recoup.error', 'park', '{{}}', '{{}}', 1, sha256(''), recoup.now(), 'x'{values})"
+            for status, columns, values in (("OPEN", "", ""), ("DONE", ", status, done_at", ", 'DONE', recoup.now()"))
+        },
+        {"OPEN": "status = 'OPEN', done_at = null", "DONE": "status = 'DONE', done_at = recoup.now()"},
+        row_in=operation_in,
+    ),
+    Role(
+        OPERATION_ITEM,
+        {
+            "PENDING": "(operation_id, place, unit) values (%(operation)s, 1, 'x.y/1')",
+            "DONE": "(operation_id, place, unit, status, ended_at)"
+            " values (%(operation)s, 1, 'x.y/1', 'DONE', recoup.now())",
+        },
+        ITEM,
+        row_in=item_in,
+        given=lambda tx: {"operation": new_operation(tx)},
+    ),
+    Role(
+        PAUSE_LIFE,
+        {
+            status: PAUSE_ROW.replace("%(scope_id)s", "'mint'").replace("%(status)s", f"'{status}'")
+            for status in PAUSE_LIFE.statuses
+        },
+        {status: f"status = '{status}', changed_at = recoup.now()" for status in PAUSE_LIFE.statuses},
+        row_in=pause_in,
+    ),
+    Role(
+        WORKER,
+        {"running": WORKER_ROW},
+        {
+            status: f"status = '{status}', ended_at = {'null' if status == 'running' else 'recoup.now()'}"
+            for status in WORKER.statuses
+        },
+        row_in=worker_in,
+        prepare={("running", "lost"): passing(minutes=5)},
+    ),
+    Role(
+        CLOCK,
+        {"real": "(status) values ('real')", "simulated": "(status, at) values ('simulated', now())"},
+        {
+            "real": "status = 'real', at = null, released_at = null",
+            "simulated": "status = 'simulated', at = '2026-02-01', released_at = null",
+            "released": "status = 'released', at = coalesce(at, '2026-01-01'),"
+            " released_at = coalesce(released_at, now())",
+        },
+        row_in=clock_in,
+        statuses=("real", "simulated", "released"),
+        before_births=without_clock,
+    ),
+)

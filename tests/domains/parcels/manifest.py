@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar
+
+from psycopg.sql import Composable
+from pydantic import Field
+
+from recoup.audit.invariant import InFile
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.domain import Command, Domain, routines
+from recoup.health import Finding, read
+from recoup.lifecycles import Authority, Birth, Lifecycle, Log, Move, On, Story
+from recoup.operations import Act, Answer, Group, Subject, Verb, Why
+from recoup.policy import Part, Policy
+from recoup.worker.duty import Duty, seconds
+
+HERE = "domains.parcels"
+Q = load(HERE, "parcels.sql")
+SORTER, OPERATOR = Authority.CONTROL_PLANE, Authority.OPERATOR
+
+PARCEL = Lifecycle(
+    table="parcels.parcel",
+    says="A parcel on its way.",
+    key=("parcel_id",),
+    births=(Birth("WAITING", Authority.HUB, "it came in"),),
+    moves=(
+        Move("WAITING", "SORTED", SORTER, "a worker sorted it"),
+        Move("SORTED", "SHIPPED", OPERATOR, "a person shipped it"),
+        Move("SHIPPED", "DELIVERED", OPERATOR, "it arrived"),
+        Move("SHIPPED", "LOST", OPERATOR, "it did not"),
+    ),
+    frozen=("parcel_id", "city"),
+    rising=("moved_at",),
+    recorders=(On("insert", "parcels.record_steps"), On("update", "parcels.record_steps")),
+    story=Story(log="parcels.parcel_event", key=("parcel_id",)),
+    pausable=True,
+)
+EVENTS = Log(
+    table="parcels.parcel_event",
+    at="logged_at",
+    recorders=("parcels.record_steps",),
+    columns=(
+        ("seq", "xid", "incarnation", "logged_at", "parcel_id", "from_status", "to_status", "reason", "actor_id"),
+    ),
+)
+
+
+class ParcelPolicy(Part):
+    section: ClassVar[str] = "parcels"
+    package: ClassVar[str] = HERE
+    decides: ClassVar[tuple[str, ...]] = ("sort_at_once",)
+
+    sort_at_once: Annotated[int, Field(ge=1, le=1000)]
+
+
+def sort(tx: Transaction, policy: Policy) -> int:
+    return tx.execute(Q["sort"], {"limit": policy[ParcelPolicy].sort_at_once}).rowcount
+
+
+def waiting(connection: Transaction) -> Iterator[Finding]:
+    ((count,),) = read(connection, "select count(*) from parcels.parcel where status = 'WAITING'")
+    yield Finding(check="parcels", verdict="well", found=f"{count} wait to be sorted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    city: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.city is None
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        return asdict(self)
+
+
+def _why_not(status: str) -> Why | None:
+    return None if status == "SORTED" else Why("not_sorted", f"It is {status}.", "Wait until it is sorted.")
+
+
+def _groups(tx: Transaction, _: Act, asked: Filter) -> list[Group]:
+    rows = tx.execute(Q["groups"], asked.told).fetchall()
+    return [Group({"city": city, "status": status}, count, _why_not(status)) for city, status, count in rows]
+
+
+def _chosen(_: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, Any]]:
+    return Q["chosen"], asked.told
+
+
+def _ship(tx: Transaction, _: Act, units: Sequence[str]) -> list[Answer]:
+    stood = {str(key): status for key, status in tx.execute(Q["ship"], {"ids": [int(unit) for unit in units]})}
+    return [Answer(unit, (why := _why_not(stood.get(unit, "gone"))) is None, *(why or ())) for unit in units]
+
+
+SHIPPING = Subject(
+    table="parcels.parcel",
+    noun="parcel",
+    verbs=(Verb(name="ship", help="Ship sorted parcels."),),
+    groups=_groups,
+    chosen=_chosen,
+    carry_out=_ship,
+)
+
+PARCELS = Domain(
+    name="parcels",
+    package=HERE,
+    description="Parcels that are sorted by a duty and shipped by people.",
+    release=1,
+    lifecycles=(PARCEL,),
+    logs=(EVENTS,),
+    routines=routines(HERE, "recorder"),
+    policy=(ParcelPolicy,),
+    duties=(
+        Duty(
+            name="parcel-sorting",
+            authority=SORTER,
+            cadence_s=1,
+            says="sorts every parcel that waits",
+            batch=sort,
+            lag=lambda tx: seconds(tx, Q["lag"]),
+        ),
+    ),
+    invariants=(InFile(HERE, "parcels.sql")("parcels/moved", "invariants", "No parcel moved in the future."),),
+    checks=(waiting,),
+    subjects=(SHIPPING,),
+    commands=(Command(name="parcels", path="domains.parcels.command:app", help="Ship parcels."),),
+)
