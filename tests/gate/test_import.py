@@ -30,14 +30,16 @@ from pyarrow import parquet
 
 from recoup import clock, gate
 from recoup.database.connection import Database
-from recoup.gate.importing import Format, Imported, Progress, Reason, import_file
+from recoup.files import Format, Unread
+from recoup.files.report import KEPT_MOST
+from recoup.gate.importing import Imported, Progress, Reason, import_file
+from recoup.gate.importing.checks import WANTED
 from recoup.gate.importing.loading import CHUNK_ROWS
-from recoup.gate.importing.report import KEPT_MOST
-from recoup.gate.importing.texts import ROW_CHARS_MOST
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
 PATIENCE_S = 60
+ROW_CHARS_MOST = WANTED.row_chars_most
 HEADER = ("company_name", "company_domain", "linkedin_url", "state")
 Values = tuple[str | None, ...]
 COMPANIES: list[Values] = [
@@ -242,23 +244,23 @@ GOOD = b"company_name,company_domain,linkedin_url,state\nGood,,,\n"
         ("a.csv", GOOD + b"A,not a domain,,\n", 3, "company_domain", Reason.DOMAIN_MALFORMED),
         ("a.csv", GOOD + b"A,10.0.0.1,,\n", 3, "company_domain", Reason.DOMAIN_MALFORMED),
         ("a.csv", GOOD + b"\n  GOOD  ,,http://x.example,\n", 4, "company_name", Reason.COMPANY_TWICE),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "bad"', 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n["bad"]', 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n' + b"[" * 100_000, 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": ' + b"9" * 5000 + b"}", 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "company": "B"}', 2, None, Reason.COLUMNS_AMBIGUOUS),
-        ("a.csv", GOOD + b"A,,\n", 3, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b"A,,,,\n", 3, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b'"A"B,,,\n', 3, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b'B,"\n\n",,\n"A,,,\n', 6, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b"M\xfcller,,,\n", 3, None, Reason.NOT_UTF8),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "x": "\xff"}', 2, None, Reason.NOT_UTF8),
-        ("a.csv", GOOD + b"A," + b"x" * ROW_CHARS_MOST + b",,\n", 3, None, Reason.ROW_TOO_LONG),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "' + b"x" * ROW_CHARS_MOST + b'"}', 2, None, Reason.ROW_TOO_LONG),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "bad"', 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n["bad"]', 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n' + b"[" * 100_000, 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": ' + b"9" * 5000 + b"}", 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "company": "B"}', 2, None, Unread.COLUMNS_AMBIGUOUS),
+        ("a.csv", GOOD + b"A,,\n", 3, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b"A,,,,\n", 3, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b'"A"B,,,\n', 3, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b'B,"\n\n",,\n"A,,,\n', 6, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b"M\xfcller,,,\n", 3, None, Unread.NOT_UTF8),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "x": "\xff"}', 2, None, Unread.NOT_UTF8),
+        ("a.csv", GOOD + b"A," + b"x" * ROW_CHARS_MOST + b",,\n", 3, None, Unread.ROW_TOO_LONG),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "' + b"x" * ROW_CHARS_MOST + b'"}', 2, None, Unread.ROW_TOO_LONG),
     ],
 )
 def test_a_row_that_makes_no_sense_is_refused_alone(
-    db: Database, write: Write, name: str, content: bytes, number: int, column: str | None, reason: Reason
+    db: Database, write: Write, name: str, content: bytes, number: int, column: str | None, reason: Reason | Unread
 ) -> None:
     """Told with its place, its column and its reason, and as it was; the good row before it comes in."""
     batch_id = new_name()
@@ -275,7 +277,7 @@ def test_a_row_that_makes_no_sense_is_refused_alone(
 def test_every_reason_is_tried() -> None:
     """A reason that is added is tried above."""
     (mark,) = test_a_row_that_makes_no_sense_is_refused_alone.pytestmark  # type: ignore[attr-defined]
-    assert {case[-1] for case in mark.args[1]} == set(Reason)
+    assert {case[-1] for case in mark.args[1]} == {*Reason, *Unread}
 
 
 def test_rows_behind_a_broken_one_come_in(db: Database, write: Write) -> None:
@@ -296,7 +298,7 @@ def test_bytes_that_are_no_text_are_refused_in_parquet_too(db: Database, write: 
     buffer = io.BytesIO()
     parquet.write_table(pa.table({"name": text}), buffer)
     imported = import_file(db, write("a.parquet", buffer.getvalue()), batch_id=batch_id)
-    assert [(r.number, r.reason) for r in imported.refusals] == [(2, Reason.NOT_UTF8), (3, Reason.NAME_MISSING)]
+    assert [(r.number, r.reason) for r in imported.refusals] == [(2, Unread.NOT_UTF8), (3, Reason.NAME_MISSING)]
     assert json.loads(imported.refusals[0].row) == {"name": "M\\xfcller"}
     assert [row[0] for row in stored(db, batch_id)] == ["Better", "Good"]
 
@@ -677,7 +679,7 @@ def test_a_line_of_200_megabytes_is_one_refused_row(db: Database, tmp_path: Path
         file.write(b"\n" + good[1])
     with bounded():
         imported = import_file(db, path, batch_id=batch_id, format_=kind)
-    assert [(r.number, r.reason) for r in imported.refusals] == [(2, Reason.ROW_TOO_LONG)]
+    assert [(r.number, r.reason) for r in imported.refusals] == [(2, Unread.ROW_TOO_LONG)]
     assert stored(db, batch_id)
 
 

@@ -1,19 +1,13 @@
-"""Which errors a command is about: names and filters as a person gives them, and how far it is with them."""
+"""Which errors a command is about: names and filters as a person gives them."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 from cyclopts import Parameter
-
-from recoup.cli.output import say
 
 if TYPE_CHECKING:
     from recoup.errors.looking import Filter
@@ -22,8 +16,6 @@ Status = Literal["ACTIVE", "RETRY_PENDING", "PARKED", "ESCALATED", "RESOLVED", "
 SeverityWord = Literal["CRITICAL", "HIGH", "MEDIUM", "LOW"]
 CategoryWord = Literal["TRANSIENT", "OPERATIONAL", "STRUCTURAL"]
 LONGEST = timedelta(days=36_500)
-LINE_EVERY_S = 5.0
-Tell = Callable[[str, float | None], None]  # what is done, and which share of all
 
 
 def _many(says: str) -> Parameter:
@@ -71,40 +63,3 @@ def _length(text: str | None) -> timedelta | None:
     from recoup.cli.clock import duration
 
     return None if text is None else min(duration(text), LONGEST)
-
-
-@contextmanager
-def progress(*, quiet: bool) -> Iterator[Tell]:
-    """On standard error: a bar on a terminal, a line every few seconds elsewhere."""
-    if quiet:
-        yield lambda words, share: None
-    elif sys.stderr is not None and sys.stderr.isatty():
-        with _bar() as tell:
-            yield tell
-    else:
-        yield _lines()
-
-
-def _lines() -> Tell:
-    last = time.monotonic()
-
-    def tell(words: str, share: float | None) -> None:
-        nonlocal last
-        if time.monotonic() - last >= LINE_EVERY_S:
-            last = time.monotonic()
-            say(words if share is None else f"{share:.0%}: {words}")
-
-    return tell
-
-
-@contextmanager
-def _bar() -> Iterator[Tell]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda words, share: bar.update(
-            task, description=words, completed=share or 0.0, total=None if share is None else 1.0
-        )

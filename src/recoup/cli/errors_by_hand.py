@@ -11,8 +11,9 @@ from uuid import UUID
 from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting
-from recoup.cli.errors_asking import ANY, Which, progress
+from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, say, shown
+from recoup.cli.progress import progress
 from recoup.lifecycles.declaration import Authority
 
 if TYPE_CHECKING:
