@@ -195,7 +195,7 @@ def _how_far(so_far: Imported) -> Iterator[None]:
             refusal.code = "file_unreadable"
         if so_far.done:
             refusal.happened += f" {so_far.done:,} {so_far.noun}s are in."
-            refusal.next_step += f" To go on: the same with --skip {so_far.done}"
+            refusal.next_step = f"Mend it; then go on: the same with --skip {so_far.done}"
         raise
     except Error as error:
         raise ServerRefused(

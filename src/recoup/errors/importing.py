@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import psycopg
@@ -36,6 +36,7 @@ NAMES = {
     "message": "message", "error_message": "message",
     "severity": "severity", "category": "category", "want": "want", "payload": "payload",
 }  # fmt: skip
+Line = tuple[Row, NewError]
 Word = TypeVar("Word", bound=StrEnum)
 
 
@@ -49,11 +50,6 @@ class Imported:
     recorded: int = 0
     refused: Refused = field(default_factory=Refused)
     share: float | None = None  # of the file; None where nobody knows
-
-
-class _Line(NamedTuple):
-    row: Row
-    error: NewError
 
 
 def import_file(
@@ -96,23 +92,23 @@ def _check_header(path: Path, header: Sequence[str], table: str | None) -> None:
     if header and missing:
         raise InputRefused(
             "error_columns_missing",
-            f"{path} has no column {' and no column '.join(missing)}. Its columns are: {named(header)}.",
+            f"{path} has no column {' and no column '.join(missing)}. Its columns are: {', '.join(named(header))}.",
             "Call them table and message, or error_table and error_message; --table is for all that name none.",
             path=str(path),
             missing=missing,
         )
 
 
-def _batches(source: Source, so_far: Imported, table: str | None, skip: int) -> Iterator[list[_Line]]:
+def _batches(source: Source, so_far: Imported, table: str | None, skip: int) -> Iterator[list[Line]]:
     """Errors that could be read, as many as go into one transaction; the others are refused."""
-    batch: list[_Line] = []
+    batch: list[Line] = []
     chars = 0
     for row in source.rows:
         so_far.lines = row.number
         if row.number <= skip:
             continue
         try:
-            batch.append(_Line(row, _read(row, source.noun, table)))
+            batch.append((row, _read(row, source.noun, table)))
         except InputRefused as refusal:
             _refuse(so_far, row, refusal)
         chars += row.chars
@@ -187,7 +183,7 @@ def _unreadable(noun: str, why: str) -> InputRefused:
     )
 
 
-def _record_batch(database: Database, batch: Sequence[_Line], so_far: Imported, actor: Actor | None) -> None:
+def _record_batch(database: Database, batch: Sequence[Line], so_far: Imported, actor: Actor | None) -> None:
     refused: list[tuple[Row, Refusal]] = []
     if batch:
         with database.transaction(Authority.HUB, actor=actor) as tx:
@@ -198,18 +194,17 @@ def _record_batch(database: Database, batch: Sequence[_Line], so_far: Imported, 
         _refuse(so_far, row, refusal)
 
 
-def _record(tx: Transaction, lines: Sequence[_Line], refused: list[tuple[Row, Refusal]], noun: str) -> None:
+def _record(tx: Transaction, lines: Sequence[Line], refused: list[tuple[Row, Refusal]], noun: str) -> None:
     """Record them all; where that is refused, its halves, in order, down to the line that it is about."""
     try:
         with tx.transaction():
-            record(tx, [line.error for line in lines])
+            record(tx, [error for _, error in lines])
     except (Refusal, psycopg.DatabaseError, UnicodeEncodeError) as error:
-        of_server = isinstance(error, psycopg.OperationalError)
-        cancelled = isinstance(error, psycopg.errors.QueryCanceled)
-        if of_server and (len(lines) == 1 or not cancelled):
+        cancelled = isinstance(error, psycopg.errors.QueryCanceled) and len(lines) > 1
+        if isinstance(error, psycopg.OperationalError) and not cancelled:  # the server, not a line
             raise
         if len(lines) == 1:
-            refused.append((lines[0].row, _refusal(error, noun)))
+            refused.append((lines[0][0], _refusal(error, noun)))
             return
         half = len(lines) // 2
         _record(tx, lines[:half], refused, noun)

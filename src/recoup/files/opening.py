@@ -70,11 +70,13 @@ def _source(path: Path, wanted: Wanted, format_: Format, stack: contextlib.ExitS
     if format_ is Format.PARQUET:
         return parquet.source(path, file, wanted)
     _refuse_other(path, head.peek(4)[:4])
-    # Within JSON a carriage return is white space; only a newline ends a line.
-    text = texts.decoded(head, newline="" if format_ is Format.CSV else "\n")
+    # Every byte is kept: what is no UTF-8 is found in its row, and spoils no other. Within JSON a carriage return is
+    # white space; only a newline ends a line.
+    newline = "" if format_ is Format.CSV else "\n"
+    text = io.TextIOWrapper(head, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
     stack.callback(text.detach)  # what it reads is closed by whoever opened it
-    rows = texts.csv_source if format_ is Format.CSV else texts.jsonl_source
-    return replace(rows(path, text, wanted), share=lambda _: None if size is None else min(file.tell() / size, 1.0))
+    rows = texts.csv_source(path, text, wanted) if format_ is Format.CSV else texts.jsonl_source(text, wanted)
+    return replace(rows, share=lambda _: None if size is None else min(file.tell() / max(size, 1), 1.0))
 
 
 def _opened(path: Path, stack: contextlib.ExitStack, *, whole: bool) -> tuple[io.BufferedReader, int | None]:
@@ -104,7 +106,8 @@ def _decompressed(file: io.BufferedReader, stack: contextlib.ExitStack) -> io.Bu
     if not file.peek(2).startswith(b"\x1f\x8b"):
         return file
     unzipped = stack.enter_context(gzip.GzipFile(fileobj=file))
-    return stack.enter_context(io.BufferedReader(cast(io.RawIOBase, unzipped), _BUFFER_BYTES))
+    # A small buffer: what it has read ahead of a damage is lost.
+    return stack.enter_context(io.BufferedReader(cast(io.RawIOBase, unzipped), 2**16))
 
 
 def _refuse_other(path: Path, head: bytes) -> None:
@@ -139,7 +142,9 @@ def _reading(path: Path) -> Iterator[None]:
             "file_is_folder", happened, "Name one file; import several one after the other.", path=str(path)
         ) from error
     except (OSError, EOFError, zlib.error, parquet.Damaged) as error:
-        happened = f"{path} cannot be read: {parquet.first_line(error)}."
         raise InputRefused(
-            "file_unreadable", happened, "Check that it is whole and that you may read it.", path=str(path)
+            "file_unreadable",
+            f"{path} cannot be read: {parquet.first_line(error)}.",
+            "Check that it is whole and that you may read it. Nothing was brought in.",
+            path=str(path),
         ) from error

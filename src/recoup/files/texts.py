@@ -6,13 +6,12 @@ However long a line is, however many lines an open quote swallows, what is held 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO
 
 from recoup.files.rows import NOT_UTF8, Broken, Row, Source, Unread, Wanted, is_utf8, too_long
 from recoup.refusals import InputRefused
@@ -22,12 +21,7 @@ HEADS_MOST = 100  # different sets of keys in one JSONL file that are remembered
 Values = dict[str, object]
 
 
-def decoded(file: IO[bytes], *, newline: str) -> io.TextIOWrapper:
-    """Text of which every byte is kept: what is no UTF-8 is found in its row, and spoils no other."""
-    return io.TextIOWrapper(cast(BinaryIO, file), encoding="utf-8-sig", errors="surrogateescape", newline=newline)
-
-
-def jsonl_source(path: Path, text: IO[str], wanted: Wanted) -> Source:
+def jsonl_source(text: IO[str], wanted: Wanted) -> Source:
     """The rows of a JSONL file; the columns that are ignored are known when they have been read."""
     lines = _Lines(text, wanted.row_chars_most, ends=("\n",))
     ignored: dict[str, None] = {}
@@ -158,8 +152,6 @@ def _rows(lines: _Lines, read: Callable[[], Values | Broken | None]) -> Iterator
             return
         except _RowTooLong:
             found = too_long(lines.most, "".join(lines.kept))
-        raw = "".join(lines.kept)
-        if isinstance(found, dict):
-            yield Row(lines.number - len(lines.kept) + 1, found, raw)
-        elif found is not None:
-            yield Row(lines.number - len(lines.kept) + 1, {}, raw, found)
+        raw, first = "".join(lines.kept), lines.number - len(lines.kept) + 1
+        if found is not None:
+            yield Row(first, found, raw) if isinstance(found, dict) else Row(first, {}, raw, found)

@@ -86,7 +86,8 @@ def _read(path: Path) -> _Read:
     except InputRefused as refusal:
         if refusal.code in OWN_WORDS:
             raise
-        raise _refused(refusal.happened) from refusal
+        where = "" if str(path) in refusal.happened else f"{path}: "
+        raise _refused(where + refusal.happened) from refusal
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -79,7 +78,7 @@ def import_file(
     refused unless ``append`` says that it is meant. ``-`` reads standard input.
     """
     began = time.monotonic()
-    with _nothing_left(), opened(path, WANTED, format_) as source, reporting(report, source=path) as refused:
+    with opened(path, WANTED, format_) as source, reporting(report, source=path) as refused:
         _refuse_without_names(path, source)
         load_ = _Load(source, refused, Checks(noun=source.noun), strict, progress, began)
         with database.transaction(Authority.HUB, actor=actor) as tx:
@@ -167,13 +166,22 @@ class _Load:
                 chunk.append(found)
             read += 1
             if read >= CHUNK_ROWS or time.monotonic() > until:
-                _refuse_endless(self.rows)
+                self._refuse_endless()
                 yield self._worth_writing(chunk)
                 chunk, read, until = [], 0, time.monotonic() + CHUNK_S
         yield self._worth_writing(chunk)
 
     def _worth_writing(self, chunk: list[Company]) -> list[Company]:
         return [] if self._strict and self._refused.count else chunk
+
+    def _refuse_endless(self) -> None:
+        if self.rows > ROWS_MOST:
+            raise InputRefused(
+                "file_too_long",
+                f"The file has more than {ROWS_MOST:,} rows.",
+                "Split it, and import the parts one after the other with --append.",
+                rows_most=ROWS_MOST,
+            )
 
     def _so_far(self) -> Progress:
         return Progress(
@@ -183,27 +191,6 @@ class _Load:
             seconds=time.monotonic() - self._began,
             share=self._source.share(self.rows) or 0.0,
         )
-
-
-def _refuse_endless(rows: int) -> None:
-    if rows > ROWS_MOST:
-        happened = f"The file has more than {ROWS_MOST:,} rows."
-        raise InputRefused(
-            "file_too_long",
-            happened,
-            "Split it, and import the parts one after the other with --append.",
-            rows_most=ROWS_MOST,
-        )
-
-
-@contextmanager
-def _nothing_left() -> Iterator[None]:
-    try:
-        yield
-    except InputRefused as refusal:
-        if refusal.code == "file_unreadable":
-            refusal.next_step += " Nothing was brought in."
-        raise
 
 
 def _refuse_without_names(path: Path, source: Source) -> None:
