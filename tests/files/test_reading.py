@@ -135,6 +135,12 @@ def test_a_row_that_cannot_be_read_stands_alone(
     assert (first.number, last.number) == (2, 4)
 
 
+def test_zeros_at_the_start_are_a_bad_line_and_no_other_encoding(path: Path) -> None:
+    """A crash may leave them in front of a log."""
+    rows = rows_of(path, b"\0" * 4096 + b'{}\n{"name": "Good"}\n', EVERYTHING, Format.JSONL)
+    assert (broken(rows), rows[1].values) == ([(1, Unread.JSON_MALFORMED)], {"name": "Good"})
+
+
 def test_a_long_cell_is_long_for_whom_it_is_too_long(path: Path) -> None:
     """An error may have a trace of a megabyte in it, a company may not; whoever is read first."""
     content = b"name\n" + b"x" * 1_000_000 + b"\n"

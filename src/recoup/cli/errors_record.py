@@ -13,8 +13,7 @@ from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting
 from recoup.cli.errors_asking import CategoryWord, SeverityWord
-from recoup.cli.gate_import import FormatWord
-from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
+from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.lifecycles.declaration import Authority
 
@@ -37,7 +36,7 @@ def record(
     want: Literal["RETRY", "PARK", "ARCHIVE", "IGNORE"] | None = None,
     payload: str | None = None,
     file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
-    format_: Annotated[FormatWord | None, Parameter(name="--format")] = None,
+    format_: FileFormat = None,
     report: Path | None = None,
     skip: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0,
     demo: Demo = False,
@@ -138,7 +137,7 @@ def _object(text: str) -> Mapping[str, Any]:
 
 def _record_file(
     file: Path,
-    format_: FormatWord | None,
+    format_: FileFormat,
     *,
     table: str | None,
     skip: int,

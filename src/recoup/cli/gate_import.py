@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from recoup.cli.output import Demo, Json, print_fields, print_rows, shown
+from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, shown
 from recoup.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 SHOWN_MOST = 10
 SHOWN_CHARS_MOST = 120
-FormatWord = Literal["csv", "jsonl", "parquet"]
 
 
 def import_(
@@ -27,7 +26,7 @@ def import_(
     append: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     complete: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     strict: Annotated[bool, Parameter(negative="", show_default=False)] = False,
-    format_: Annotated[FormatWord | None, Parameter(name="--format")] = None,
+    format_: FileFormat = None,
     report: Path | None = None,
     demo: Demo = False,
     json: Json = False,

@@ -112,8 +112,8 @@ def _decompressed(file: io.BufferedReader, stack: contextlib.ExitStack) -> io.Bu
 
 def _refuse_other(path: Path, head: bytes) -> None:
     """Refuse what is no text in UTF-8 at all, before every line of it is refused on its own."""
-    # Two bytes for a character, or four: of the letters that a header is made of, one byte is always zero.
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in head:
+    # Two bytes for a character, or four: of the letters that a header is made of, one byte is always zero, but not all.
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (b"\0" in head and any(head)):
         happened = f"{path} is not UTF-8; it looks like UTF-16 or UTF-32."
         raise InputRefused("file_not_utf8", happened, "Save it as UTF-8.", path=str(path))
     for magic, what in _OTHERS:
