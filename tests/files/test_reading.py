@@ -392,13 +392,14 @@ def test_one_long_text_in_every_row_does_not_fill_the_memory(path: Path) -> None
     once = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), pa.array(["x" * 1_000_000]))
     path.write_bytes(parquet_of(pa.table({"name": once})))
     assert path.stat().st_size < 300_000
-    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
     pa.set_memory_pool(pool)
     try:
         with bounded(300_000_000), opened(path, EVERYTHING, Format.PARQUET) as source:
             assert sum(row.chars for row in source.rows) == 3_000_000_000
     finally:
-        pa.set_memory_pool(pa.system_memory_pool())
+        pa.set_memory_pool(usual)
     assert 100_000_000 < pool.max_memory() < 600_000_000
 
 
