@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import psycopg
+import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from command_line import Run, refusal, run_in, started
@@ -22,6 +24,7 @@ from recoup.errors.looking import ARCHIVED
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import ErrorStatus
 from recoup.settings import Settings
+from written import parquet_of
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
 VERBS = ("park", "unpark", "resolve", "escalate", "assign", "review", "archive")
@@ -199,6 +202,46 @@ def test_lines_from_a_pipe_into_one_table(cli: Run) -> None:
         assert len(parsed(cli("list", "--code", code, "--json"))) == times
 
 
+def test_a_table_of_errors_in_any_format(cli: Run, tmp_path: Path) -> None:
+    """CSV from standard input, compressed CSV by its name, Parquet by rows; refused lines go into a report."""
+    code, report = uuid.uuid4().hex, tmp_path / "refused.csv"
+    lines = [f"{uuid.uuid4()};{code};{TRANSIENT};{n}" for n in range(3)]
+    text = "\n".join(["entity;code;message;row", *lines, "x;y"]) + "\n"
+    more = ("--table", PEOPLE, "--report", report)
+    told = parsed(cli("record", "--file", "-", "--format", "csv", *more, "--json", given=text, ends=1))
+    assert (told["lines"], told["recorded"], told["refused"]) == (5, 3, 1)
+    (refused,) = told["refusals"]
+    assert (refused["line"], refused["refused"]) == (5, "line_unreadable")
+    assert refused["happened"] == "The line cannot be read: it has 2 fields; the header has 4."
+    assert "x;y" in report.read_text()
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    said = cli("record", "--file", tmp_path / "rows.csv.gz", "--table", PEOPLE, "--skip", "3", ends=1).stdout
+    assert "5 lines: 1 errors recorded, 1 lines refused" in said
+    columns = {"entity": [None, str(uuid.uuid4())], "error_code": [code] * 2, "message": ["x", "y"]}
+    (tmp_path / "rows.parquet").write_bytes(parquet_of(pa.table(columns)))
+    said = cli("record", "--file", tmp_path / "rows.parquet", *more, ends=1).stdout
+    assert "2 rows: 1 errors recorded, 1 rows refused" in said
+    assert f"All of them are in {report}." in said
+    assert len(parsed(cli("list", "--code", code, "--json"))) == 4
+
+
+def test_a_damaged_file_says_how_to_go_on(cli: Run, tmp_path: Path) -> None:
+    """What was recorded before the damage is in, and is not recorded again."""
+    path = tmp_path / "rows.csv.gz"
+    text = "table,entity,message\n" + "".join(f"{PEOPLE},{uuid.uuid4()},x\n" for _ in range(5000))
+    whole = gzip.compress(text.encode())
+    path.write_bytes(whole[: len(whole) * 3 // 4])
+    said = refusal(cli("record", "--file", path, "--json", ends=1))
+    assert said["refused"] == "file_unreadable"
+    assert "1 lines are in." in str(said["happened"])  # in full thousands, and the header
+    skip = str(said["next_step"]).split()[-2:]
+    assert skip[0] == "--skip"
+    assert int(skip[1]) % 1000 == 1
+    path.write_bytes(whole)
+    told = parsed(cli("record", "--file", path, *skip, "--json"))
+    assert (told["lines"], told["recorded"]) == (5001, 5001 - int(skip[1]))
+
+
 def test_batches_of_a_large_file_keep_the_good_lines(cli: Run, tmp_path: Path) -> None:
     """Bad lines in every batch: all the others are in."""
     code = uuid.uuid4().hex
@@ -249,6 +292,9 @@ def test_what_somebody_wrote_does_not_reach_the_terminal(cli: Run, hub: Hub) -> 
         (("record", "--table", DOL, "--message", "x"), "entity_missing"),
         (("record", "--table", LOG, "--message", "x", "--payload", "[]"), "payload_unreadable"),
         (("record", "--file", "/nowhere/rows.jsonl"), "file_unreadable"),
+        (("record", "--file", "/"), "file_unreadable"),
+        (("record", "--file", __file__, "--format", "parquet"), "file_not_parquet"),
+        (("record", "--file", __file__, "--format", "csv"), "error_columns_missing"),
         (("record", "--file", "-", "--message", "x"), "record_both"),
         (("claim", "--lease", "40d"), "lease_length"),
         (("claim", "--worker", " "), "worker_name"),

@@ -74,8 +74,7 @@ def record_file(db: Database, path: str) -> Callable[[], object]:
     importing.BATCH = SMALL
 
     def work() -> None:
-        with Path(path).open("rb") as file:
-            importing.bring_in(db, file)
+        importing.import_file(db, Path(path))
 
     return work
 

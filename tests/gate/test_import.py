@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import gzip
-import io
 import json
 import os
 import signal
@@ -13,9 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import tracemalloc
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -26,26 +22,20 @@ import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyarrow import parquet
 
 from recoup import clock, gate
 from recoup.database.connection import Database
-from recoup.gate.importing import Format, Imported, Progress, Reason, import_file
+from recoup.files import Format, Unread
+from recoup.files.report import KEPT_MOST
+from recoup.gate.importing import Imported, Progress, Reason, import_file
+from recoup.gate.importing.checks import WANTED
 from recoup.gate.importing.loading import CHUNK_ROWS
-from recoup.gate.importing.report import KEPT_MOST
-from recoup.gate.importing.texts import ROW_CHARS_MOST
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
+from written import COMPANIES, WRITTEN, Values, Write, as_csv, as_jsonl, as_parquet, bounded, many, parquet_of
 
 PATIENCE_S = 60
-HEADER = ("company_name", "company_domain", "linkedin_url", "state")
-Values = tuple[str | None, ...]
-COMPANIES: list[Values] = [
-    ("Acme", "acme.example.com", "https://linkedin.example/acme", "TX"),
-    ('Müller & "Söhne", LLC', "müller.example.com", None, "Ohio"),
-    ("  Two\nlines; and a\ttab ", None, None, None),
-    ("株式会社", None, None, "ME"),
-]
+ROW_CHARS_MOST = WANTED.row_chars_most
 
 
 def new_name() -> str:
@@ -67,46 +57,14 @@ def batches(db: Database, batch_id: str) -> list[gate.Batch]:
         return [batch for batch in gate.list_batches(tx, limit=100_000) if batch.batch_id == batch_id]
 
 
-def as_csv(rows: Iterable[Sequence[object]], *, header: Sequence[str] = HEADER, delimiter: str = ",") -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=delimiter)
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def as_jsonl(rows: Iterable[Sequence[object]]) -> bytes:
-    return b"".join(json.dumps(dict(zip(HEADER, row, strict=True))).encode() + b"\n" for row in rows)
-
-
-def as_parquet(rows: Sequence[Sequence[object]], kind: Any = None) -> bytes:
-    columns = zip(*rows, strict=True) if rows else ((),) * 4
-    table = pa.table(
-        {name: pa.array(values, kind or pa.string()) for name, values in zip(HEADER, columns, strict=True)}
-    )
-    buffer = io.BytesIO()
-    parquet.write_table(table, buffer, row_group_size=1000)
-    return buffer.getvalue()
-
-
-WRITTEN: dict[str, Callable[..., bytes]] = {"csv": as_csv, "jsonl": as_jsonl, "parquet": as_parquet}
-
-
-def many(count: int) -> list[Values]:
-    return [(f"Company {n}", f"company{n}.example.com", None, "TX") for n in range(count)]
-
-
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, bytes], Path]:
+def write(tmp_path: Path) -> Write:
     def write(name: str, content: bytes) -> Path:
         path = tmp_path / name
         path.write_bytes(content)
         return path
 
     return write
-
-
-Write = Callable[[str, bytes], Path]
 
 
 def refusal(db: Database, path: Path, **more: Any) -> InputRefused:
@@ -242,23 +200,23 @@ GOOD = b"company_name,company_domain,linkedin_url,state\nGood,,,\n"
         ("a.csv", GOOD + b"A,not a domain,,\n", 3, "company_domain", Reason.DOMAIN_MALFORMED),
         ("a.csv", GOOD + b"A,10.0.0.1,,\n", 3, "company_domain", Reason.DOMAIN_MALFORMED),
         ("a.csv", GOOD + b"\n  GOOD  ,,http://x.example,\n", 4, "company_name", Reason.COMPANY_TWICE),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "bad"', 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n["bad"]', 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n' + b"[" * 100_000, 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": ' + b"9" * 5000 + b"}", 2, None, Reason.JSON_MALFORMED),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "company": "B"}', 2, None, Reason.COLUMNS_AMBIGUOUS),
-        ("a.csv", GOOD + b"A,,\n", 3, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b"A,,,,\n", 3, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b'"A"B,,,\n', 3, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b'B,"\n\n",,\n"A,,,\n', 6, None, Reason.CSV_MALFORMED),
-        ("a.csv", GOOD + b"M\xfcller,,,\n", 3, None, Reason.NOT_UTF8),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "x": "\xff"}', 2, None, Reason.NOT_UTF8),
-        ("a.csv", GOOD + b"A," + b"x" * ROW_CHARS_MOST + b",,\n", 3, None, Reason.ROW_TOO_LONG),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "' + b"x" * ROW_CHARS_MOST + b'"}', 2, None, Reason.ROW_TOO_LONG),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "bad"', 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n["bad"]', 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n' + b"[" * 100_000, 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": ' + b"9" * 5000 + b"}", 2, None, Unread.JSON_MALFORMED),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "company": "B"}', 2, None, Unread.COLUMNS_AMBIGUOUS),
+        ("a.csv", GOOD + b"A,,\n", 3, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b"A,,,,\n", 3, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b'"A"B,,,\n', 3, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b'B,"\n\n",,\n"A,,,\n', 6, None, Unread.CSV_MALFORMED),
+        ("a.csv", GOOD + b"M\xfcller,,,\n", 3, None, Unread.NOT_UTF8),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "x": "\xff"}', 2, None, Unread.NOT_UTF8),
+        ("a.csv", GOOD + b"A," + b"x" * ROW_CHARS_MOST + b",,\n", 3, None, Unread.ROW_TOO_LONG),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "' + b"x" * ROW_CHARS_MOST + b'"}', 2, None, Unread.ROW_TOO_LONG),
     ],
 )
 def test_a_row_that_makes_no_sense_is_refused_alone(
-    db: Database, write: Write, name: str, content: bytes, number: int, column: str | None, reason: Reason
+    db: Database, write: Write, name: str, content: bytes, number: int, column: str | None, reason: Reason | Unread
 ) -> None:
     """Told with its place, its column and its reason, and as it was; the good row before it comes in."""
     batch_id = new_name()
@@ -275,7 +233,7 @@ def test_a_row_that_makes_no_sense_is_refused_alone(
 def test_every_reason_is_tried() -> None:
     """A reason that is added is tried above."""
     (mark,) = test_a_row_that_makes_no_sense_is_refused_alone.pytestmark  # type: ignore[attr-defined]
-    assert {case[-1] for case in mark.args[1]} == set(Reason)
+    assert {case[-1] for case in mark.args[1]} == {*Reason, *Unread}
 
 
 def test_rows_behind_a_broken_one_come_in(db: Database, write: Write) -> None:
@@ -293,10 +251,8 @@ def test_bytes_that_are_no_text_are_refused_in_parquet_too(db: Database, write: 
     batch_id = new_name()
     names = pa.array([b"Good", b"M\xfcller", None, b"Better"], pa.binary())
     text = pa.Array.from_buffers(pa.string(), 4, names.buffers())
-    buffer = io.BytesIO()
-    parquet.write_table(pa.table({"name": text}), buffer)
-    imported = import_file(db, write("a.parquet", buffer.getvalue()), batch_id=batch_id)
-    assert [(r.number, r.reason) for r in imported.refusals] == [(2, Reason.NOT_UTF8), (3, Reason.NAME_MISSING)]
+    imported = import_file(db, write("a.parquet", parquet_of(pa.table({"name": text}))), batch_id=batch_id)
+    assert [(r.number, r.reason) for r in imported.refusals] == [(2, Unread.NOT_UTF8), (3, Reason.NAME_MISSING)]
     assert json.loads(imported.refusals[0].row) == {"name": "M\\xfcller"}
     assert [row[0] for row in stored(db, batch_id)] == ["Better", "Good"]
 
@@ -335,19 +291,8 @@ def test_the_same_company_twice_names_the_first(db: Database, write: Write) -> N
         ("a.csv", b"firm,state\nAcme,TX\n", "name_column_missing"),
         ("a.csv", b"name,company\nAda,Acme\n", "columns_ambiguous"),
         ("a.csv", b"company_name,Company Name\nAda,Acme\n", "columns_ambiguous"),
-        ("a.csv", b'"company_name,state\nAcme,TX\n', "header_unreadable"),
-        ("a.csv", b"x" * 1_000_000, "header_unreadable"),
-        ("a.csv", "company_name\nAcme\n".encode("utf-16"), "file_not_utf8"),
-        ("a.jsonl", b'{"name": "Acme"}'.decode().encode("utf-16-le"), "file_not_utf8"),
-        ("a.csv", as_parquet(COMPANIES), "file_of_other_format"),
-        ("a.csv", b"PK\x03\x04 and so on", "file_of_other_format"),
-        ("a.parquet", b"PAR1 and so on", "file_not_parquet"),
-        ("a.parquet", as_csv(COMPANIES), "file_not_parquet"),
-        ("a.parquet", as_parquet(COMPANIES)[:-30], "file_not_parquet"),
         ("a.csv.gz", gzip.compress(as_csv(many(9000)), mtime=0)[:-9], "file_unreadable"),
         ("a.csv.gz", gzip.compress(as_csv(many(9000)), mtime=0)[:-8] + b"\0" * 8, "file_unreadable"),
-        ("a.txt", as_csv(COMPANIES), "format_unknown"),
-        ("a", as_csv(COMPANIES), "format_unknown"),
         ("a.csv", b"company_name,state\n,TX\n", "rows_refused"),
     ],
 )
@@ -385,21 +330,6 @@ def test_the_columns_of_a_file_without_names_are_told(db: Database, write: Write
     said = refusal(db, write("a.csv", b"firm;state\nAcme;TX\n"))
     assert "firm, state" in said.happened
     assert said.facts["columns"] == ["firm", "state"]
-
-
-def test_a_path_that_leads_nowhere_is_refused(db: Database, tmp_path: Path) -> None:
-    """No file, a folder, a name that tells nothing."""
-    assert refusal(db, tmp_path / "missing.csv").code == "file_missing"
-    assert refusal(db, tmp_path, format_=Format.CSV).code == "file_is_folder"
-    assert refusal(db, Path("-")).code == "format_unknown"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_refused(db: Database, write: Write) -> None:
-    """In words."""
-    path = write("a.csv", as_csv(COMPANIES))
-    path.chmod(0)
-    assert refusal(db, path).code == "file_unreadable"
 
 
 # Batches that exist -------------------------------------------------------------------------------------------------
@@ -649,87 +579,6 @@ def test_a_progress_that_fails_undoes_the_import(db: Database, write: Write) -> 
 
 # Hostile files ------------------------------------------------------------------------------------------------------
 
-MEMORY_MOST = 16_000_000
-
-
-@contextlib.contextmanager
-def bounded() -> Iterator[None]:
-    """What Python holds inside the block stays far below what the file holds."""
-    tracemalloc.start()
-    try:
-        yield
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < MEMORY_MOST
-
-
-@pytest.mark.parametrize("kind", [Format.CSV, Format.JSONL])
-@pytest.mark.parametrize("zipped", [False, True])
-def test_a_line_of_200_megabytes_is_one_refused_row(db: Database, tmp_path: Path, kind: Format, zipped: bool) -> None:
-    """It is passed over without being held; compressed it is a bomb of 200 kilobytes. The row behind it comes in."""
-    good = {Format.CSV: (b"name\n", b"Good\n"), Format.JSONL: (b'{"name": "Good"}\n', b'{"name": "Better"}\n')}[kind]
-    path, batch_id = tmp_path / "hostile", new_name()
-    with gzip.open(path, "wb", compresslevel=1) if zipped else path.open("wb") as file:
-        file.write(good[0])
-        for _ in range(200):
-            file.write(b"x" * 1_000_000)
-        file.write(b"\n" + good[1])
-    with bounded():
-        imported = import_file(db, path, batch_id=batch_id, format_=kind)
-    assert [(r.number, r.reason) for r in imported.refusals] == [(2, Reason.ROW_TOO_LONG)]
-    assert stored(db, batch_id)
-
-
-@pytest.mark.parametrize(
-    ("piece", "times"),
-    [
-        # One row without an end.
-        (b'"' * 1000, 20_000),
-        (b'a","b' + b"x" * 200 + b"\n", 100_000),
-        (b"\0" * 1000, 20_000),
-        (b"," * 1000, 20_000),
-        (b'{"a":' * 200, 20_000),
-        # Many rows of which none makes sense.
-        (b'"\n', 20_000),
-        (b'""",\n', 20_000),
-        (b'"a\n', 20_000),
-        (b"\xff\n", 20_000),
-        (b"\r", 20_000),
-        (b"[" * 1000 + b"\n", 1_000),
-    ],
-)
-@pytest.mark.parametrize("kind", [Format.CSV, Format.JSONL])
-def test_rubbish_is_refused_in_bounded_memory(
-    db: Database, tmp_path: Path, kind: Format, piece: bytes, times: int
-) -> None:
-    """Millions of quotes, of quotes that never match, of nothing: refused or passed over, and the end is reached."""
-    path, batch_id = tmp_path / "hostile", new_name()
-    head, good = {
-        Format.CSV: (b"name,domain\nGood,\n", b'"\n\nBetter,\n'),
-        Format.JSONL: (b'{"name": "Good"}\n', b'\n{"name": "Better"}\n'),
-    }[kind]
-    path.write_bytes(head + piece * times + good)
-    with bounded():
-        imported = import_file(db, path, batch_id=batch_id, format_=kind)
-    assert imported.rows == imported.accepted + imported.refused
-    names = {row[0] for row in stored(db, batch_id)}
-    assert "Good" in names
-    if kind is Format.JSONL:
-        assert names == {"Good", "Better"}
-
-
-def test_many_different_keys_are_not_all_remembered(db: Database, tmp_path: Path) -> None:
-    """Every line with keys of its own: the first hundred ignored ones are told."""
-    path = tmp_path / "a.jsonl"
-    path.write_text(
-        "".join(json.dumps({"name": f"Company {n}", f"key {n} {'x' * 500}": n}) + "\n" for n in range(20_000))
-    )
-    with bounded():
-        imported = import_file(db, path, batch_id=new_name())
-    assert imported.accepted == 20_000
-    assert len(imported.ignored) == 100
-
 
 def test_many_refused_rows_are_not_all_remembered(db: Database, tmp_path: Path) -> None:
     """The first thousand, and of each of them the beginning."""
@@ -742,15 +591,6 @@ def test_many_refused_rows_are_not_all_remembered(db: Database, tmp_path: Path) 
 
 
 # Parts that are not installed ---------------------------------------------------------------------------------------
-
-
-def test_without_pyarrow_the_extra_is_named(db: Database, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parquet needs it; the rest does not."""
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    said = refusal(db, write("a.parquet", as_parquet(COMPANIES)))
-    assert said.code == "parquet_missing"
-    assert "recoup[parquet]" in said.next_step
-    assert import_file(db, write("a.csv", as_csv(COMPANIES)), batch_id=new_name()).accepted == 4
 
 
 def test_without_the_gate_extra_it_is_named(db: Database, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
+import sys
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from recoup.reasons import ReasonCode
@@ -19,8 +22,12 @@ from recoup.world import Kind
 from verification.looking import candidate, rules_for, verdicts
 from world.odd import SERVICE_FAULTS
 from world.watched import WatchedWorld
+from written import parquet_of
 
 HEAD = "domain,name,found,states,scope\n"
+# A list of texts of which one is none.
+TEXT = pa.Array.from_buffers(pa.string(), 1, pa.array([b"M\xfcller"], pa.binary()).buffers())
+HALVES = parquet_of(pa.table({"domain": ["a"], "name": ["A"], "states": pa.ListArray.from_arrays([0, 1], TEXT)}))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
@@ -53,6 +60,31 @@ def test_entries_are_found_by_domain_then_by_name_where_there_is_no_domain(tmp_p
     assert entry_of(path, "twice.example") == ("TX", "ME")
     assert asyncio.run(_verdict(path, "acme.org", "Acme Inc.")) is Finding.NO_ENTRY  # that is another Acme
     assert asyncio.run(_verdict(path, "gone.example", "Gone")) is Finding.NO_ENTRY
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("directory.csv", b"\xef\xbb\xbfdomain,name,states\nacme.example,Acme,TX\n"),
+        ("directory.csv", b"NAME;States;Domain;phone\nAcme;TX;acme.example;1\n"),
+        ("directory.tsv", b"domain\tname\tstates\nacme.example\tAcme\tTX\n"),
+        ("directory.csv.gz", gzip.compress(b"domain,name,states\nacme.example,Acme,TX\n")),
+        ("directory.jsonl", b'\n{"domain": "acme.example", "name": "Acme", "states": ["TX"], "phone": 1}\n'),
+        ("directory.ndjson", b'{"domain": "acme.example", "name": "Acme", "states": "TX"}\n{"domain": "b.example"}\n'),
+    ],
+)
+def test_however_a_directory_is_written(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert entry_of(tmp_path / name, "acme.example") == ("TX",)
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not the directory that is wrong."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "directory.parquet").write_bytes(HALVES)
+    with pytest.raises(InputRefused) as refused:
+        FileDirectory(tmp_path / "directory.parquet")
+    assert refused.value.code == "parquet_missing"
 
 
 async def _verdict(path: Path, domain: str, name: str) -> Finding:
@@ -110,6 +142,16 @@ def test_a_changed_file_is_read_again_and_a_broken_one_is_an_outage(tmp_path: Pa
         ("binary.csv", b"domain,name,states\n\xff\xfe,A,TX\n", "directory_unreadable"),
         ("broken.parquet", b"PAR1 not really PAR1", "directory_unreadable"),
         ("what.xlsx", b"", "directory_kind"),
+        ("empty.jsonl", b"", "directory_columns"),
+        ("blank.csv", b"\n \n", "directory_columns"),
+        ("short.csv", b"domain,name,states,scope\na.example,A,TX\n", "directory_unreadable"),
+        ("quotes.csv", b'domain,name,states\na.example,"A"B,TX\n', "directory_unreadable"),
+        ("twice.csv", b"domain,name,states,Domain\na.example,A,TX,b.example\n", "directory_unreadable"),
+        ("utf-16.csv", "domain,name,states\n".encode("utf-16"), "directory_unreadable"),
+        ("damaged.csv.gz", gzip.compress(HEAD.encode() * 1000)[:-9], "directory_unreadable"),
+        ("half.jsonl", b'{"domain": "a.example", "name": "A", "states": "TX"}\n{"domain"', "directory_unreadable"),
+        ("long.jsonl", b'{"domain": "' + b"x" * 5_000_000, "directory_unreadable"),
+        ("halves.parquet", HALVES, "directory_unreadable"),
     ],
 )
 def test_a_file_that_is_no_directory_is_refused_when_the_verifier_is_made(

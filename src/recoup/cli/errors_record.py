@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting, opened, person
 from recoup.cli.errors_asking import AS_STORED
-from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
+from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
@@ -22,7 +21,7 @@ from recoup.lifecycles.declaration import Authority
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recoup.errors.importing import BroughtIn
+    from recoup.errors.importing import Imported
 
 SHOWN_MOST = 10
 
@@ -38,6 +37,8 @@ def record(
     want: Annotated[Want | None, AS_STORED] = None,
     payload: str | None = None,
     file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
+    format_: FileFormat = None,
+    report: Path | None = None,
     skip: Annotated[int, Parameter(validator=validators.Number(gte=0))] = 0,
     demo: Demo = False,
     json: Json = False,
@@ -46,13 +47,13 @@ def record(
 
     For example: recoup errors record --table outreach.dol_errors --entity 5e6f… --message "the registry timed out"
 
-    A file has one JSON object a line: table, entity (or outreach_id), code, message, severity, category, want, payload;
-    only table and message have to be there, and whatever else a line holds goes into its payload. It is recorded in
-    batches of 1,000 lines, each for good. Lines that make no sense are refused one by one.
+    A file is JSONL, CSV or Parquet, with the columns table, entity (or outreach_id), code, message, severity, category,
+    want and payload (in CSV the text of a JSON object). Only table and message have to be there, and every other column
+    goes into the payload. It is recorded in batches of 1,000 lines, each for good. Lines that make no sense are refused
+    one by one. In Parquet a line is a row.
 
     Interrupted and run again, it records the first lines anew: an error about an entity supersedes the one from before
-    and keeps its age and its retries; one about no entity is then there twice. --skip passes over lines that were told
-    to be in.
+    and keeps its age and its retries; one about no entity is then there twice. --skip leaves out lines that are in.
 
     Parameters
     ----------
@@ -73,9 +74,13 @@ def record(
     payload
         A JSON object to keep with it. Secrets are redacted.
     file
-        A file of JSON lines. - reads standard input.
+        A file of errors; its name tells the format, and .gz is fine. - reads standard input.
+    format_
+        What the file is, when its name does not tell. Default: jsonl. csv is also for tabs and semicolons.
+    report
+        Where to write the refused lines of a file, each with its reason: a .csv or .jsonl file.
     skip
-        Pass over so many lines of the file.
+        Skip the first N lines of the file.
     """
     from recoup.refusals import InputRefused
 
@@ -83,7 +88,7 @@ def record(
     if file is not None and any(given is not None for given in one):
         raise InputRefused("record_both", "A file, and an error beside it.", "Give one or the other.")
     if file is not None:
-        _record_file(file, table=table, skip=skip, demo=demo, as_json=json)
+        _record_file(file, format_, table=table, skip=skip, report=report, demo=demo, as_json=json)
         return
     if table is None or message is None:
         raise InputRefused(
@@ -130,89 +135,96 @@ def _object(text: str) -> Mapping[str, Any]:
     return given
 
 
-def _record_file(file: Path, *, table: str | None, skip: int, demo: bool, as_json: bool) -> None:
-    from recoup.errors.importing import BroughtIn, bring_in
+def _record_file(
+    file: Path,
+    format_: FileFormat,
+    *,
+    table: str | None,
+    skip: int,
+    report: Path | None,
+    demo: bool,
+    as_json: bool,
+) -> None:
+    from recoup.errors.importing import Imported, import_file
+    from recoup.files import Format
 
-    told = BroughtIn()
+    so_far = Imported()
     with (
-        _opened(file) as (lines, size),
         opened(demo=demo) as database,
         progress(quiet=as_json) as tell,
-        _how_far(told),
+        _how_far(so_far),
     ):
-        bring_in(
+        import_file(
             database,
-            lines,
+            file,
+            format_=None if format_ is None else Format(format_),
             table=table,
             skip=skip,
+            report=report,
             actor=person(database),
-            tell=lambda told: tell(_said(told), None if size is None else min(lines.tell() / max(size, 1), 1.0)),
-            told=told,
+            progress=lambda so_far: tell(_said(so_far), so_far.share),
+            so_far=so_far,
         )
     if as_json:
-        print_fields({**_fields(told), "refusals": [line._asdict() for line in told.refusals]}, as_json=True)
+        print_fields({**_fields(so_far), "refusals": _refusals(so_far)}, as_json=True)
     else:
-        _print(told)
-    if told.refused:
+        _print(so_far, report)
+    if so_far.refused.count:
         sys.exit(1)
 
 
 @contextmanager
-def _how_far(told: BroughtIn) -> Iterator[None]:
-    """Whoever is interrupted, by Ctrl-C or by the server, is told how far it came."""
+def _how_far(so_far: Imported) -> Iterator[None]:
+    """Whoever is interrupted, by Ctrl-C, by the server or by a damaged file, is told how far it came."""
     from psycopg import Error
 
-    from recoup.refusals import ServerRefused
+    from recoup.refusals import InputRefused, ServerRefused
 
     try:
         yield
     except KeyboardInterrupt:
-        say(f"{told.done:,} lines are in. To go on: the same with --skip {told.done}")
+        say(f"{so_far.done:,} {so_far.noun}s are in. To go on: the same with --skip {so_far.done}")
+        raise
+    except InputRefused as refusal:
+        if refusal.code in ("file_missing", "file_is_folder"):
+            refusal.code = "file_unreadable"
+        if so_far.done:
+            refusal.happened += f" {so_far.done:,} {so_far.noun}s are in."
+            refusal.next_step = f"Mend it; then go on: the same with --skip {so_far.done}"
         raise
     except Error as error:
         raise ServerRefused(
             "import_broken_off",
-            f"{told.done:,} lines are in; then the server said: {' '.join(str(error).split())[:500]}",
-            f"To go on: the same with --skip {told.done}",
-            done=told.done,
+            f"{so_far.done:,} {so_far.noun}s are in; then the server said: {' '.join(str(error).split())[:500]}",
+            f"To go on: the same with --skip {so_far.done}",
+            done=so_far.done,
         ) from error
 
 
-def _fields(told: BroughtIn) -> dict[str, Any]:
-    return {"lines": told.lines, "recorded": told.recorded, "refused": told.refused, "reasons": dict(told.reasons)}
+def _fields(so_far: Imported) -> dict[str, Any]:
+    refused = so_far.refused
+    return {
+        "lines": so_far.lines, "recorded": so_far.recorded, "refused": refused.count, "reasons": dict(refused.reasons)
+    }  # fmt: skip
 
 
-def _print(told: BroughtIn) -> None:
-    print(f"{told.lines:,} lines: {told.recorded:,} errors recorded, {told.refused:,} lines refused")
-    if not told.refused:
+def _refusals(so_far: Imported) -> list[dict[str, Any]]:
+    return [{"line": row.number, "refused": row.reason, "happened": row.said} for row in so_far.refused.kept]
+
+
+def _print(so_far: Imported, report: Path | None) -> None:
+    lines, refused = f"{so_far.noun}s", so_far.refused
+    print(f"{so_far.lines:,} {lines}: {so_far.recorded:,} errors recorded, {refused.count:,} {lines} refused")
+    if not refused.count:
         return
     print()
-    print_rows([{"refused": why, "lines": n} for why, n in told.reasons.most_common()], as_json=False, empty="")
-    print("\nThe first of them:\n" if told.refused > SHOWN_MOST else "\nThey are:\n")
-    print_rows(told.refusals[:SHOWN_MOST], as_json=False, empty="")
+    print_rows([{"refused": why, lines: n} for why, n in refused.reasons.most_common()], as_json=False, empty="")
+    print("\nThe first of them:\n" if refused.count > SHOWN_MOST else "\nThey are:\n")
+    print_rows(_refusals(so_far)[:SHOWN_MOST], as_json=False, empty="")
+    if report is not None:
+        print(f"\nAll of them are in {shown(report)}.")
 
 
-def _said(told: BroughtIn) -> str:
-    refused = f", {told.refused:,} refused" if told.refused else ""
-    return f"{told.lines:,} lines are in{refused}"
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], int | None]]:
-    """The file and its size, as far as it has one."""
-    from recoup.refusals import InputRefused
-
-    if str(path) == "-":
-        if sys.stdin is None:
-            raise InputRefused("file_unreadable", "Standard input is closed.", "Give a file of JSON lines.")
-        yield sys.stdin.buffer, None
-        return
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputRefused(
-            "file_unreadable", f"{path} cannot be read: {error.strerror}.", "Give a file of JSON lines, or -."
-        ) from error
-    with file:
-        size = os.fstat(file.fileno()).st_size
-        yield file, size if file.seekable() else None
+def _said(so_far: Imported) -> str:
+    refused = f", {so_far.refused.count:,} refused" if so_far.refused.count else ""
+    return f"{so_far.lines:,} {so_far.noun}s are in{refused}"

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import shlex
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
+from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, shown
+from recoup.cli.progress import progress
 
 if TYPE_CHECKING:
     from recoup.gate.importing import Imported, Progress
 
 SHOWN_MOST = 10
 SHOWN_CHARS_MOST = 120
-LINE_EVERY_S = 5.0
-Tell = Callable[["Progress"], None]
 
 
 def import_(
@@ -31,7 +26,7 @@ def import_(
     append: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     complete: Annotated[bool, Parameter(negative="", show_default=False)] = False,
     strict: Annotated[bool, Parameter(negative="", show_default=False)] = False,
-    format_: Annotated[Literal["csv", "jsonl", "parquet"] | None, Parameter(name="--format")] = None,
+    format_: FileFormat = None,
     report: Path | None = None,
     demo: Demo = False,
     json: Json = False,
@@ -59,9 +54,10 @@ def import_(
         Where to write the refused rows, each with its reason: a .csv or .jsonl file.
     """
     from recoup.cli.acting import opened, person
-    from recoup.gate.importing import Format, import_file
+    from recoup.files import Format
+    from recoup.gate.importing import import_file
 
-    with opened(demo=demo) as database, _progress(quiet=json) as progress:
+    with opened(demo=demo) as database, progress(quiet=json) as tell:
         imported = import_file(
             database,
             file,
@@ -72,7 +68,7 @@ def import_(
             strict=strict,
             actor=person(database),
             report=report,
-            progress=progress,
+            progress=lambda so_far: tell(_said(so_far), so_far.share),
         )
     if json:
         _print_json(imported)
@@ -121,41 +117,6 @@ def _shortened(row: str) -> str:
     return row if len(row) <= SHOWN_CHARS_MOST else row[:SHOWN_CHARS_MOST] + "…"
 
 
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Tell | None]:
-    """On standard error: a bar on a terminal, a line every few seconds elsewhere."""
-    if quiet:
-        yield None
-    elif sys.stderr is not None and sys.stderr.isatty():
-        with _bar() as tell:
-            yield tell
-    else:
-        yield _lines()
-
-
-def _said(progress: Progress) -> str:
-    refused = f", {progress.refused:,} refused" if progress.refused else ""
-    return f"{progress.rows:,} rows read{refused}, {progress.rate:,.0f} rows/s"
-
-
-def _lines() -> Tell:
-    last = time.monotonic()
-
-    def tell(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= LINE_EVERY_S:
-            last = time.monotonic()
-            say(f"{progress.share:.0%}: {_said(progress)}")
-
-    return tell
-
-
-@contextmanager
-def _bar() -> Iterator[Tell]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda progress: bar.update(task, completed=progress.share, description=_said(progress))
+def _said(so_far: Progress) -> str:
+    refused = f", {so_far.refused:,} refused" if so_far.refused else ""
+    return f"{so_far.rows:,} rows read{refused}, {so_far.rate:,.0f} rows/s"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False, help="Print JSON instead of a table.")]
 Demo = Annotated[bool, Parameter(name="--demo", negative="", show_default=False, help="Use the demo's database.")]
+FileFormat = Annotated[Literal["csv", "jsonl", "parquet"] | None, Parameter(name="--format")]
 
 LIMIT_MOST = 100_000
 Limit = Annotated[int, Parameter(help="At most so many.", validator=validators.Number(gte=1, lte=LIMIT_MOST))]

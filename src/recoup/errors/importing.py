@@ -1,18 +1,18 @@
-"""Errors from a file of JSON lines: in batches, each in a transaction of its own; bad lines are refused one by one.
+"""Errors from a file, in batches, each in a transaction of its own; bad rows are refused one by one.
 
-A file that was read half way and is read again records its first lines anew. An error about an entity supersedes the
+A file that was read half way and is read again records its first rows anew. An error about an entity supersedes the
 one from before and has its age, retries and parking; one about no entity, or in a table that keeps its errors for ever,
-is there twice. Whoever knows how far it came skips those lines.
+is there twice. Whoever knows how far it came skips those rows.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import IO, Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import TypeVar
 from uuid import UUID
 
 import psycopg
@@ -20,14 +20,15 @@ import psycopg
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.errors.recording import NewError, record
 from recoup.errors.vocabulary import Category, Severity, Want
+from recoup.files import Format, Refused, RefusedRow, Row, Source, Wanted, format_named, opened, reporting
+from recoup.files.rows import named
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, Refusal, from_database
 
-BATCH = 1000  # lines of one transaction
-BATCH_BYTES = 8_000_000  # and no more than this, or a line more
-LINE_BYTES_MOST = 4_000_000
-KEPT_MOST = 1000  # refused lines that are told one by one; all are counted
-# What a line may call it -> what it is.
+BATCH = 1000  # rows of one transaction
+BATCH_CHARS = 8_000_000  # and no more than this, or a row more
+WANTED = Wanted(row_chars_most=4_000_000, streamed=True)
+# What a column may be called -> what it is.
 NAMES = {
     "table": "table", "error_table": "table",
     "entity": "entity", "outreach_id": "entity",
@@ -35,172 +36,123 @@ NAMES = {
     "message": "message", "error_message": "message",
     "severity": "severity", "category": "category", "want": "want", "payload": "payload",
 }  # fmt: skip
+Line = tuple[Row, NewError]
 Word = TypeVar("Word", bound=StrEnum)
 
 
-class RefusedLine(NamedTuple):
-    """A line that was not recorded."""
-
-    line: int
-    refused: str
-    happened: str
-
-
 @dataclass(slots=True, kw_only=True)
-class BroughtIn:
+class Imported:
     """What became of a file. Grows while it is read."""
 
+    noun: str = "line"  # what is counted; of a Parquet file, rows
     lines: int = 0  # read
     done: int = 0  # lines that have their result: recorded, or refused
     recorded: int = 0
-    refused: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    refusals: list[RefusedLine] = field(default_factory=list)
-
-    def refuse(self, line: int, refusal: Refusal) -> None:
-        self.refused += 1
-        self.reasons[refusal.code] += 1
-        if len(self.refusals) < KEPT_MOST:
-            self.refusals.append(RefusedLine(line, refusal.code, refusal.happened))
+    refused: Refused = field(default_factory=Refused)
+    share: float | None = None  # of the file; None where nobody knows
 
 
-class _Line(NamedTuple):
-    number: int
-    error: NewError
-
-
-def bring_in(
+def import_file(
     database: Database,
-    file: IO[bytes],
+    path: Path,
     *,
+    format_: Format | None = None,
     table: str | None = None,
     skip: int = 0,
+    report: Path | None = None,
     actor: Actor | None = None,
-    tell: Callable[[BroughtIn], None] | None = None,
-    told: BroughtIn | None = None,
-) -> BroughtIn:
-    """Record the failures of a file of JSON lines. The table is for lines that name none.
+    progress: Callable[[Imported], None] | None = None,
+    so_far: Imported | None = None,
+) -> Imported:
+    """Record the failures of a file: JSONL, unless a format is given or the name tells one. ``-`` is standard input.
 
-    ``told`` grows meanwhile: whoever is interrupted knows how far it came.
+    The table is for rows that name none. ``so_far`` grows meanwhile: whoever is interrupted knows how far it came.
     """
-    told = BroughtIn() if told is None else told
-    batch: list[_Line] = []
-    size = 0
-    for number, line in _lines(file):
-        told.lines = number
-        if number <= skip or not line.strip():
+    so_far = Imported() if so_far is None else so_far
+    format_ = format_ or format_named(path) or Format.JSONL
+    with opened(path, WANTED, format_) as source, reporting(report, source=path) as refused:
+        _check_header(path, source.header, table)
+        so_far.noun, so_far.refused = source.noun, refused
+        try:
+            for batch in _batches(source, so_far, table, skip):
+                _record_batch(database, batch, so_far, actor)
+                so_far.share = source.share(so_far.lines)
+                if progress is not None:
+                    progress(so_far)
+        finally:  # what was refused until then is not read again
+            refused.finish()
+            refused.publish()
+    return so_far
+
+
+def _check_header(path: Path, header: Sequence[str], table: str | None) -> None:
+    """Refuse a file without messages, before every row of it is refused on its own."""
+    there = {NAMES.get(column) for column in header} | ({None} if table is None else {"table"})
+    missing = [column for column in ("table", "message") if column not in there]
+    if header and missing:
+        raise InputRefused(
+            "error_columns_missing",
+            f"{path} has no column {' and no column '.join(missing)}. Its columns are: {', '.join(named(header))}.",
+            "Call them table and message, or error_table and error_message; --table is for all that name none.",
+            path=str(path),
+            missing=missing,
+        )
+
+
+def _batches(source: Source, so_far: Imported, table: str | None, skip: int) -> Iterator[list[Line]]:
+    """Errors that could be read, as many as go into one transaction; the others are refused."""
+    batch: list[Line] = []
+    chars = 0
+    for row in source.rows:
+        so_far.lines = row.number
+        if row.number <= skip:
             continue
         try:
-            batch.append(_Line(number, read(line, table=table)))
+            batch.append((row, _read(row, source.noun, table)))
         except InputRefused as refusal:
-            told.refuse(number, refusal)
-        size += len(line)
-        if len(batch) == BATCH or size >= BATCH_BYTES:
-            _record_batch(database, batch, told, actor)
-            batch, size = [], 0
-            if tell is not None:
-                tell(told)
-    _record_batch(database, batch, told, actor)
-    return told
+            _refuse(so_far, row, refusal)
+        chars += row.chars
+        if len(batch) == BATCH or chars >= BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    yield batch
 
 
-def read(line: bytes, *, table: str | None = None) -> NewError:
-    """One line as the failure that it tells. What it has beside goes into the payload: nothing is lost."""
-    given = _object(line)
-    named = {NAMES[name]: value for name, value in given.items() if name in NAMES and value is not None}
-    beside = {name: value for name, value in given.items() if name not in NAMES}
-    payload = named.get("payload")
+def _read(row: Row, noun: str, table: str | None) -> NewError:
+    """One row as the failure that it tells. What it has beside goes into the payload: nothing is lost."""
+    if row.broken is not None:
+        said = row.broken[1]
+        raise _unreadable(noun, said[0].lower() + said[1:].rstrip("."))
+    given = {NAMES[name]: value for name, value in row.values.items() if name in NAMES and value is not None}
+    beside = {name: value for name, value in row.values.items() if name not in NAMES}
+    payload = _payload(given.get("payload"))
     if payload is not None and not isinstance(payload, Mapping):
-        raise _unreadable("its payload is no object")
-    message, name = named.get("message"), named.get("table", table)
+        raise _unreadable(noun, "its payload is no object")
+    message, name = given.get("message"), given.get("table", table)
     if not isinstance(message, str):
-        raise _unreadable("it has no message, or one that is no text")
+        raise _unreadable(noun, "it has no message, or one that is no text")
     if not isinstance(name, str):
-        raise _unreadable("it names no table, and none was given beside the file")
+        raise _unreadable(noun, "it names no table, and none was given beside the file")
     return NewError(
         table=name,
         message=message,
-        outreach_id=_entity(named.get("entity")),
-        code=None if (code := named.get("code")) is None else str(code),
-        severity=word(Severity, named.get("severity")),
-        category=word(Category, named.get("category")),
-        want=word(Want, named.get("want")),
+        outreach_id=_entity(given.get("entity")),
+        code=None if (code := given.get("code")) is None else str(code),
+        severity=_word(Severity, given.get("severity")),
+        category=_word(Category, given.get("category")),
+        want=_word(Want, given.get("want")),
         payload={**beside, **payload} if payload is not None else beside or None,
     )
 
 
-def word(words: type[Word], given: object) -> Word | None:
-    """One of a closed list of words, in any case; or a refusal."""
-    if given is None:
-        return None
-    text = str(given).upper()
-    if text not in list(words):
-        kind = words.__name__.lower()
-        raise InputRefused(f"{kind}_unknown", f"{str(given)[:50]!r} is no {kind}.", f"Use one of: {', '.join(words)}.")
-    return words(text)
-
-
-def _record_batch(database: Database, batch: Sequence[_Line], told: BroughtIn, actor: Actor | None) -> None:
-    refused: list[tuple[int, Refusal]] = []
-    if batch:
-        with database.transaction(Authority.HUB, actor=actor) as tx:
-            _record(tx, batch, refused)
-    told.done = told.lines
-    told.recorded += len(batch) - len(refused)
-    for number, refusal in refused:
-        told.refuse(number, refusal)
-
-
-def _record(tx: Transaction, lines: Sequence[_Line], refused: list[tuple[int, Refusal]]) -> None:
-    """Record them all; where that is refused, its halves, in order, down to the line that it is about."""
+def _payload(given: object) -> object:
+    """A payload, which may be written as the text of its JSON: CSV has nothing else."""
+    if not isinstance(given, str):
+        return given
     try:
-        with tx.transaction():
-            record(tx, [line.error for line in lines])
-    except psycopg.OperationalError as error:
-        if not isinstance(error, psycopg.errors.QueryCanceled) or len(lines) == 1:  # the server, not a line
-            raise
-        _record_halves(tx, lines, refused)
-    except (Refusal, psycopg.DatabaseError, UnicodeEncodeError) as error:
-        if len(lines) == 1:
-            refused.append((lines[0].number, _refusal(error)))
-            return
-        _record_halves(tx, lines, refused)
-
-
-def _record_halves(tx: Transaction, lines: Sequence[_Line], refused: list[tuple[int, Refusal]]) -> None:
-    half = len(lines) // 2
-    _record(tx, lines[:half], refused)
-    _record(tx, lines[half:], refused)
-
-
-def _refusal(error: Exception) -> Refusal:
-    if isinstance(error, Refusal):
-        return error
-    known = from_database(error) if isinstance(error, psycopg.Error) else None
-    said = " ".join(str(error).split())[:500]
-    return known or InputRefused("line_refused", f"The database does not take it: {said}", "Mend the line.")
-
-
-def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    while line := file.readline(LINE_BYTES_MOST + 1):
-        number += 1
-        if len(line) > LINE_BYTES_MOST and not line.endswith(b"\n"):
-            while (rest := file.readline(LINE_BYTES_MOST)) and not rest.endswith(b"\n"):
-                pass
-        yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-
-
-def _object(line: bytes) -> Mapping[str, Any]:
-    if len(line) > LINE_BYTES_MOST:
-        raise _unreadable(f"it is longer than {LINE_BYTES_MOST:,} bytes")
-    try:
-        given = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(f"it is no JSON: {str(error)[:200]}") from None
-    if not isinstance(given, dict):
-        raise _unreadable("it is no JSON object")
-    return given
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        return given
 
 
 def _entity(given: object) -> UUID | None:
@@ -212,9 +164,60 @@ def _entity(given: object) -> UUID | None:
         raise InputRefused("entity_unreadable", f"{str(given)[:50]!r} is no UUID.", "Give its outreach_id.") from None
 
 
-def _unreadable(why: str) -> InputRefused:
+def _word(words: type[Word], given: object) -> Word | None:
+    """One of a closed list of words, in any case; or a refusal."""
+    if given is None:
+        return None
+    text = str(given).upper()
+    if text not in list(words):
+        kind = words.__name__.lower()
+        raise InputRefused(f"{kind}_unknown", f"{str(given)[:50]!r} is no {kind}.", f"Use one of: {', '.join(words)}.")
+    return words(text)
+
+
+def _unreadable(noun: str, why: str) -> InputRefused:
     return InputRefused(
         "line_unreadable",
-        f"The line cannot be read: {why}.",
+        f"The {noun} cannot be read: {why}.",
         'Write each as {"table": …, "entity": …, "code": …, "message": …, "payload": {…}}.',
     )
+
+
+def _record_batch(database: Database, batch: Sequence[Line], so_far: Imported, actor: Actor | None) -> None:
+    refused: list[tuple[Row, Refusal]] = []
+    if batch:
+        with database.transaction(Authority.HUB, actor=actor) as tx:
+            _record(tx, batch, refused, so_far.noun)
+    so_far.done = so_far.lines
+    so_far.recorded += len(batch) - len(refused)
+    for row, refusal in refused:
+        _refuse(so_far, row, refusal)
+
+
+def _record(tx: Transaction, lines: Sequence[Line], refused: list[tuple[Row, Refusal]], noun: str) -> None:
+    """Record them all; where that is refused, its halves, in order, down to the line that it is about."""
+    try:
+        with tx.transaction():
+            record(tx, [error for _, error in lines])
+    except (Refusal, psycopg.DatabaseError, UnicodeEncodeError) as error:
+        cancelled = isinstance(error, psycopg.errors.QueryCanceled) and len(lines) > 1
+        if isinstance(error, psycopg.OperationalError) and not cancelled:  # the server, not a line
+            raise
+        if len(lines) == 1:
+            refused.append((lines[0][0], _refusal(error, noun)))
+            return
+        half = len(lines) // 2
+        _record(tx, lines[:half], refused, noun)
+        _record(tx, lines[half:], refused, noun)
+
+
+def _refusal(error: Exception, noun: str) -> Refusal:
+    if isinstance(error, Refusal):
+        return error
+    known = from_database(error) if isinstance(error, psycopg.Error) else None
+    said = " ".join(str(error).split())[:500]
+    return known or InputRefused("line_refused", f"The database does not take it: {said}", f"Mend the {noun}.")
+
+
+def _refuse(so_far: Imported, row: Row, refusal: Refusal) -> None:
+    so_far.refused.add(RefusedRow(row.number, None, refusal.code, refusal.happened, row.as_text()))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recoup.files import Wanted, format_named, opened
 from recoup.refusals import InputRefused
 from recoup.verification.directory import Entry, entry_of
 from recoup.verification.domains import domain_of, registrable
@@ -17,9 +16,10 @@ from recoup.verification.findings import Finding, NotPassed
 from recoup.verification.names import company_words
 
 NEEDED = ("domain", "name", "states")
+WANTED = Wanted(columns=dict.fromkeys((*NEEDED, "found", "scope"), ()), required=NEEDED, row_chars_most=4_000_000)
 YES = frozenset({"true", "t", "yes", "y", "1"})
 NO = frozenset({"false", "f", "no", "n", "0"})
-ROWS_AT_A_TIME = 10_000
+OWN_WORDS = frozenset({"directory_columns", "directory_unreadable", "parquet_missing"})
 
 
 class _Read(NamedTuple):
@@ -72,36 +72,50 @@ class FileDirectory:
 
 def _read(path: Path) -> _Read:
     """The whole file, or a refusal that names what is wrong with it. One that has not changed is not read again."""
+    if format_named(path) is None:
+        raise InputRefused(
+            "directory_kind",
+            f"{path} is neither a URL nor a file of a known kind.",
+            "Name a URL that begins with https://, or a .csv, .jsonl or .parquet file: "
+            "policy gate.verification.directory",
+        )
     try:
         return _read_as(path, _stamp(path))
     except OSError as error:
         raise _refused(f"{path}: {error.strerror or error}") from error
+    except InputRefused as refusal:
+        if refusal.code in OWN_WORDS:
+            raise
+        where = "" if str(path) in refusal.happened else f"{path}: "
+        raise _refused(where + refusal.happened) from refusal
 
 
 @lru_cache(maxsize=1)
 def _read_as(path: Path, stamp: tuple[int, int, int]) -> _Read:
-    by_domain: dict[str, Entry] = {}
-    by_name: dict[str, Entry] = {}
-    try:
-        for number, row in enumerate(_rows(path), 1):
-            _take_in(row, by_domain, by_name, f"row {number} of {path}")
-    except (ValueError, NotImplementedError, RecursionError, csv.Error) as error:  # of which pyarrow's and json's are
-        raise _refused(f"{path}: {error}") from error
-    return _Read(stamp, by_domain, by_name)
+    found = _Read(stamp, {}, {})
+    with opened(path, WANTED) as source:
+        _check_columns(path, source.missing)
+        for place, row in enumerate(source.rows):
+            if row.broken is not None:
+                raise _refused(f"{source.noun.capitalize()} {row.number} of {path}: {row.broken[1]}")
+            if place == 0:  # of JSONL the first row has to have them
+                _check_columns(path, [column for column in NEEDED if column not in row.values])
+            _take_in(row.values, found, f"{source.noun} {row.number} of {path}")
+    return found
 
 
-def _take_in(row: Mapping[str, Any], by_domain: dict[str, Entry], by_name: dict[str, Entry], where: str) -> None:
+def _take_in(row: Mapping[str, Any], found: _Read, where: str) -> None:
     try:
         entry = entry_of({**row, "found": _found(row.get("found"))}, where)
     except NotPassed as fell:
         if fell.finding is not Finding.NO_ENTRY:
-            raise ValueError(fell.said) from fell
+            raise _refused(fell.said) from fell
         return
     domain = domain_of(str(row.get("domain") or ""))
     if domain is not None:
-        _add(by_domain, domain.removeprefix("www."), entry)
+        _add(found.by_domain, domain.removeprefix("www."), entry)
     elif row.get("name"):
-        _add(by_name, company_words(str(row["name"])), entry)
+        _add(found.by_name, company_words(str(row["name"])), entry)
 
 
 def _add(entries: dict[str, Entry], key: str, entry: Entry) -> None:
@@ -121,59 +135,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    match path.suffix.lower():
-        case ".csv":
-            return _csv_rows(path)
-        case ".jsonl" | ".ndjson":
-            return _jsonl_rows(path)
-        case ".parquet":
-            return _parquet_rows(path)
-    raise InputRefused(
-        "directory_kind",
-        f"{path} is neither a URL nor a file of a known kind.",
-        "Name a URL that begins with https://, or a .csv, .jsonl or .parquet file: policy gate.verification.directory",
-    )
-
-
-def _csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        _check_columns(path, reader.fieldnames or ())
-        yield from reader
-
-
-def _jsonl_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError(f"line {number} is not an object")  # noqa: TRY004 - of the file, not of our types
-            if number == 1:
-                _check_columns(path, row)
-            yield row
-
-
-def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        from pyarrow import parquet  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
-        raise InputRefused(
-            "parquet_missing",
-            "Parquet files need pyarrow, which is not installed.",
-            "Install the extra: pip install 'recoup[parquet]'. Or save the file as CSV.",
-        ) from error
-    with parquet.ParquetFile(path) as file:
-        _check_columns(path, file.schema_arrow.names)
-        for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME):
-            yield from batch.to_pylist()
-
-
-def _check_columns(path: Path, columns: Any) -> None:
-    missing = [column for column in NEEDED if column not in columns]
-    if missing:
+def _check_columns(path: Path, missing: Iterable[str]) -> None:
+    if missing := list(missing):
         raise InputRefused(
             "directory_columns",
             f"{path} lacks {', '.join(missing)}.",

@@ -1,19 +1,39 @@
-"""What makes no sense in a row that could be read: each fault with its column, its reason and a sentence."""
+"""Which columns companies have, and what makes no sense in a row: each fault with its column, reason and a sentence."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from hashlib import blake2b
 from typing import NamedTuple
 
-from recoup.gate.importing.rows import COLUMNS, Reason, Row
+from recoup.files import Row, Unread, Wanted
 from recoup.gate.intake import TEXT_MOST
 from recoup.refusals import InputRefused
 
+# Our columns, and what else people call them.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "company_name": ("name", "company"),
+    "company_domain": ("domain", "website"),
+    "linkedin_url": ("linkedin",),
+    "state": ("us_state",),
+}
+WANTED = Wanted(columns=COLUMNS, required=("company_name",), only_text=True, row_chars_most=131_072)
 # Tabs and line breaks are white space, and may stand in a quoted field. Half a character is no character.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Reason(StrEnum):
+    """Why a row is refused that could be read."""
+
+    NAME_MISSING = "name_missing"  # no company name, or a blank one
+    WRONG_TYPE = "wrong_type"  # a number, a list or something else that is not text
+    TEXT_UNPRINTABLE = "text_unprintable"  # NUL or another control character
+    TEXT_TOO_LONG = "text_too_long"  # more than 500 characters
+    DOMAIN_MALFORMED = "domain_malformed"  # what stands for the domain is not a domain name
+    COMPANY_TWICE = "company_twice"  # the same name, domain and state stand in an earlier row
 
 
 class Company(NamedTuple):
@@ -27,7 +47,7 @@ class Company(NamedTuple):
 
 class Fault(NamedTuple):
     column: str | None
-    reason: Reason
+    reason: Reason | Unread
     said: str
 
 
@@ -59,9 +79,10 @@ class Checks:
         return company
 
 
-def _company(values: Sequence[object]) -> Company | Fault:
+def _company(values: Mapping[str, object]) -> Company | Fault:
     texts: list[str] = []
-    for column, value in zip(COLUMNS, values, strict=True):
+    for column in COLUMNS:
+        value = values.get(column)
         if value is None:
             texts.append("")
             continue

@@ -13,11 +13,10 @@ from psycopg import errors
 
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
+from recoup.files import Format, Refused, RefusedRow, Source, opened, reporting
+from recoup.files.rows import named
 from recoup.gate.batches import Batch, complete_batch, create_batch, find_batch, refuse_completed
-from recoup.gate.importing.checks import Checks, Company, Fault
-from recoup.gate.importing.files import Format, opened
-from recoup.gate.importing.report import Refused, RefusedRow, reporting
-from recoup.gate.importing.rows import Source, empty
+from recoup.gate.importing.checks import WANTED, Checks, Company, Fault
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
@@ -73,14 +72,15 @@ def import_file(
     report: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Imported:
-    """Bring the companies of a file into a batch, all that make sense or, when strict, all or none.
+    """Import the companies of a file into a batch, all that make sense or, when strict, all or none.
 
     One transaction: an import that is killed leaves nothing behind and can be run again. A batch that exists is
     refused unless ``append`` says that it is meant. ``-`` reads standard input.
     """
     began = time.monotonic()
-    with opened(path, format_) as source, reporting(report, source=path) as refused:
-        load_ = _Load(source, refused, strict=strict, progress=progress, began=began)
+    with opened(path, WANTED, format_) as source, reporting(report, source=path) as refused:
+        _refuse_without_names(path, source)
+        load_ = _Load(source, refused, Checks(noun=source.noun), strict, progress, began)
         with database.transaction(Authority.HUB, actor=actor) as tx:
             _begin(tx, batch_id, append=append)
             load_.run(tx, batch_id)
@@ -103,26 +103,18 @@ def import_file(
     )
 
 
+@dataclass(slots=True)
 class _Load:
     """Rows on their way from a file into the database. While one chunk is written, the next one is read."""
 
-    def __init__(
-        self,
-        source: Source,
-        refused: Refused,
-        *,
-        strict: bool,
-        progress: Callable[[Progress], None] | None,
-        began: float,
-    ) -> None:
-        self._source = source
-        self._refused = refused
-        self._strict = strict
-        self._progress = progress
-        self._began = began
-        self._checks = Checks(noun=source.noun)
-        self.rows = 0
-        self.accepted = 0
+    _source: Source
+    _refused: Refused
+    _checks: Checks
+    _strict: bool
+    _progress: Callable[[Progress], None] | None
+    _began: float
+    rows: int = 0
+    accepted: int = 0
 
     def run(self, tx: Transaction, batch_id: str) -> None:
         with ThreadPoolExecutor(1, thread_name_prefix="import") as writer:
@@ -141,7 +133,8 @@ class _Load:
     def refuse_if_nothing_is_left(self, path: Path, report: Path | None) -> None:
         """Refuse a file without rows, and one of which no row, or when strict not every row, can be taken."""
         if self.rows == 0:
-            raise empty(path)
+            happened = f"There are no rows in {path}."
+            raise InputRefused("file_empty", happened, "Check that it is the right file.", path=str(path))
         count = self._refused.count
         if count == 0 or (self.accepted and not self._strict):
             return
@@ -160,7 +153,7 @@ class _Load:
         )
 
     def _chunks(self) -> Iterator[list[Company]]:
-        """Companies that make sense, as many as are found in so many rows or so much time."""
+        """Companies that make sense, as many as are found in a number of rows or a time."""
         chunk: list[Company] = []
         read, until = 0, time.monotonic() + CHUNK_S
         for row in self._source.rows:
@@ -196,16 +189,26 @@ class _Load:
             accepted=self.accepted,
             refused=self._refused.count,
             seconds=time.monotonic() - self._began,
-            share=min(self._source.share(self.rows), 1.0),
+            share=self._source.share(self.rows) or 0.0,
+        )
+
+
+def _refuse_without_names(path: Path, source: Source) -> None:
+    if source.missing and source.header:
+        columns = named(source.header)
+        raise InputRefused(
+            "name_column_missing",
+            f"{path} has no column company_name. Its columns are: {', '.join(columns)}.",
+            "Call the column with the company's name company_name, name or company.",
+            path=str(path),
+            columns=columns,
         )
 
 
 def _write(tx: Transaction, batch_id: str, companies: Sequence[Company]) -> None:
     names, domains, urls, states = map(APART.join, zip(*companies, strict=True)) if companies else ("",) * 4
-    tx.execute(
-        Q["import_intakes"],
-        {"batch_id": batch_id, "names": names, "domains": domains, "urls": urls, "states": states},
-    )
+    values = {"batch_id": batch_id, "names": names, "domains": domains, "urls": urls, "states": states}
+    tx.execute(Q["import_intakes"], values)
 
 
 def _begin(tx: Transaction, batch_id: str, *, append: bool) -> None:
