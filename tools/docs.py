@@ -16,6 +16,7 @@ from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
+import lifecycles_page as render
 import signature_report
 
 from recoup.cli.main import app
@@ -24,7 +25,6 @@ from recoup.domains import DOMAINS
 from recoup.errors import Category, Severity, decide, delay
 from recoup.errors.decision import retries
 from recoup.errors.policy import ErrorPolicy
-from recoup.lifecycles import render
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
 from recoup.verification.findings import VERDICTS

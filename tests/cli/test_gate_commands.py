@@ -16,8 +16,8 @@ import pytest
 
 from command_line import MAIN, Run, clean_environment, refusal, run_in, started
 from recoup.database import embedded
-from recoup.gate.demo import policy_document
-from recoup.world import Kind, World, files
+from recoup_demo.gate import policy_document
+from recoup_demo.world import Kind, World, files
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from recoup import gate
 from recoup.database.connection import Database
 from recoup.gate import NewIntake
 from recoup.lifecycles.declaration import Authority
-from recoup.world import Kind, World
+from recoup_demo.world import Kind, World
 
 
 def policy_of(world: World, **more: Any) -> str:

@@ -27,7 +27,7 @@ from recoup.database.connection import Database, connect
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
-from recoup.world import Kind, World
+from recoup_demo.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))

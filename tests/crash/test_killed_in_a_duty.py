@@ -35,7 +35,7 @@ from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 from recoup.worker import register
-from recoup.world import Kind, World
+from recoup_demo.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import DAY, LEASE, Desk, outcome

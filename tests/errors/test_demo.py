@@ -8,7 +8,7 @@ from datetime import timedelta
 from hub import DOL, LOG, STRUCTURAL, TABLES, NewHub
 from product import chosen
 from recoup.audit.examine import examine
-from recoup.errors import demo
+from recoup_demo import errors as demo
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
 

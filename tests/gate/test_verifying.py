@@ -17,12 +17,12 @@ from recoup import clock, gate
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.gate import verifying
-from recoup.gate.demo import policy_document
 from recoup.gate.verifying import Alone, Tally
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 from recoup.worker.loop import Worker
-from recoup.world import Company, Kind, World
+from recoup_demo.gate import policy_document
+from recoup_demo.world import Company, Kind, World
 
 PATIENCE_S = 60
 # With many at once on a busy machine our own slowness would pass for the world's.

@@ -10,7 +10,7 @@ from recoup.gate.policy import GatePolicy
 from recoup.verification.checks import Candidate
 from recoup.verification.rules import Verification
 from recoup.verification.verifier import Verdict, Verifier
-from recoup.world import Company, World
+from recoup_demo.world import Company, World
 
 AT_ONCE = 60
 # Long enough for a machine that is busy with other tests, short enough to wait for what never comes.

@@ -15,7 +15,7 @@ from recoup.refusals import InputRefused
 from recoup.verification.checks import CHECKS
 from recoup.verification.findings import Finding
 from recoup.verification.verifier import Verifier
-from recoup.world import Kind
+from recoup_demo.world import Kind
 from verification.looking import candidate, rules_for, verdicts
 from world.watched import WatchedWorld
 

@@ -20,7 +20,7 @@ from recoup.verification.checks import Candidate
 from recoup.verification.findings import Finding
 from recoup.verification.resolver import nameserver
 from recoup.verification.verifier import Verdict, Verifier
-from recoup.world import Kind, World
+from recoup_demo.world import Kind, World
 from verification.looking import rules_for, verdicts
 
 SITES = "127.77.1.1"

@@ -18,7 +18,7 @@ from recoup.verification.directory import states_in
 from recoup.verification.directory_file import FileDirectory
 from recoup.verification.findings import Finding
 from recoup.verification.verifier import Verifier
-from recoup.world import Kind
+from recoup_demo.world import Kind
 from verification.looking import candidate, rules_for, verdicts
 from world.odd import SERVICE_FAULTS
 from world.watched import WatchedWorld

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from recoup.world import Company, Kind
-from recoup.world.kinds import AnyKind
+from recoup_demo.world import Company, Kind
+from recoup_demo.world.kinds import AnyKind
 from verification.looking import candidate, rules_for, verdicts
 from world.odd import Odd
 from world.watched import WatchedWorld

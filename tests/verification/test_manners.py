@@ -16,7 +16,7 @@ from recoup.refusals import InputRefused
 from recoup.verification.findings import Finding
 from recoup.verification.slots import Slots
 from recoup.verification.verifier import Verifier
-from recoup.world import Company, Kind, World
+from recoup_demo.world import Company, Kind, World
 from verification.looking import candidate, rules_for, verdicts
 from world.watched import WatchedWorld
 

@@ -11,7 +11,7 @@ from recoup.reasons import ReasonCode
 from recoup.verification.checks import Candidate
 from recoup.verification.findings import VERDICTS, Finding
 from recoup.verification.verifier import Verifier
-from recoup.world import Kind, World
+from recoup_demo.world import Kind, World
 from verification.looking import candidate, rules_for, verdicts, wrong
 from world.watched import WatchedWorld
 

@@ -9,8 +9,8 @@ import dns.message
 import dns.query
 import httpx2
 
-from recoup.world import Company, World
-from recoup.world.kinds import AnyKind
+from recoup_demo.world import Company, World
+from recoup_demo.world.kinds import AnyKind
 
 DNS, SITES, DIRECTORY = "127.77.0.53", "127.77.1.1", "127.77.0.80"
 PATIENCE_S = 10.0

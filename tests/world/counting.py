@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from recoup.world.directory import PATH, Directory, as_json
-from recoup.world.dns_server import Name, Names
-from recoup.world.http_server import Answer, Connection, Request
-from recoup.world.kinds import AnyKind
-from recoup.world.present import Present
-from recoup.world.sites import Sites
+from recoup_demo.world.directory import PATH, Directory, as_json
+from recoup_demo.world.dns_server import Name, Names
+from recoup_demo.world.http_server import Answer, Connection, Request
+from recoup_demo.world.kinds import AnyKind
+from recoup_demo.world.present import Present
+from recoup_demo.world.sites import Sites
 from world import tricks
 
 SEEN = "/world/seen"

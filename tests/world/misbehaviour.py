@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from functools import cache
 
-from recoup.world.http_server import Answer, Connection, head
+from recoup_demo.world.http_server import Answer, Connection, head
 
 GIGABYTE = 1 << 30
 DRIP_S = 0.05

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from recoup.world import Kind
-from recoup.world.kinds import NO_IMPRINT, TIMEOUT, UNAVAILABLE, AnyKind
+from recoup_demo.world import Kind
+from recoup_demo.world.kinds import NO_IMPRINT, TIMEOUT, UNAVAILABLE, AnyKind
 
 
 class Odd(AnyKind):

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from recoup.refusals import InputRefused
-from recoup.world import companies
-from recoup.world.__main__ import parser, run
-from recoup.world.present import DNS_ADDRESS, Present
-from recoup.world.servers import Ports, bound, serve
+from recoup_demo.world import companies
+from recoup_demo.world.__main__ import parser, run
+from recoup_demo.world.present import DNS_ADDRESS, Present
+from recoup_demo.world.servers import Ports, bound, serve
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from world import tricks

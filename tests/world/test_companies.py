@@ -11,9 +11,9 @@ import pytest
 
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.world import MIX, Kind, companies
-from recoup.world.kinds import APPEARS_AS, RECOVERIES
-from recoup.world.names import LEGAL_FORMS, STATES, slug, spellings, state_code, without_legal_form
+from recoup_demo.world import MIX, Kind, companies
+from recoup_demo.world.kinds import APPEARS_AS, RECOVERIES
+from recoup_demo.world.names import LEGAL_FORMS, STATES, slug, spellings, state_code, without_legal_form
 from world.odd import SERVICE_FAULTS, Odd
 
 

@@ -7,9 +7,9 @@ import pytest
 from dns import rcode
 
 from recoup.reasons import ReasonCode
-from recoup.world import Company, Kind
-from recoup.world.kinds import RECOVERIES
-from recoup.world.names import STATES, state_code
+from recoup_demo.world import Company, Kind
+from recoup_demo.world.kinds import RECOVERIES
+from recoup_demo.world.names import STATES, state_code
 from world.asking import Asking
 from world.watched import WatchedWorld
 

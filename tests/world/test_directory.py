@@ -9,9 +9,9 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from recoup.world import Company, Kind
-from recoup.world.kinds import AnyKind
-from recoup.world.names import STATES
+from recoup_demo.world import Company, Kind
+from recoup_demo.world.kinds import AnyKind
+from recoup_demo.world.names import STATES
 from world.asking import DIRECTORY, SHORT_S, Asking, received
 from world.odd import Odd
 from world.watched import WatchedWorld

@@ -10,8 +10,8 @@ import dns.message
 import dns.rcode
 import pytest
 
-from recoup.world import Kind
-from recoup.world.kinds import AnyKind
+from recoup_demo.world import Kind
+from recoup_demo.world.kinds import AnyKind
 from world.asking import DNS, SHORT_S, SITES, Asking
 from world.odd import Odd
 from world.watched import WatchedWorld

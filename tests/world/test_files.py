@@ -11,7 +11,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from recoup.refusals import InputRefused
-from recoup.world import files
+from recoup_demo.world import files
 from world.asking import Asking
 from world.odd import SERVICE_FAULTS
 from world.watched import WatchedWorld

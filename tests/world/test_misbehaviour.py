@@ -9,8 +9,8 @@ import zlib
 
 import pytest
 
-from recoup.world import Kind
-from recoup.world.kinds import AnyKind
+from recoup_demo.world import Kind
+from recoup_demo.world.kinds import AnyKind
 from world.asking import SHORT_S, Asking, received
 from world.odd import Odd
 from world.watched import WatchedWorld

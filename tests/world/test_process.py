@@ -18,7 +18,7 @@ import httpx2
 import pytest
 
 from recoup.refusals import InputRefused
-from recoup.world import Kind, World, companies
+from recoup_demo.world import Kind, World, companies
 from world.asking import DIRECTORY, SITES, Asking, received, visiting
 from world.watched import WatchedWorld
 
@@ -61,7 +61,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     """SIGKILL gives the parent no chance to say so."""
     program = (
         "import time\n"
-        "from recoup.world import World\n"
+        "from recoup_demo.world import World\n"
         "with World(50) as world:\n"
         "    print(world.process.pid, *world.ports, flush=True)\n"
         "    time.sleep(600)\n"
@@ -79,7 +79,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM"])
 def test_the_command_serves_until_told(how: str) -> None:
     """It prints its policy in one line, and leaves without a word, whoever is there."""
-    command = [sys.executable, "-m", "recoup.world", "--count", "30", "--seed", "3", "--answer-ms", "1"]
+    command = [sys.executable, "-m", "recoup_demo.world", "--count", "30", "--seed", "3", "--answer-ms", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -8,9 +8,9 @@ import unicodedata
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from recoup.world import Company, Kind
-from recoup.world.kinds import AnyKind
-from recoup.world.names import without_legal_form
+from recoup_demo.world import Company, Kind
+from recoup_demo.world.kinds import AnyKind
+from recoup_demo.world.names import without_legal_form
 from world.asking import Asking
 from world.odd import Odd
 from world.watched import WatchedWorld

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import dns.message
 
-from recoup.world import Kind, World
+from recoup_demo.world import Kind, World
 
 REQUESTS = 20_000
 AT_ONCE = 100

@@ -13,14 +13,14 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from recoup.world import Company, directory, dns_server, pages, sites
-from recoup.world.directory import Asked, Entry, Known, Says, as_json
-from recoup.world.dns_server import TTL_S, Name, Question, at, failing, with_addresses
-from recoup.world.http_server import Answer, Connection, response
-from recoup.world.kinds import AnyKind
-from recoup.world.names import STATES, state_code
-from recoup.world.present import SITES_ADDRESS
-from recoup.world.sites import Site, Visit, redirect
+from recoup_demo.world import Company, directory, dns_server, pages, sites
+from recoup_demo.world.directory import Asked, Entry, Known, Says, as_json
+from recoup_demo.world.dns_server import TTL_S, Name, Question, at, failing, with_addresses
+from recoup_demo.world.http_server import Answer, Connection, response
+from recoup_demo.world.kinds import AnyKind
+from recoup_demo.world.names import STATES, state_code
+from recoup_demo.world.present import SITES_ADDRESS
+from recoup_demo.world.sites import Site, Visit, redirect
 from world import misbehaviour
 from world.odd import Odd
 

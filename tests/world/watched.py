@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from recoup.world import Company, World, companies, files
-from recoup.world.directory import at_home
+from recoup_demo.world import Company, World, companies, files
+from recoup_demo.world.directory import at_home
 from world.counting import SEEN
 from world.odd import Odd
 from world.tricks import ENTRIES

@@ -20,7 +20,7 @@ from recoup.gate import verifying
 from recoup.gate.importing import import_file
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
-from recoup.world import World, files
+from recoup_demo.world import World, files
 
 WORKER = "bench"
 AT_ONCE = 200

@@ -47,8 +47,8 @@ GATE = Domain(
         "Four batches go through their waits, a kill switch, a freeze and the mint; then the funnel, and one history.",
         span=timedelta(days=20),
         exists="select exists (select from cl.gate_zero_batch)",
-        play="recoup.gate.demo:play",
-        show="recoup.cli.demo_gate:show",
-        beside="recoup.cli.demo_gate:local_world",
+        play="recoup_demo.gate:play",
+        show="recoup_demo.show_gate:show",
+        beside="recoup_demo.show_gate:local_world",
     ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recoup.world.companies import Company
-from recoup.world.kinds import AnyKind
+from recoup_demo.world.companies import Company
+from recoup_demo.world.kinds import AnyKind
 
 DNS_ADDRESS = "127.77.0.53"
 DIRECTORY_ADDRESS = "127.77.0.80"

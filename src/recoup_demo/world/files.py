@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recoup.refusals import InputRefused
-from recoup.world.companies import Company
+from recoup_demo.world.companies import Company
 
 Row = dict[str, Any]
 COLUMNS = ("company_name", "company_domain", "linkedin_url", "state")

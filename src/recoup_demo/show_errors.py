@@ -10,7 +10,8 @@ from recoup.lifecycles.declaration import Authority
 def show() -> None:
     from recoup.cli.acting import acting, opened
     from recoup.cli.output import print_rows, shown
-    from recoup.errors import demo, looking
+    from recoup.errors import looking
+    from recoup_demo import errors as demo
     from recoup.errors.telling import story
 
     with opened(demo=True) as database:

@@ -15,7 +15,7 @@ def show() -> None:
     from recoup.cli.acting import acting, opened
     from recoup.cli.funnel import print_funnel
     from recoup.cli.output import print_rows
-    from recoup.gate import demo
+    from recoup_demo import gate as demo
 
     with opened(demo=True) as database:
         recovered = demo.a_recovered_company(database)
@@ -41,10 +41,10 @@ def local_world() -> Iterator[None]:
     refuse_without_the_world()
     from recoup import policy
     from recoup.cli.acting import acting
-    from recoup.gate import demo as play
     from recoup.gate.policy import GatePolicy
     from recoup.refusals import InputRefused
-    from recoup.world import World
+    from recoup_demo import gate as play
+    from recoup_demo.world import World
 
     with acting(Authority.READER, demo=True) as tx:
         ports = _ports_of(policy.in_force(tx).policy[GatePolicy].verification.model_dump())
@@ -72,7 +72,7 @@ def refuse_without_the_world() -> None:
     from recoup.refusals import InputRefused
 
     try:
-        for part in ("recoup.world", "recoup.gate.flow"):
+        for part in ("recoup_demo.world", "recoup.gate.flow"):
             importlib.import_module(part)
     except ModuleNotFoundError as error:
         raise InputRefused(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from recoup.world import pages
-from recoup.world.companies import Company
-from recoup.world.http_server import Answer, Connection, Request, Service, head, response
-from recoup.world.kinds import AnyKind, Kind
-from recoup.world.present import Present
+from recoup_demo.world import pages
+from recoup_demo.world.companies import Company
+from recoup_demo.world.http_server import Answer, Connection, Request, Service, head, response
+from recoup_demo.world.kinds import AnyKind, Kind
+from recoup_demo.world.present import Present
 
 
 class Visit(NamedTuple):

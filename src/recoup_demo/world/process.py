@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from recoup.refusals import InputRefused
-from recoup.world.companies import Company, companies
-from recoup.world.directory import ABOUT, DAY
-from recoup.world.present import DIRECTORY_ADDRESS
-from recoup.world.servers import Ports
+from recoup_demo.world.companies import Company, companies
+from recoup_demo.world.directory import ABOUT, DAY
+from recoup_demo.world.present import DIRECTORY_ADDRESS
+from recoup_demo.world.servers import Ports
 
 ASK_TIMEOUT_S = 30.0
 KNOCK_TIMEOUT_S = 3.0
@@ -26,7 +26,7 @@ class World:
     ``answer_ms`` delays every answer. ``ports`` are those of DNS, sites and directory; free ones unless given.
     """
 
-    program: ClassVar[tuple[str, ...]] = ("-m", "recoup.world")
+    program: ClassVar[tuple[str, ...]] = ("-m", "recoup_demo.world")
 
     def __init__(
         self, count: int = 2000, seed: int = 7, *, answer_ms: int = 0, ports: tuple[int, int, int] = (0, 0, 0)

@@ -4,8 +4,8 @@ Demo, tests and bench verify its made-up companies with the very program that ve
 differ. Everything lives in 127.77.0.0/16.
 """
 
-from recoup.world.companies import Company, companies
-from recoup.world.kinds import MIX, Kind
-from recoup.world.process import World
+from recoup_demo.world.companies import Company, companies
+from recoup_demo.world.kinds import MIX, Kind
+from recoup_demo.world.process import World
 
 __all__ = ["MIX", "Company", "Kind", "World", "companies"]

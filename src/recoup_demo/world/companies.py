@@ -10,8 +10,8 @@ from zlib import crc32
 
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.world.kinds import APPEARS_AS, MIX, RECOVERIES, AnyKind, Kind, Truth
-from recoup.world.names import STATES, company_name, domain_name, slug, spellings, without_legal_form
+from recoup_demo.world.kinds import APPEARS_AS, MIX, RECOVERIES, AnyKind, Kind, Truth
+from recoup_demo.world.names import STATES, company_name, domain_name, slug, spellings, without_legal_form
 
 COUNT_MOST = 1_000_000
 T = TypeVar("T")

@@ -28,7 +28,7 @@ from recoup.errors.vocabulary import ErrorStatus, Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on
 
-Q = load("recoup.errors", "demo.sql")
+Q = load("recoup_demo", "errors.sql")
 DAYS = 90
 SPAN = timedelta(days=DAYS)
 SEED = 7

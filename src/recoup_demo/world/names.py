@@ -8,7 +8,7 @@ import unicodedata
 from importlib.resources import files
 from random import Random
 
-_WORDS = tomllib.loads(files("recoup.world").joinpath("words.toml").read_text(encoding="utf-8"))
+_WORDS = tomllib.loads(files("recoup_demo.world").joinpath("words.toml").read_text(encoding="utf-8"))
 FIRST: list[str] = _WORDS["first"]
 SECOND: list[str] = _WORDS["second"]
 TRADE: list[str] = _WORDS["trade"]

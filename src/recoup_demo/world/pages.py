@@ -6,8 +6,8 @@ from collections.abc import Callable
 from html import escape
 from html.entities import codepoint2name
 
-from recoup.world.companies import Company
-from recoup.world.names import slug, state_code, without_legal_form
+from recoup_demo.world.companies import Company
+from recoup_demo.world.names import slug, state_code, without_legal_form
 
 STYLE = """<style>
 :root { --ink: #223; --paper: #fcfbf8 } body { font: 17px/1.5 serif; color: var(--ink); background: var(--paper) }

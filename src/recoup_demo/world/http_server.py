@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from recoup.world.present import Present
+from recoup_demo.world.present import Present
 
 HEAD_BYTES_MOST = 65_536
 HTML = "text/html; charset=utf-8"

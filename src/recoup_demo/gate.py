@@ -26,7 +26,7 @@ from recoup.gate.importing import import_file
 from recoup.gate.intake import exhausted, restart
 from recoup.gate.policy import GatePolicy
 from recoup.lifecycles.declaration import Authority
-from recoup.world import Company, World, files
+from recoup_demo.world import Company, World, files
 
 Q = load("recoup.gate", "reports.sql")
 COMPANIES, SEED = 2000, 7

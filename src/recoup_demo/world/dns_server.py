@@ -14,9 +14,9 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from recoup.world.companies import Company
-from recoup.world.kinds import AnyKind, Kind
-from recoup.world.present import NOBODYS_ADDRESS, SITES_ADDRESS, Present
+from recoup_demo.world.companies import Company
+from recoup_demo.world.kinds import AnyKind, Kind
+from recoup_demo.world.present import NOBODYS_ADDRESS, SITES_ADDRESS, Present
 
 TTL_S = 60
 SOA = {

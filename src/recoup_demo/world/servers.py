@@ -11,10 +11,10 @@ import threading
 from typing import Any, NamedTuple
 
 from recoup.refusals import InputRefused
-from recoup.world.directory import PATH
-from recoup.world.dns_server import Names
-from recoup.world.http_server import HEAD_BYTES_MOST, Service
-from recoup.world.present import DIRECTORY_ADDRESS, DNS_ADDRESS, NETWORK, SITES_ADDRESS
+from recoup_demo.world.directory import PATH
+from recoup_demo.world.dns_server import Names
+from recoup_demo.world.http_server import HEAD_BYTES_MOST, Service
+from recoup_demo.world.present import DIRECTORY_ADDRESS, DNS_ADDRESS, NETWORK, SITES_ADDRESS
 
 BACKLOG = 1024
 QUERY_BYTES_WAITING = 4 << 20

@@ -1,4 +1,4 @@
-"""``python -m recoup.world``: serve a world until standard input ends. Prints one line of JSON when it is ready."""
+"""``python -m recoup_demo.world``: serve a world until standard input ends. Prints one line of JSON when it is ready."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from recoup.refusals import InputRefused, Refusal
-from recoup.world.companies import companies
-from recoup.world.directory import Directory
-from recoup.world.dns_server import Names
-from recoup.world.present import Present
-from recoup.world.servers import Ports, serve
-from recoup.world.sites import Sites
+from recoup_demo.world.companies import companies
+from recoup_demo.world.directory import Directory
+from recoup_demo.world.dns_server import Names
+from recoup_demo.world.present import Present
+from recoup_demo.world.servers import Ports, serve
+from recoup_demo.world.sites import Sites
 
 ANSWER_MS_MOST = 10_000
 
 
 def parser() -> ArgumentParser:
-    found = ArgumentParser(prog="python -m recoup.world", description="A small internet on loopback.")
+    found = ArgumentParser(prog="python -m recoup_demo.world", description="A small internet on loopback.")
     found.add_argument("--count", type=int, default=2000, help="how many companies live in it")
     found.add_argument("--seed", type=int, default=7, help="which ones")
     found.add_argument("--answer-ms", type=int, default=0, help="delay of every answer")

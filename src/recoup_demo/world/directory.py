@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from recoup.world.companies import Company
-from recoup.world.http_server import Answer, Connection, Request, Service, response
-from recoup.world.kinds import AnyKind, Kind
-from recoup.world.names import STATES, state_code
-from recoup.world.present import Present
+from recoup_demo.world.companies import Company
+from recoup_demo.world.http_server import Answer, Connection, Request, Service, response
+from recoup_demo.world.kinds import AnyKind, Kind
+from recoup_demo.world.names import STATES, state_code
+from recoup_demo.world.present import Present
 
 PATH, ABOUT, DAY = "/company", "/world", "/world/day"
 DAY_MOST = 10_000
