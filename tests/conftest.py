@@ -11,16 +11,18 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from product import migrate
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
+from recoup.domain import Domain
+from recoup.domains import DOMAINS
+from recoup.schema.migrate import migrate
 from recoup.settings import Settings, load
 
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
@@ -89,14 +91,16 @@ def new_database(server: embedded.Server, settings: Settings) -> Iterator[Callab
     """Makes a migrated database and returns its name."""
     made: list[str] = []
 
-    def make(*, simulated_from: datetime | None = START, migrated: bool = True) -> str:
+    def make(
+        *, simulated_from: datetime | None = START, migrated: bool = True, domains: Sequence[Domain] = DOMAINS
+    ) -> str:
         name = f"test_{uuid.uuid4().hex[:12]}"
         with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
             admin.execute(SQL("create database {}").format(Identifier(name)))
         made.append(name)
         if migrated:
             with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:
-                migrate(connection, login=server.app, simulated_from=simulated_from)
+                migrate(connection, domains, login=server.app, simulated_from=simulated_from)
         return name
 
     yield make

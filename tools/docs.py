@@ -16,6 +16,7 @@ from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
+import domain_pages
 import lifecycles_page as render
 import signature_report
 
@@ -228,6 +229,7 @@ def commands_file() -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/lifecycles.md": lambda: render.page(lifecycles(DOMAINS)),
+    "docs/reference/domains.md": lambda: domain_pages.pages(DOMAINS),
     "docs/reference/settings.md": settings_page,
     "docs/reference/refusals.md": refusals_page,
     "docs/reference/findings.md": findings_page,

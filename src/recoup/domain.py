@@ -129,8 +129,9 @@ def parts(domains: Sequence[Domain]) -> tuple[type[Part], ...]:
 
 
 def duties(domains: Sequence[Domain]) -> tuple[Duty, ...]:
-    """Everything that workers do by themselves."""
-    return tuple(duty for domain in domains for duty in domain.duties)
+    """Everything that workers do by themselves. The platform comes first in the list, and what it does for all last."""
+    platform, *others = domains
+    return tuple(duty for domain in (*others, platform) for duty in domain.duties)
 
 
 def lifecycles(domains: Sequence[Domain]) -> tuple[Lifecycle, ...]:

@@ -11,8 +11,8 @@ def show() -> None:
     from recoup.cli.acting import acting, opened
     from recoup.cli.output import print_rows, shown
     from recoup.errors import looking
-    from recoup_demo import errors as demo
     from recoup.errors.telling import story
+    from recoup_demo import errors as demo
 
     with opened(demo=True) as database:
         eventful = demo.an_eventful_error(database)

@@ -6,25 +6,27 @@ when the worker is gone, it says how that ended.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import recoup.verification  # noqa: F401 - imported once, for all of them
-from recoup import mint
+from recoup import mint, policy
 from recoup.database.connection import Database
 from recoup.errors import archive, importing, retrying
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Succeeded
-from recoup.errors.verbs import SUBJECT
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import many
 from recoup.settings import Settings
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for domains that are tests only
 NAME = "victim"
 SMALL = 2  # errors of one batch, so that there are several
 
@@ -93,10 +95,31 @@ def retry_errors(db: Database) -> Callable[[], object]:
     return work
 
 
-def carry_on(db: Database, operation: str) -> Callable[[], object]:
+def found(path: str) -> Any:
+    """What a path such as ``recoup.errors.verbs:SUBJECT`` means."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def carry_on(db: Database, subject: str, operation: str) -> Callable[[], object]:
+    """An operation over many, in small batches."""
     connected(db)
     many.BATCH = SMALL
-    return lambda: many.carry_on(db, SUBJECT, UUID(operation))
+    return lambda: many.carry_on(db, found(subject), UUID(operation))
+
+
+def duty(db: Database, domain: str, name: str) -> Callable[[], object]:
+    """One batch of a duty, as a worker does it."""
+    connected(db)
+    (chosen,) = (one for one in found(domain).duties if one.name == name)
+    with db.transaction(Authority.READER) as tx:
+        rules = policy.in_force(tx).policy
+
+    def work() -> None:
+        with db.transaction(chosen.authority) as tx:
+            chosen.batch(tx, rules)
+
+    return work
 
 
 def sweep_errors(db: Database) -> Callable[[], object]:
@@ -127,6 +150,7 @@ TASKS: dict[str, Callable[..., Callable[[], object]]] = {
     "record file": record_file,
     "retry errors": retry_errors,
     "carry on": carry_on,
+    "duty": duty,
     "sweep errors": sweep_errors,
     "drop month": drop_month,
 }

@@ -18,7 +18,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count, groupby
+from itertools import groupby
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ from uuid import UUID
 import pytest
 
 from command_line import RECOUP, clean_environment
+from conformance import kills
 from hub import DAY, DOL, MINUTE, ORPHANS, PEOPLE, SECOND, STRUCTURAL, TRANSIENT, Hub, succeeded
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
@@ -45,7 +46,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 from lively import audited, broken
 
 sys.path.insert(0, str(Path(__file__).parent))
-from killing import KILLED, Ground, Worker, bearing
+from killing import KILLED, Ground, bearing
 from wire import Wire
 
 LONG_ROUNDS, SHORT_ROUNDS = 200, 20  # of kills at any moment
@@ -75,17 +76,7 @@ class HubGround(Ground):
     def struck_everywhere(
         self, task: str, prepare: Callable[[], tuple[str, ...]], what_is_left: Callable[[], Left]
     ) -> list[Left]:
-        """Kill at every boundary, each time over something new. What was left; the last one was not killed."""
-        left: list[Left] = []
-        for boundary in count():
-            given = prepare()
-            ended = self.struck(task, boundary, Worker.kill, given=given)
-            left.append(what_is_left())
-            if ended == 0:
-                break
-            assert ended == KILLED
-        assert len(left) - 1 == len(self.wire.passed) + 1  # killed before the first, and after each
-        return left
+        return kills.struck_everywhere(self, task, prepare, what_is_left)
 
     @property
     def transactions(self) -> list[int]:
@@ -377,7 +368,7 @@ def test_killed_at_every_statement_of_an_operation(ground: HubGround) -> None:
 
     def prepare() -> tuple[str, ...]:
         operation[:] = [asked_for(hub, 5)]
-        return (str(operation[0]),)
+        return ("recoup.errors.verbs:SUBJECT", str(operation[0]))
 
     left = ground.struck_everywhere("carry on", prepare, lambda: carried_on(hub, operation[0], 5))
     assert [stage for stage, _ in groupby(left)] == [("OPEN", 0), ("OPEN", 2), ("OPEN", 4), ("OPEN", 5), ("DONE", 5)]
@@ -391,7 +382,7 @@ def test_an_operation_killed_at_any_moment(
     is_long = int(pytestconfig.getoption("--times")) > 1
     for _ in range(LONG_ROUNDS if is_long else SHORT_ROUNDS):
         operation = asked_for(ground.hub, 9)
-        worker = ground.born("carry on", str(operation))
+        worker = ground.born("carry on", "recoup.errors.verbs:SUBJECT", str(operation))
         ground.wire.watch(at=0, act=lambda: None)
         worker.go()
         time.sleep(chance.uniform(0, MOMENT_MOST_S))

@@ -45,6 +45,10 @@ class Wire:
         """Count from here, and act at this boundary: the first is 1. The worker hears what ended there, or does not."""
         self.passed, self._at, self._act, self._heard = "", at, act, heard
 
+    def leave_be(self) -> None:
+        """Act no more. What was counted stays."""
+        self._act = None
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)

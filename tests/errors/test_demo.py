@@ -8,9 +8,9 @@ from datetime import timedelta
 from hub import DOL, LOG, STRUCTURAL, TABLES, NewHub
 from product import chosen
 from recoup.audit.examine import examine
-from recoup_demo import errors as demo
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
+from recoup_demo import errors as demo
 
 
 def test_ninety_days_leave_every_status_disposition_and_reason(new_hub: NewHub) -> None:

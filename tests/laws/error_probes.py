@@ -392,14 +392,14 @@ check(EVENT, "error_event_actor_check", "An actor is of a known kind.", actor="'
 OPERATION = "recoup.operation"
 DONE = {"status": "'DONE'", "done_at": NOW}
 
-key(OPERATION, "error_operation_pkey", "An id is one operation's.", "operation_id")
-check(OPERATION, "error_operation_verb_check", "A verb is a listed one.", verb="'forget'")
-check(OPERATION, "error_operation_items_check", "Nothing is about less than nothing.", items="-1")
-check(OPERATION, "error_operation_status_check", "A status is a listed one.", status="'LOST'")
-check(OPERATION, "error_operation_requested_at_check", "Times are times.", requested_at=INFINITE)
-check(OPERATION, "error_operation_done_at_check", "Times are times.", **DONE | {"done_at": INFINITE})
-check(OPERATION, "error_operation_check", "What is done was so at a time.", status="'DONE'")
-check(OPERATION, "error_operation_check", "What is not was not.", done_at=NOW)
+key(OPERATION, "operation_pkey", "An id is one operation's.", "operation_id")
+check(OPERATION, "operation_verb_check", "A verb is a word.", verb="'For get'")
+check(OPERATION, "operation_items_check", "Nothing is about less than nothing.", items="-1")
+check(OPERATION, "operation_status_check", "A status is a listed one.", status="'LOST'")
+check(OPERATION, "operation_requested_at_check", "Times are times.", requested_at=INFINITE)
+check(OPERATION, "operation_done_at_check", "Times are times.", **DONE | {"done_at": INFINITE})
+check(OPERATION, "operation_check", "What is done was so at a time.", status="'DONE'")
+check(OPERATION, "operation_check", "What is not was not.", done_at=NOW)
 
 
 @law(OPERATION, "recoup.record_control", "insert")
@@ -421,19 +421,19 @@ def an_operation_that_is_done_is_logged(tx: Transaction) -> None:
 ITEM = "recoup.operation_item"
 GONE = {"status": "'REFUSED'", "refusal": "'gone'", "ended_at": NOW}
 
-key(ITEM, "error_operation_item_pkey", "A place is one item's.", "operation_id", "place", then={"error_id": "2"})
-key(ITEM, "error_operation_item_operation_id_error_table_error_id_key", "An error stands in an operation once.",
-    "operation_id", "error_table", "error_id", then={"place": "2"})  # fmt: skip
+key(ITEM, "operation_item_pkey", "A place is one item's.", "operation_id", "place", then={"unit": "'x.y/2'"})
+key(ITEM, "operation_item_operation_id_unit_key", "An error stands in an operation once.",
+    "operation_id", "unit", then={"place": "2"})  # fmt: skip
 reference(ITEM, "operation_id", OPERATION, "An item belongs to an operation.")
-check(ITEM, "error_operation_item_place_check", "Places are counted from one.", place="0")
+check(ITEM, "operation_item_place_check", "Places are counted from one.", place="0")
 check(
     ITEM,
-    "error_operation_item_status_check",
+    "operation_item_status_check",
     "A status is a listed one.",
     **GONE | {"status": "'LOST'", "refusal": "null"},
 )
-check(ITEM, "error_operation_item_ended_at_check", "Times are times.", **GONE | {"ended_at": INFINITE})
-check(ITEM, "error_operation_item_check", "A refusal has a reason.", **GONE | {"refusal": "null"})
-check(ITEM, "error_operation_item_check", "What is done has none.", **GONE | {"status": "'DONE'"})
-check(ITEM, "error_operation_item_check1", "What has its result got it at a time.", **GONE | {"ended_at": "null"})
-check(ITEM, "error_operation_item_check1", "What has none did not.", ended_at=NOW)
+check(ITEM, "operation_item_ended_at_check", "Times are times.", **GONE | {"ended_at": INFINITE})
+check(ITEM, "operation_item_check", "A refusal has a reason.", **GONE | {"refusal": "null"})
+check(ITEM, "operation_item_check", "What is done has none.", **GONE | {"status": "'DONE'"})
+check(ITEM, "operation_item_check1", "What has its result got it at a time.", **GONE | {"ended_at": "null"})
+check(ITEM, "operation_item_check1", "What has none did not.", ended_at=NOW)

@@ -8,9 +8,10 @@ switches the others off first. So with the guard gone a probe must be Silent, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -18,10 +19,12 @@ from psycopg import Notify
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from company import acting
+from conformance.cast import Role
 from laws.catalogue import Law
 from laws.rows import ID, ROOM, Row, Value, insertion, key_column, put, relation
 from recoup.database.connection import Transaction
-from recoup.lifecycles.declaration import Authority
+from recoup.lifecycles.declaration import Authority, Lifecycle
+from recoup.lifecycles.logs import Log
 
 
 class Silent(AssertionError):  # noqa: N818 - an answer, not an error
@@ -160,14 +163,14 @@ def quiet(tx: Transaction, table: str, *, but: str = "") -> Iterator[None]:
 # Constraints --------------------------------------------------------------------------------------------------------
 
 
-def check(table: str, name: str, says: str, /, **spoilt: Value) -> None:
+def check(table: str, name: str, says: str, into: list[Probe] = PROBES, /, **spoilt: Value) -> None:
     """A probe: the sample row, spoilt like that, breaks this check and nothing else."""
 
     def run(tx: Transaction) -> None:
         with quiet(tx, table):
             refused(tx, insertion(tx, table, spoilt), constraint=name)
 
-    PROBES.append(Probe(law=Law(table, name), says=says, run=run))
+    into.append(Probe(law=Law(table, name), says=says, run=run))
 
 
 def key(
@@ -178,6 +181,7 @@ def key(
     first: Row | None = None,
     then: Row | None = None,
     told: str | None = None,
+    into: list[Probe] = PROBES,
 ) -> None:
     """A probe: two rows that share these columns, and no other key. A partition tells of it as ``told``."""
 
@@ -187,7 +191,7 @@ def key(
             shared = {column: Literal(made[column]) for column in same}
             refused(tx, insertion(tx, table, {**(then or {}), **shared}), constraint=told or name)
 
-    PROBES.append(Probe(law=Law(table, name), says=says, run=run))
+    into.append(Probe(law=Law(table, name), says=says, run=run))
 
 
 def reference(table: str, column: str, parent: str, says: str, /, *, nobody: str = ID, **also: Value) -> None:
@@ -208,7 +212,9 @@ def reference(table: str, column: str, parent: str, says: str, /, *, nobody: str
 # Triggers that many tables have -------------------------------------------------------------------------------------
 
 
-def untouchable(table: str, function: str, sqlstate: str, event: str, says: str, *, words: str = "") -> None:
+def untouchable(
+    table: str, function: str, sqlstate: str, event: str, says: str, *, words: str = "", into: list[Probe] = PROBES
+) -> None:
     """A probe: this event is refused on this table, to a superuser and with every other trigger off.
 
     The refusal has these words in it, or the table's name.
@@ -229,4 +235,45 @@ def untouchable(table: str, function: str, sqlstate: str, event: str, says: str,
                 statement = SQL("truncate {} cascade").format(relation(table))
         refused(tx, statement, by=function, sqlstate=sqlstate, words=words or table)
 
-    PROBES.append(Probe(law=Law(table, function, event), says=says, run=run))
+    into.append(Probe(law=Law(table, function, event), says=says, run=run))
+
+
+def declared(lives: Iterable[Lifecycle], logs: Iterable[Log], into: list[Probe] = PROBES) -> None:
+    """Probes of what every lifecycle and every log has by being declared."""
+    for life in lives:
+        for function, sqlstate, event, says in (
+            ("recoup.guard_births", "RC001", "insert", "Nobody but an authority makes a row."),
+            ("recoup.guard_moves", "RC002", "update", "Nobody but an authority moves a row."),
+            ("recoup.guard_exits", "RC003", "delete", "A row leaves by a listed exit, or never."),
+            ("recoup.guard_truncate", "RC008", "truncate", "Rows do not leave all at once."),
+        ):
+            untouchable(life.table, function, sqlstate, event, says, into=into)
+    for log in logs:
+        if log.recorders:
+            untouchable(
+                log.table, "recoup.only_recorders", "RC010", "insert", "No event is written by hand.", into=into
+            )
+        for change in ("update", "delete", "truncate"):
+            untouchable(log.table, "recoup.append_only", "RC009", change, "What is written stays.", into=into)
+
+
+def recorded(role: Role, into: list[Probe] = PROBES) -> None:
+    """Probes: every birth and every move is in the log, in the statement that made it."""
+    story = role.life.told
+    assert story is not None
+
+    def run(tx: Transaction, status: str, born: bool) -> None:
+        key = role.brought(tx, status)
+        seen(
+            tx,
+            f"select from {story.log} where {story.key[-1]} = %s and to_status = %s"
+            f" and from_status is {'' if born else 'not '}null",
+            key,
+            status,
+        )
+
+    for on in role.life.recorders:
+        born = on.event == "insert"
+        status = role.life.births[0].status if born else role.life.moves[0].target
+        law_ = Law(role.name, on.function, on.event)
+        into.append(Probe(law=law_, says="Each step is recorded.", run=partial(run, status=status, born=born)))

@@ -88,11 +88,11 @@ SAMPLES: dict[str, Row] = {
         "disposition": "'RETRY'", "retry_count": "0", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
     },
     "recoup.operation": {
-        "operation_id": ID, "verb": "'park'", "arguments": "'{}'", "filter": "'{}'", "items": "0", "requested_at": NOW,
-        "requested_by": "'x'",
+        "operation_id": ID, "subject": "'recoup.error'", "verb": "'park'", "arguments": "'{}'", "filter": "'{}'",
+        "items": "0", "digest": ZEROS, "requested_at": NOW, "requested_by": "'x'",
     },
     "recoup.operation_item": {
-        "operation_id": new_operation, "place": "1", "error_table": f"'{ERRORS}'", "error_id": "1",
+        "operation_id": new_operation, "place": "1", "unit": f"'{ERRORS}/1'",
     },
     "recoup.incarnation": {"incarnation": "1000000", "system_identifier": "1", "began_at": "now()"},
     "recoup.late_result": {
@@ -100,11 +100,22 @@ SAMPLES: dict[str, Row] = {
     },
     "recoup.lifecycle": {
         "subject": "'laws.sample'", "key": "'{}'", "status_column": "'status'", "frozen": "'{}'", "once": "'{}'",
-        "rising": "'{}'",
+        "rising": "'{}'", "domain": "'gate'",
     },
+    "recoup.domain": {
+        "name": "'laws'", "epoch": "1", "release": "1", "digest": "''", "recoup_version": "'0'", "applied_at": "now()",
+        "applied_by": "'x'",
+    },
+    "recoup.follower": {
+        "domain": "'platform'", "subject": "'recoup.clock'", "event": "'insert'", "place": "'b'",
+        "function": "'laws.rule'", "arguments": "'{}'",
+    },
+    "recoup.log": {"log": "'laws.sample'", "domain": "'gate'", "at": "'at'", "canon": "0", "recorders": "'{}'"},
+    "recoup.pausable": {"domain": "'gate'", "scope": "'laws'", "name": "'sample'"},
+    "recoup.policy_bound": {"path": "'{laws,sample}'", "domain": "'gate'", "least": "0", "most": "1"},
     "recoup.lifecycle_step": {
         "subject": "'recoup.clock'", "kind": "'birth'", "to_status": "'stopped'", "authority": "'gate'",
-        "counts": "false", "requires": "'{}'", "through": "'{}'", "says": "'x'",
+        "counts": "false", "requires": "'{}'", "through": "'{}'", "says": "'x'", "domain": "'platform'",
     },
     "recoup.migration": {
         "name": "'laws'", "checksum": "''", "applied_at": "now()", "applied_by": "'x'", "recoup_version": "'0'",

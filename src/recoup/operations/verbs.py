@@ -32,6 +32,11 @@ class Answer(NamedTuple):
     happened: str | None = None
     next_step: str | None = None
 
+    @classmethod
+    def of(cls, unit: str, why: Why | None) -> Answer:
+        """Done, or why not."""
+        return cls(unit, True) if why is None else cls(unit, False, *why)
+
 
 class Group(NamedTuple):
     """Rows that share their place and their answer."""

@@ -14,7 +14,7 @@ from recoup.domain import Domain
 from recoup.health import Finding, read
 from recoup.lifecycles.declaration import Authority
 from recoup.schema import declarations
-from recoup.schema.describe import SCHEMA_FILE, describe
+from recoup.schema.describe import SCHEMA_FILE, describe, shipped_domains
 
 OPEN_TRANSACTION_LONG_S = 3600
 
@@ -84,8 +84,7 @@ def guards(connection: Transaction) -> Iterator[Finding]:
             check="guards",
             verdict="broken",
             found=f"missing or switched off on {tables}",
-            next_step="Find out who did it and what was written meanwhile; then reinstall them:"
-            " delete from recoup.routine, and run recoup migrate.",
+            next_step="Find out who did it and what was written meanwhile; then put them back: recoup migrate",
         )
     else:
         yield Finding(check="guards", verdict="well", found="on every guarded table, always on")
@@ -131,8 +130,8 @@ def children(connection: Transaction) -> Iterator[Finding]:
 
 def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Finding]:
     """Tables, constraints, triggers, functions and grants are what this program made."""
-    if newer := _newer(connection, domains):
-        yield Finding(check="objects", verdict="well", found=f"not compared: {newer}")
+    if other := _newer(connection, domains) or _beyond(domains):
+        yield Finding(check="objects", verdict="well", found=f"not compared: {other}")
         return
     expected = SCHEMA_FILE.read_text(encoding="utf-8").splitlines()
     found = describe(connection, as_shipped=domains).splitlines()
@@ -169,6 +168,13 @@ def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Fin
         found=f"the tables differ from the program: {'; '.join(wrong)}" if wrong else "as declared",
         next_step="Run: recoup migrate" if wrong else "",
     )
+
+
+def _beyond(domains: Sequence[Domain]) -> str | None:
+    """Domains of which the shipped schema has nothing."""
+    shipped = shipped_domains()
+    beyond = [domain.name for domain in domains if domain.name not in shipped]
+    return f"the shipped schema is without {', '.join(beyond)}" if beyond else None
 
 
 def _newer(connection: Transaction, domains: Sequence[Domain]) -> str | None:

@@ -23,6 +23,7 @@ from recoup.database.connection import Transaction
 from recoup.database.releases import Release, installed, owner_of_schema, refuse_newer
 from recoup.database.roles import OWNER, as_owner, check_rights, ensure_roles
 from recoup.domain import Domain, SqlFile, logs, parts, pausables, releases
+from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
 from recoup.refusals import MigrationRefused, from_database
 from recoup.schema import declarations
@@ -215,15 +216,25 @@ def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[
         declarations.write(connection, domain, domains)
         yield domain.at
     connection.execute("set local recoup.migrating = off")
-    for domain in changed:
+    # Also of what did not change: a trigger that somebody dropped comes back.
+    for domain in ours:
         for life in domain.lifecycles:
             connection.execute("call recoup.equip_all(%s)", (life.table,))
+        for duty in domain.duties:
+            _let_tally(connection, duty.authority)
     for log in logs(ours):
         connection.execute("call recoup.close_all(%s)", (log.table,))
     _make_canons(connection, changed)
     # A domain that this program does not know, or knows an older release of, may have put its rows into the view.
     if changed and not stored.keys() - digests.keys():
         _make_pauses(connection, domains)
+
+
+def _let_tally(connection: Transaction, authority: Authority) -> None:
+    """Whoever does a duty counts what it did."""
+    may = "select has_table_privilege(%s, 'recoup.duty_tally', 'insert, update')"
+    if connection.execute(may, (authority.role,)).fetchone() != (True,):
+        connection.execute(SQL("grant insert, update on recoup.duty_tally to {}").format(Identifier(authority.role)))
 
 
 def _make_canons(connection: Transaction, domains: Sequence[Domain]) -> None:

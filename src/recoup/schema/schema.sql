@@ -1,6 +1,7 @@
 -- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
 -- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
 -- Everything belongs to its schema's owner, unless a line says otherwise.
+-- Domains: errors, gate, mint, platform
 
 create schema cl authorization recoup_owner;
 comment on schema cl is 'Gate Zero and the minting of company identities.';
@@ -2067,7 +2068,7 @@ comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE
 grant execute on function recoup.append_only() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
- LANGUAGE plpgsql; -- body 93e6e1c09ae0132de9e306f214314765
+ LANGUAGE plpgsql; -- body 7527e78ed66c24f56e7ac7eec32ad576
 comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
 grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
 
@@ -2216,7 +2217,7 @@ comment on procedure recoup.close_all(IN log_ text) is 'Closes a declared log an
 grant execute on procedure recoup.close_all(IN log_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, IN log_ text)
- LANGUAGE plpgsql; -- body 921729d21d48d38ca194cb45afb091a4
+ LANGUAGE plpgsql; -- body c0e84869bc3c458dd7803e15ae13b958
 comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written by its recorders alone if it has any.';
 grant execute on procedure recoup.close_log(IN relation regclass, IN log_ text) to public;
 

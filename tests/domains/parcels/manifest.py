@@ -93,7 +93,7 @@ def _chosen(_: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, Any
 
 def _ship(tx: Transaction, _: Act, units: Sequence[str]) -> list[Answer]:
     stood = {str(key): status for key, status in tx.execute(Q["ship"], {"ids": [int(unit) for unit in units]})}
-    return [Answer(unit, (why := _why_not(stood.get(unit, "gone"))) is None, *(why or ())) for unit in units]
+    return [Answer.of(unit, _why_not(stood.get(unit, "gone"))) for unit in units]
 
 
 SHIPPING = Subject(

@@ -52,10 +52,7 @@ create or replace procedure recoup.append_only_table(relation regclass)
 language plpgsql as $$
 begin
   -- Row level: cloned to partitions, costs inserts nothing, and also meets ON CONFLICT DO UPDATE, MERGE and cascades.
-  if not (select c.relispartition from pg_class c where c.oid = relation)
-     or not exists (select from pg_trigger t where t.tgrelid = relation and t.tgname = 'a_append_only') then
-    call recoup.put_trigger(relation, 'a_append_only', 'before', 'update or delete', 'row', 'recoup.append_only');
-  end if;
+  call recoup.put_trigger(relation, 'a_append_only', 'before', 'update or delete', 'row', 'recoup.append_only');
   call recoup.put_trigger(relation, 'a_append_only_truncate', 'before', 'truncate', 'statement', 'recoup.append_only');
 end $$;
 comment on procedure recoup.append_only_table(regclass) is 'Makes a table append-only.';
@@ -66,7 +63,11 @@ declare
   declared recoup.log;
 begin
   select * into strict declared from recoup.log l where l.log = log_;
-  call recoup.append_only_table(relation);
+  if relation = to_regclass(log_) then
+    call recoup.append_only_table(relation);
+  else  -- a part: it has its parent's trigger for each row, and none of those for statements
+    call recoup.put_trigger(relation, 'a_append_only_truncate', 'before', 'truncate', 'statement', 'recoup.append_only');
+  end if;
   if declared.recorders <> '{}' then
     call recoup.put_trigger(relation, 'a_only_recorders', 'before', 'insert', 'statement', 'recoup.only_recorders',
                             variadic declared.recorders);

@@ -26,4 +26,3 @@ create index parcel_event_xid on parcels.parcel_event (xid);
 grant select on parcels.parcel, parcels.parcel_event to recoup_reader;
 grant insert (city, moved_at) on parcels.parcel to recoup_hub;
 grant update (status, moved_at) on parcels.parcel to recoup_control_plane, recoup_operator;
-grant insert, update on recoup.duty_tally to recoup_control_plane;
