@@ -564,7 +564,9 @@ def results(hub: Hub, operation: UUID) -> dict[int, str]:
     with hub.db.transaction(Authority.READER) as tx:
         found = find(tx, operation)
     assert (found.status, found.pending) == ("DONE", 0)
-    items = hub.rows("select error_id, status from recoup.operation_item where operation_id = %s", operation)
+    items = hub.rows(
+        "select split_part(unit, '/', 2)::bigint, status from recoup.operation_item where operation_id = %s", operation
+    )
     assert len(items) == found.items
     return dict(items)
 
