@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from recoup.database import access
+from recoup.database.connection import Actor, Database, Transaction
+from recoup.domain import releases
+from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.database.connection import Actor, Database, Transaction
-    from recoup.settings import Settings
+from recoup.settings import Settings, load
 
 
 @contextmanager
 def opened(*, demo: bool, settings: Settings | None = None) -> Iterator[Database]:
     """The main database or the demo's, at a schema that this program can work with."""
-    from recoup.database import access
-    from recoup.domain import releases
-    from recoup.domains import DOMAINS
-    from recoup.settings import load
-
     with access.opened(settings or load(), releases(DOMAINS), demo=demo) as database:
         yield database
 
 
 def person(database: Database) -> Actor:
     """Whoever sits at the keyboard."""
-    from recoup.database.connection import Actor
-
     return Actor("human", database.settings.actor)
 
 

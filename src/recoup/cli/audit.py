@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
+from recoup.audit import chosen
+from recoup.audit.examine import Say, Verdict
+from recoup.audit.invariant import Invariant, Offending
+from recoup.cli.acting import opened
 from recoup.cli.output import Demo, Json, print_rows, shown
-
-if TYPE_CHECKING:
-    from recoup.audit.examine import Say, Verdict
-    from recoup.audit.invariant import Invariant, Offending
+from recoup.database.connection import connect
+from recoup.domains import DOMAINS
+from recoup.schema import laws
 
 SILENT_S = 3.0  # a quick audit says nothing before its result
 EVERY_S = 1.0
@@ -42,10 +46,6 @@ def audit(
     Looks at one moment; work may go on meanwhile. Changes nothing. Ends with 1 when something is broken, and shows at
     most 100 of the rows that break it.
     """
-    from recoup.audit import chosen
-    from recoup.domains import DOMAINS
-    from recoup.schema import laws
-
     invariants = chosen(laws.invariants(DOMAINS), only or ())
     if listed:
         print_rows([_told(i) for i in invariants], as_json=json, empty="Nothing is asked.")
@@ -64,12 +64,7 @@ def _told(invariant: Invariant) -> dict[str, object]:
 
 
 def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[Verdict]:
-    import contextlib
-
     from recoup.audit import audit
-    from recoup.cli.acting import opened
-    from recoup.database.connection import connect
-    from recoup.domains import DOMAINS
 
     whole = [table for domain in DOMAINS for table in domain.audited_whole]
     with (

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from cyclopts import App
 
+from recoup import clock
+from recoup.cli.acting import acting
 from recoup.cli.output import Demo, Json, print_fields
+from recoup.clock import Reading
+from recoup.database.connection import Transaction
+from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
-
-if TYPE_CHECKING:
-    from recoup.clock import Reading
-    from recoup.database.connection import Transaction
 
 app = App(
     name="clock",
@@ -28,10 +28,6 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 @app.command
 def show(*, demo: Demo = False, json: Json = False) -> None:
     """Say what time it is, and whether it is real."""
-    from recoup import clock
-    from recoup.cli.acting import acting
-    from recoup.lifecycles.declaration import Authority
-
     with acting(Authority.READER, demo=demo) as tx:
         print_fields(clock.read(tx), as_json=json)
 
@@ -45,8 +41,6 @@ def advance(by: str, *, demo: Demo = False, json: Json = False) -> None:
     by
         How far: a number and a unit, such as 90s, 30m, 24h, 3d or 2w.
     """
-    from recoup import clock
-
     step = duration(by)
     _operate(lambda tx: clock.advance(tx, step), demo=demo, as_json=json)
 
@@ -54,8 +48,6 @@ def advance(by: str, *, demo: Demo = False, json: Json = False) -> None:
 @app.command
 def release(*, demo: Demo = False, json: Json = False) -> None:
     """Let a simulated clock join real time. Once, and never back."""
-    from recoup import clock
-
     _operate(clock.release, demo=demo, as_json=json)
 
 
@@ -78,9 +70,6 @@ def duration(text: str) -> timedelta:
 
 
 def _operate(verb: Callable[[Transaction], Reading], *, demo: bool, as_json: bool) -> None:
-    from recoup.cli.acting import acting
-    from recoup.lifecycles.declaration import Authority
-
     with acting(Authority.OPERATOR, demo=demo) as tx:
         reading = verb(tx)
     print_fields(reading, as_json=as_json)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from recoup.cli.main import app
+
 
 def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
     """Print a completion script. For bash: recoup completion bash > ~/.local/share/bash-completion/completions/recoup
@@ -13,6 +15,4 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
     shell
         Which shell it is for.
     """
-    from recoup.cli.main import app
-
     print(app.generate_completion(shell=shell))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from recoup.cli.output import Demo, Json, print_fields
+from recoup.database import access, embedded
+from recoup.database import backup as backups
+from recoup.database.connection import connect, where
+from recoup.database.embedded import Server
+from recoup.domain import releases
+from recoup.domains import DOMAINS
 from recoup.refusals import InputRefused
 from recoup.settings import Settings, load
 
@@ -23,8 +30,6 @@ app = App(
 def start(*, json: Json = False) -> None:
     """Start the embedded server, making it the first time. Does nothing when it runs."""
     settings = _embedded_only(load(), "start")
-    from recoup.database import embedded
-
     server = embedded.start(settings)
     _print_server(server, "started" if server.started_here else "already running", as_json=json)
 
@@ -33,8 +38,6 @@ def start(*, json: Json = False) -> None:
 def stop() -> None:
     """Stop the embedded server. Connections end; committed work is safe."""
     settings = _embedded_only(load(), "stop")
-    from recoup.database import embedded
-
     print("stopped" if embedded.stop(settings) else "not running")
 
 
@@ -45,8 +48,6 @@ def status(*, json: Json = False) -> None:
     if settings.dsn is not None:
         _print_external(settings, as_json=json)
         return
-    from recoup.database import embedded
-
     server = embedded.status(settings)
     if server is None:
         raise InputRefused(
@@ -70,8 +71,6 @@ def uri(
 
     Try: psql "$(recoup db uri)"
     """
-    from recoup.database import access
-
     print(access.uri(load(), demo=demo, admin=admin))
 
 
@@ -84,9 +83,6 @@ def backup(target: Path, *, demo: Demo = False) -> None:
     target
         File to write. It must not exist; it is whole or absent, never half written.
     """
-    from recoup.database import access
-    from recoup.database import backup as backups
-
     settings = load()
     written = backups.backup(settings, access.uri(settings, demo=demo, admin=True), target)
     print(f"{written} ({written.stat().st_size:,} bytes)")
@@ -110,11 +106,6 @@ def restore(
     source
         File written by recoup db backup.
     """
-    from recoup.database import access
-    from recoup.database import backup as backups
-    from recoup.domain import releases
-    from recoup.domains import DOMAINS
-
     settings = load()
     restored = backups.restore(
         settings,
@@ -138,8 +129,6 @@ def _embedded_only(settings: Settings, verb: str) -> Settings:
 
 
 def _print_server(server: object, status: str, *, as_json: bool) -> None:
-    from recoup.database.embedded import Server
-
     assert isinstance(server, Server)
     facts = {
         "status": status, "pid": server.pid, "data": str(server.data), "log": str(server.log),
@@ -149,10 +138,6 @@ def _print_server(server: object, status: str, *, as_json: bool) -> None:
 
 
 def _print_external(settings: Settings, *, as_json: bool) -> None:
-    import contextlib
-
-    from recoup.database.connection import connect, where
-
     assert settings.dsn is not None
     with contextlib.closing(connect(settings.dsn, settings)) as connection:
         version = connection.info.server_version

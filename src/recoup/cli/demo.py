@@ -6,17 +6,20 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from recoup import clock
+from recoup.cli.acting import opened
+from recoup.database import access
+from recoup.database.connection import Database
+from recoup.domain import Demo
 from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.database.connection import Database
-    from recoup.domain import Demo
-    from recoup.settings import Settings
+from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
+from recoup.schema.migrate import migrate
+from recoup.settings import Settings, load
 
 app = App(
     name="demo",
@@ -50,8 +53,6 @@ for one in PARTS:
 
 def _ensure(wanted: Sequence[Demo], *, fresh: bool) -> None:
     """Build what is missing. The parts share one database and its time, so they are built together."""
-    from recoup.settings import load
-
     settings = load()
     built = _built(settings)
     if fresh or not built.issuperset(part.name for part in wanted):
@@ -73,8 +74,6 @@ def beside(*, demo: bool) -> Iterator[None]:
 
 def _found(path: str) -> Callable[..., Any]:
     """A function by its path; or a refusal that says what has to be installed."""
-    from recoup.refusals import InputRefused
-
     module, _, name = path.partition(":")
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), name)
@@ -89,10 +88,6 @@ def _found(path: str) -> Callable[..., Any]:
 
 def _built(settings: Settings) -> frozenset[str]:
     """The parts of a finished demo that stand there. One that was cut off in the middle is built again."""
-    from recoup import clock
-    from recoup.cli.acting import opened
-    from recoup.refusals import MigrationRefused, ServerRefused
-
     try:
         with opened(demo=True, settings=settings) as database, database.transaction(Authority.READER) as tx:
             if clock.read(tx).status != "released":
@@ -103,11 +98,6 @@ def _built(settings: Settings) -> frozenset[str]:
 
 
 def _build(settings: Settings, parts: Sequence[Demo]) -> None:
-    from recoup import clock
-    from recoup.cli.acting import opened
-    from recoup.database import access
-    from recoup.schema.migrate import migrate
-
     access.ensure_demo_database(settings, anew=True)
     begin = (datetime.now(UTC) - max(part.span for part in parts)).replace(microsecond=0)
     print(f"Building the demo in simulated time, from {begin:%Y-%m-%d %H:%M} UTC to the present.")

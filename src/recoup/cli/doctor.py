@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 from recoup.cli.output import Demo, Json, print_rows
+from recoup.doctor import examine
+from recoup.domains import DOMAINS
 
 
 def doctor(*, demo: Demo = False, json: Json = False) -> None:
@@ -12,9 +14,6 @@ def doctor(*, demo: Demo = False, json: Json = False) -> None:
 
     Changes nothing. Ends with 1 when something has to be mended, and says how.
     """
-    from recoup.doctor import examine
-    from recoup.domains import DOMAINS
-
     found = examine(DOMAINS, demo=demo)
     print_rows(found, as_json=json, empty="Nothing was checked.")
     if any(finding.verdict == "broken" for finding in found):

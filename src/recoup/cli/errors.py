@@ -20,10 +20,12 @@ from recoup.cli.operations import list_operations
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
-from recoup.errors import looking, naming
+from recoup.errors import looking, naming, promotion
 from recoup.errors.looking import Listed
+from recoup.errors.telling import story
 from recoup.errors.verbs import SUBJECT
 from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused
 
 app = App(
     name="errors",
@@ -64,8 +66,6 @@ def list_(
 
     For example: recoup errors list --status PARKED --table outreach.dol_errors --parked-longer-than 48h
     """
-    from recoup.refusals import InputRefused
-
     if watch and json:
         raise InputRefused("watch_json", "JSON is not watched.", "Leave out --watch, or --json.")
     asked = which.filter()
@@ -89,8 +89,6 @@ def show(error: str, *, demo: Demo = False, json: Json = False) -> None:
     error
         Its id, such as 123, or table and id, such as outreach.dol_errors/123.
     """
-    from recoup.errors.telling import story
-
     with acting(Authority.READER, demo=demo) as tx:
         found = looking.show(tx, error)
     if json:
@@ -119,9 +117,6 @@ def blocked(*entities: UUID, demo: Demo = False, json: Json = False) -> None:
     entities
         Their ids (outreach_id).
     """
-    from recoup.errors import promotion
-    from recoup.refusals import InputRefused
-
     if not entities:
         raise InputRefused("nothing_asked", "No entity was named.", "Give one or more ids.")
     with acting(Authority.READER, demo=demo) as tx:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from cyclopts import Parameter
 
+from recoup.cli.clock import duration
+from recoup.errors.looking import Filter
 from recoup.errors.vocabulary import Category, Severity
-
-if TYPE_CHECKING:
-    from recoup.errors.looking import Filter
 
 # ErrorStatus and the archive's own, written out: of a union, cyclopts shows and refuses the choices less clearly.
 Status = Literal["ACTIVE", "RETRY_PENDING", "PARKED", "ESCALATED", "RESOLVED", "ARCHIVED"]
@@ -41,8 +40,6 @@ class Which:
     parked_longer_than: Annotated[str | None, _many("Waiting for a person for longer, such as 48h.")] = None
 
     def filter(self) -> Filter:
-        from recoup.errors.looking import Filter
-
         return Filter(
             tables=self.table,
             statuses=self.status,
@@ -61,6 +58,4 @@ ANY = Which()
 
 
 def _length(text: str | None) -> timedelta | None:
-    from recoup.cli.clock import duration
-
     return None if text is None else min(duration(text), LONGEST)

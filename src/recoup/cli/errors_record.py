@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from cyclopts import Parameter, validators
+from psycopg import Error
 
 from recoup.cli.acting import acting, opened, person
 from recoup.cli.errors_asking import AS_STORED
 from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
+from recoup.errors import looking
+from recoup.errors.importing import Imported, import_file
+from recoup.errors.recording import NewError
+from recoup.errors.recording import record as record_errors
 from recoup.errors.vocabulary import Category, Severity, Want
+from recoup.files import Format
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from recoup.errors.importing import Imported
+from recoup.refusals import InputRefused, ServerRefused
 
 SHOWN_MOST = 10
 
@@ -82,8 +85,6 @@ def record(
     skip
         Skip the first N lines of the file.
     """
-    from recoup.refusals import InputRefused
-
     one = (message, entity, code, severity, category, want, payload)
     if file is not None and any(given is not None for given in one):
         raise InputRefused("record_both", "A file, and an error beside it.", "Give one or the other.")
@@ -94,10 +95,6 @@ def record(
         raise InputRefused(
             "record_what", "An error has a table and a message.", "Give --table and --message, or --file ROWS.jsonl."
         )
-    from recoup.errors import looking
-    from recoup.errors.recording import NewError
-    from recoup.errors.recording import record as record_errors
-
     new = NewError(
         table=table,
         message=message,
@@ -120,10 +117,6 @@ def record(
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    import json
-
-    from recoup.refusals import InputRefused
-
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -145,9 +138,6 @@ def _record_file(
     demo: bool,
     as_json: bool,
 ) -> None:
-    from recoup.errors.importing import Imported, import_file
-    from recoup.files import Format
-
     so_far = Imported()
     with (
         opened(demo=demo) as database,
@@ -176,10 +166,6 @@ def _record_file(
 @contextmanager
 def _how_far(so_far: Imported) -> Iterator[None]:
     """Whoever is interrupted, by Ctrl-C, by the server or by a damaged file, is told how far it came."""
-    from psycopg import Error
-
-    from recoup.refusals import InputRefused, ServerRefused
-
     try:
         yield
     except KeyboardInterrupt:

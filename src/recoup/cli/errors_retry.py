@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from uuid import UUID
 
 from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting
+from recoup.cli.clock import duration
 from recoup.cli.output import Demo, Json, print_rows, shown
+from recoup.errors import naming, retrying
+from recoup.errors.naming import ErrorKey
+from recoup.errors.retrying import NAME_BYTES_MOST, Ended, Failed, Succeeded
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.errors.naming import ErrorKey
-    from recoup.errors.retrying import Ended, Failed, Succeeded
+from recoup.refusals import InputRefused
 
 CLAIM_MOST = 10_000
 Names = Annotated[str, Parameter(help="Ids, such as 123, or table and id, such as outreach.dol_errors/123.")]
@@ -48,9 +49,6 @@ def claim(
     lease
         How long you need at most, such as 10m. What is not reported by then counts as failed.
     """
-    from recoup.cli.clock import duration
-    from recoup.errors import retrying
-
     name = worker or f"{socket.gethostname()}-{os.getpid()}"
     _refuse_unusable_worker(name)
     asked = None if lease is None else duration(lease)
@@ -66,8 +64,6 @@ def claim(
 
 def succeed(*errors: Names, token: Token, demo: Demo = False, json: Json = False) -> None:
     """Report that the retries of these errors succeeded: they are resolved."""
-    from recoup.errors.retrying import Succeeded
-
     _report(errors, lambda key: Succeeded(**key._asdict(), token=token), demo=demo, as_json=json)
 
 
@@ -79,17 +75,12 @@ def fail(*errors: Names, token: Token, said: str = "", demo: Demo = False, json:
     said
         What the retry said.
     """
-    from recoup.errors.retrying import Failed
-
     _report(errors, lambda key: Failed(**key._asdict(), token=token, failure=said), demo=demo, as_json=json)
 
 
 def _report(
     errors: Sequence[str], outcome: Callable[[ErrorKey], Succeeded | Failed], *, demo: bool, as_json: bool
 ) -> None:
-    from recoup.errors import naming, retrying
-    from recoup.refusals import InputRefused
-
     if not errors:
         raise InputRefused("nothing_asked", "No error was named.", "Give one or more ids.")
     with acting(Authority.HUB, demo=demo) as tx:
@@ -100,9 +91,6 @@ def _report(
 
 
 def _refuse_unusable_worker(name: str) -> None:
-    from recoup.errors.retrying import NAME_BYTES_MOST
-    from recoup.refusals import InputRefused
-
     if not name.strip() or len(name.encode("utf-8", "replace")) > NAME_BYTES_MOST:
         raise InputRefused(
             "worker_name", f"{name[:50]!r} names no worker.", f"Give a name of at most {NAME_BYTES_MOST} bytes."

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from recoup.cli.acting import acting
 from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_wrapped, say, shown
+from recoup.errors import figures, grouping
+from recoup.errors.grouping import Group
+from recoup.errors.redaction import in_words
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.errors.grouping import Group
-    from recoup.signatures import OwnRule
+from recoup.refusals import InputRefused
+from recoup.signatures import VERSION, OwnRule, judge, signature
 
 TEXT_BYTES_MOST = 1_000_000
 CHARS_MOST = 300  # of what counts, in a list of groups
@@ -50,10 +51,6 @@ def explain(
     policy
         Ask the rules of the policy in force first, errors.category_rules.
     """
-    from recoup.errors.redaction import in_words
-    from recoup.refusals import InputRefused
-    from recoup.signatures import VERSION, judge, signature
-
     message = in_words(_piped() if text == "-" else text)
     if not message.strip():
         raise InputRefused("text_empty", "The text is empty.", "Give what was said when it failed.")
@@ -99,8 +96,6 @@ def groups(
 
     For example: recoup errors groups --status PARKED --newer-than 2d
     """
-    from recoup.errors import grouping
-
     asked = which.filter()
     with acting(Authority.READER, demo=demo) as tx:
         found = grouping.largest(tx, asked, limit=limit, archived=archived)
@@ -172,7 +167,5 @@ def _piped() -> str:
 
 
 def _rules(*, demo: bool) -> tuple[OwnRule, ...]:
-    from recoup.errors import figures
-
     with acting(Authority.READER, demo=demo) as tx:
         return figures.renewed(tx).rules

@@ -7,7 +7,11 @@ from uuid import UUID
 
 from cyclopts import Parameter
 
+from recoup.cli.acting import opened
+from recoup.cli.output import say, shown
+from recoup.errors.commands import failed, run
 from recoup.errors.vocabulary import Severity
+from recoup.refusals import InputRefused, Refusal
 
 
 def exec_(
@@ -24,11 +28,6 @@ def exec_(
 
     recoup exec --table outreach.dol_errors --entity 5a0c… -- python import_filings.py --year 2024
     """
-    from recoup.cli.acting import opened
-    from recoup.cli.output import say, shown
-    from recoup.errors.commands import failed, run
-    from recoup.refusals import InputRefused, Refusal
-
     if not command:
         raise InputRefused(
             "command_missing", "There is no command to run.", "Write it after --: recoup exec -- make all"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from recoup.gate import Funnel
+from recoup.gate import Funnel
 
 BAR = 40  # characters of the longest bar
 

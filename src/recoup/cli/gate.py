@@ -7,13 +7,16 @@ from uuid import UUID
 
 from cyclopts import App, Parameter
 
+from recoup import gate, mint
 from recoup.cli import gate_by_hand as by_hand
 from recoup.cli.acting import acting
+from recoup.cli.funnel import print_funnel
 from recoup.cli.gate_by_hand import refuse_no_domain, refuse_none
 from recoup.cli.gate_import import import_
 from recoup.cli.gate_run import run
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused
 
 app = App(
     name="gate",
@@ -34,8 +37,6 @@ app.command(by_hand.freeze)
 @app.command
 def batches(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """List import batches, newest first, with their recovery window and kill switch."""
-    from recoup import gate
-
     with acting(Authority.READER, demo=demo) as tx:
         found = gate.list_batches(tx, limit=limit)
     columns = ("batch_id", "status", "imported_at", "completed_at", "batch_freeze_at", "paused_by", "pause_reason")
@@ -53,8 +54,6 @@ def complete(batch: str, *, demo: Demo = False) -> None:
     batch
         The batch.
     """
-    from recoup import gate
-
     with acting(Authority.OPERATOR, demo=demo) as tx:
         closes = gate.complete_batch(tx, batch)
     print(f"batch {batch} is complete; its recovery window closes at {shown(closes)} UTC")
@@ -80,9 +79,6 @@ def kill_switch(
     reason
         Why. Needed to change anything.
     """
-    from recoup import gate
-    from recoup.refusals import InputRefused
-
     if reason is None:
         if off:
             raise InputRefused(
@@ -104,8 +100,6 @@ def kill_switch(
 @app.command
 def eligible(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """List failed intakes that may be tried again now, longest due first."""
-    from recoup import gate
-
     with acting(Authority.READER, demo=demo) as tx:
         found = gate.eligible(tx, limit=limit)
     columns = ("intake_id", "company_name", "attempt_count", "next_eligible_at")
@@ -121,8 +115,6 @@ def exhausted(*, batch: str | None = None, limit: Limit = 50, demo: Demo = False
     batch
         Only those of this batch.
     """
-    from recoup import gate
-
     with acting(Authority.READER, demo=demo) as tx:
         if batch is not None:
             gate.find_batch(tx, batch)
@@ -163,9 +155,6 @@ def restart(
     batch
         A batch for the new ones. Without it they are in none, and never frozen.
     """
-    from recoup import gate
-    from recoup.refusals import InputRefused
-
     refuse_none(intakes)
     if not reason.strip():
         raise InputRefused("reason_missing", "A fresh start needs a reason.", "Say why; an auditor will ask.")
@@ -198,9 +187,6 @@ def funnel(*, batch: str | None = None, demo: Demo = False, json: Json = False) 
     batch
         Only this batch.
     """
-    from recoup import gate
-    from recoup.cli.funnel import print_funnel
-
     with acting(Authority.READER, demo=demo) as tx:
         if batch is not None:
             gate.find_batch(tx, batch)
@@ -214,8 +200,6 @@ def funnel(*, batch: str | None = None, demo: Demo = False, json: Json = False) 
 @app.command
 def identities(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """List minted company identities, newest first."""
-    from recoup import mint
-
     with acting(Authority.READER, demo=demo) as tx:
         found = mint.identities(tx, limit=limit)
     print_rows(found, as_json=json, empty="Nothing is minted yet. A worker mints what Gate Zero authorised.")
@@ -230,8 +214,6 @@ def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
     intakes
         Intake ids.
     """
-    from recoup import gate
-
     refuse_none(intakes)
     with acting(Authority.READER, demo=demo) as tx:
         gate.find_intakes(tx, intakes)

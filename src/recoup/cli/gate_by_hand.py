@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from recoup import gate
 from recoup.cli.acting import acting
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
+from recoup.gate import Finished
+from recoup.gate.importing.checks import domain_reader
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.gate import Finished
+from recoup.reasons import ReasonCode
+from recoup.refusals import InputRefused
 
 
 def create_batch(name: str, *, demo: Demo = False) -> None:
@@ -23,8 +24,6 @@ def create_batch(name: str, *, demo: Demo = False) -> None:
     name
         What to call it, for example after the import.
     """
-    from recoup import gate
-
     with acting(Authority.OPERATOR, demo=demo) as tx:
         gate.create_batch(tx, name)
     print(f"batch {name} begun; when everything is in: recoup gate complete {name}")
@@ -54,8 +53,6 @@ def add(
     batch
         The batch it belongs to.
     """
-    from recoup import gate
-
     refuse_no_domain(domain)
     new = gate.NewIntake(company_name=company_name, company_domain=domain, state=state, linkedin_url=linkedin_url)
     with acting(Authority.HUB, demo=demo) as tx:
@@ -75,8 +72,6 @@ def open_(*intakes: UUID, worker: str | None = None, demo: Demo = False, json: J
     worker
         Who verifies. Default: this host and process.
     """
-    from recoup import gate
-
     refuse_none(intakes)
     with acting(Authority.GATE, demo=demo) as tx:
         opened = gate.open_attempts(tx, intakes, worker=worker or f"{socket.gethostname()}-{os.getpid()}")
@@ -95,8 +90,6 @@ def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo
     evidence
         Optional pointer to evidence.
     """
-    from recoup import gate
-
     with acting(Authority.GATE, demo=demo) as tx:
         (done,) = gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt, token=token, payload_ref=evidence)])
     _print_outcome(done, as_json=json)
@@ -118,10 +111,6 @@ def fail(
     evidence
         Optional pointer to evidence.
     """
-    from recoup import gate
-    from recoup.reasons import ReasonCode
-    from recoup.refusals import InputRefused
-
     if reason not in list(ReasonCode):
         raise InputRefused(
             "reason_unknown",
@@ -137,8 +126,6 @@ def fail(
 
 def sweep(*, limit: Limit = 1000, demo: Demo = False) -> None:
     """Declare crashed every attempt that outlived its lease. It counts as failed."""
-    from recoup import gate
-
     with acting(Authority.GATE, demo=demo) as tx:
         swept = gate.sweep_crashed(tx, limit=limit)
     print(f"{len(swept)} attempts crashed")
@@ -146,8 +133,6 @@ def sweep(*, limit: Limit = 1000, demo: Demo = False) -> None:
 
 def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
     """Close the window of every batch whose time has come, and end its recoveries."""
-    from recoup import gate
-
     with acting(Authority.GATE, demo=demo) as tx:
         frozen = gate.freeze(tx, limit=limit)
     print(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended")
@@ -161,9 +146,6 @@ def _print_outcome(done: Finished, *, as_json: bool) -> None:
 
 def refuse_no_domain(domain: str | None) -> None:
     """Three attempts over four days are a long way to find a slip of the pen."""
-    from recoup.gate.importing.checks import domain_reader
-    from recoup.refusals import InputRefused
-
     if domain is not None and domain_reader()(domain) is None:
         raise InputRefused(
             "domain_unreadable",
@@ -175,6 +157,4 @@ def refuse_no_domain(domain: str | None) -> None:
 
 def refuse_none(intakes: tuple[UUID, ...]) -> None:
     if not intakes:
-        from recoup.refusals import InputRefused
-
         raise InputRefused("nothing_asked", "No intake was named.", "Give one or more intake ids.")

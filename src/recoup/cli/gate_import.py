@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
+from recoup.cli.acting import opened, person
 from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, shown
 from recoup.cli.progress import progress
-
-if TYPE_CHECKING:
-    from recoup.gate.importing import Imported, Progress
+from recoup.files import Format
+from recoup.gate.importing import Imported, Progress, import_file
 
 SHOWN_MOST = 10
 SHOWN_CHARS_MOST = 120
@@ -53,10 +53,6 @@ def import_(
     report
         Where to write the refused rows, each with its reason: a .csv or .jsonl file.
     """
-    from recoup.cli.acting import opened, person
-    from recoup.files import Format
-    from recoup.gate.importing import import_file
-
     with opened(demo=demo) as database, progress(quiet=json) as tell:
         imported = import_file(
             database,

@@ -6,15 +6,17 @@ import os
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
+from recoup import observe
+from recoup.cli.acting import opened, person
+from recoup.cli.demo import beside
 from recoup.cli.output import Demo, Json, print_fields, say
 from recoup.cli.progress import stop_by_signal
-
-if TYPE_CHECKING:
-    from recoup.gate.verifying import Tally
+from recoup.gate import verifying
+from recoup.gate.verifying import Tally
 
 
 def run(
@@ -29,11 +31,6 @@ def run(
     SIGTERM or Ctrl-C lets it finish what it looks at; a second one ends it at once, and its attempts count as timed out
     when their lease has lapsed.
     """
-    from recoup import observe
-    from recoup.cli.acting import opened, person
-    from recoup.cli.demo import beside
-    from recoup.gate import verifying
-
     observe.configure(level="warning")
     begun = time.monotonic()
     done: dict[str, Tally] = {}

@@ -8,6 +8,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup.cli.output import Demo, Json, print_fields
+from recoup.database import access
+from recoup.domains import DOMAINS
+from recoup.schema import migrate as migrations
+from recoup.settings import load
 
 
 def migrate(
@@ -23,11 +27,6 @@ def migrate(
 
     Uses RECOUP_ADMIN_DSN when it is set, else RECOUP_DSN, else the embedded server.
     """
-    from recoup.database import access
-    from recoup.domains import DOMAINS
-    from recoup.schema import migrate as migrations
-    from recoup.settings import load
-
     settings = load()
     if simulated_from is not None and simulated_from.tzinfo is None:
         simulated_from = simulated_from.replace(tzinfo=UTC)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from recoup import operations
 from recoup.cli.acting import acting
 from recoup.cli.output import Demo, Json, Limit, print_rows
 from recoup.lifecycles.declaration import Authority
@@ -24,8 +25,6 @@ def list_operations(
     json: Json = False,
 ) -> None:
     """List operations over many, newest first: what was asked for, how far it is, what was refused."""
-    from recoup import operations
-
     with acting(Authority.READER, demo=demo) as tx:
         found = operations.operations(tx, subject=subject, limit=limit)
     rows = [{name: getattr(one, name) for name in (*COLUMNS, "refusals")} for one in found]

@@ -6,8 +6,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from recoup import pauses
 from recoup.cli.acting import acting
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
+from recoup.domain import pausables
+from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 
 
@@ -25,10 +28,6 @@ def pause(scope: str, name: str | None = None, *, reason: str, demo: Demo = Fals
     reason
         Why. It goes into the pause log, with your name.
     """
-    from recoup import pauses
-    from recoup.domain import pausables
-    from recoup.domains import DOMAINS
-
     kinds = tuple(pausables(DOMAINS))
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         changed = pauses.pause(tx, scope, name, reason=reason, kinds=kinds)
@@ -47,10 +46,6 @@ def resume(scope: str, name: str | None = None, *, reason: str, demo: Demo = Fal
     reason
         Why. It goes into the pause log, with your name.
     """
-    from recoup import pauses
-    from recoup.domain import pausables
-    from recoup.domains import DOMAINS
-
     kinds = tuple(pausables(DOMAINS))
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         changed = pauses.resume(tx, scope, name, reason=reason, kinds=kinds)
@@ -70,8 +65,6 @@ def list_pauses(
     json: Json = False,
 ) -> None:
     """List what is paused, by whom and why; or the log of all pauses."""
-    from recoup import pauses
-
     with acting(Authority.READER, demo=demo) as tx:
         rows: list[pauses.Pause] | list[pauses.PauseEvent]
         rows = pauses.log(tx, limit=limit) if log else pauses.pauses(tx, limit=limit)

@@ -7,16 +7,19 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from recoup import policy
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, Limit, print_rows, shown
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
+from recoup.domain import parts
+from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.policy import Change, Parts, Version
+from recoup.policy import Change, Parts, Version
+from recoup.policy.document import flattened
+from recoup.refusals import InputRefused
 
 app = App(
     name="policy",
@@ -47,9 +50,6 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the policy in force: every figure, who applied it, when and why."""
-    from recoup import policy
-    from recoup.policy.document import flattened
-
     if default:
         print(policy.default_document(_parts()), end="")
         return
@@ -75,8 +75,6 @@ def show(
 @app.command
 def history(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """List the versions, newest first: who applied them, when and why."""
-    from recoup import policy
-
     with acting(Authority.READER, demo=demo) as tx:
         versions = policy.history(tx, limit=limit)
     columns = ("version", "applied_at", "actor_id", "reason")
@@ -86,8 +84,6 @@ def history(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> Non
 @app.command
 def check(file: Document, *, json: Json = False) -> None:
     """Check a document. Needs no database; says every key that is wrong, and what is allowed."""
-    from recoup import policy
-
     found = policy.changes(policy.default(_parts()), policy.read(_text(file), _parts()).figures)
     if json:
         print_rows(found, as_json=True, empty="")
@@ -99,8 +95,6 @@ def check(file: Document, *, json: Json = False) -> None:
 @app.command
 def diff(file: Document, *, demo: Demo = False, json: Json = False) -> None:
     """Show what a document would change of the policy in force."""
-    from recoup import policy
-
     wanted = policy.read(_text(file), _parts())
     with acting(Authority.READER, demo=demo) as tx:
         present = policy.in_force(tx)
@@ -125,8 +119,6 @@ def apply(
     json: Json = False,
 ) -> None:
     """Put a document in force from now on."""
-    from recoup import policy
-
     text = _text(file)
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         version, changed = policy.apply(tx, text, _parts(), reason=reason, over=over)
@@ -140,15 +132,10 @@ def apply(
 
 def _parts() -> Parts:
     """The sections of the policy."""
-    from recoup.domain import parts
-    from recoup.domains import DOMAINS
-
     return parts(DOMAINS)
 
 
 def _text(file: Path) -> str:
-    from recoup.refusals import InputRefused
-
     try:
         if str(file) == "-":
             return sys.stdin.read()
@@ -196,6 +183,4 @@ def _told(value: Any) -> str:
 
 
 def _print_json(found: Version) -> None:
-    from recoup.cli.output import print_fields
-
     print_fields(found, as_json=True)

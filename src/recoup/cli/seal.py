@@ -6,17 +6,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from recoup.cli.acting import opened, person
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
+from recoup.domain import logs
+from recoup.domains import DOMAINS
+from recoup.ledger import seals
+from recoup.ledger.heads import Head, read_head
+from recoup.ledger.policy import SealPolicy
+from recoup.ledger.seals import Examined
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.ledger.heads import Head
-    from recoup.ledger.seals import Examined
+from recoup.policy import versions
+from recoup.refusals import InputRefused
 
 app = App(
     name="seal",
@@ -30,10 +34,6 @@ HEAD_MOST_BYTES = 1_000_000
 @app.command
 def run(*, demo: Demo = False, json: Json = False) -> None:
     """Seal everything that has settled. Workers do this by themselves; before an export, do it once more."""
-    from recoup.ledger import seals
-    from recoup.ledger.policy import SealPolicy
-    from recoup.policy import versions
-
     made = rows = 0
     with opened(demo=demo) as database, _progress("sealed", "rows") as progress:
         with database.transaction(Authority.READER) as tx:
@@ -63,8 +63,6 @@ def list_(
     json: Json = False,
 ) -> None:
     """List seals, newest first."""
-    from recoup.ledger import seals
-
     with opened(demo=demo) as database, database.transaction(Authority.READER) as tx:
         found = seals.list_seals(tx, log=log, limit=limit)
     told = [
@@ -86,8 +84,6 @@ def export(
     demo: Demo = False,
 ) -> None:
     """Write the head of the chain as JSON. Keep it where those who can change the database cannot change it."""
-    from recoup.ledger import seals
-
     with opened(demo=demo) as database, database.transaction(Authority.READER) as tx:
         head = seals.export_head(tx)
     if to is None:
@@ -105,10 +101,6 @@ def verify(
     json: Json = False,
 ) -> None:
     """Check every seal, and every log row against its seal. Changes nothing. Ends with 1 when something is wrong."""
-    from recoup.domain import logs
-    from recoup.domains import DOMAINS
-    from recoup.ledger import seals
-
     kept = _read_head(head) if head is not None else None
     with (
         opened(demo=demo) as database,
@@ -151,9 +143,6 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _read_head(path: Path) -> Head:
-    from recoup.ledger.heads import read_head
-    from recoup.refusals import InputRefused
-
     try:
         with path.open("rb") as file:
             text = file.read(HEAD_MOST_BYTES).decode("utf-8")
@@ -167,8 +156,6 @@ def _read_head(path: Path) -> Head:
 
 
 def _write_new(path: Path, text: str) -> None:
-    from recoup.refusals import InputRefused
-
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 from cyclopts import App, Parameter, validators
@@ -14,11 +14,10 @@ from cyclopts import App, Parameter, validators
 from recoup.cli.acting import acting, opened, person
 from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
+from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from recoup.database.connection import Transaction
-    from recoup.operations import Act, Operation, Preview, Subject, Verb
+from recoup.operations import Act, Operation, Preview, Subject, Verb, begin, carry_on, find, preview
+from recoup.refusals import InputRefused
 
 FIRST = 5  # rows that a preview shows
 
@@ -95,10 +94,6 @@ class _Call:
         self.demo, self.json = demo, json
 
     def run(self, names: Sequence[str], asked: Any, many: Many, given: dict[str, Any]) -> None:
-        from recoup.operations import begin
-        from recoup.operations.verbs import Act
-        from recoup.refusals import InputRefused
-
         if sum((bool(names), not asked.is_empty, many.resume is not None)) != 1:
             raise InputRefused(
                 f"{self.verbs.command}_unclear",
@@ -128,8 +123,6 @@ class _Call:
             sys.exit(1)
 
     def _preview(self, act: Act, asked: Any) -> None:
-        from recoup.operations import preview
-
         with acting(Authority.READER, demo=self.demo) as tx:
             found = preview(tx, self.subject, act, asked)
             first = self.verbs.first(tx, asked, FIRST) if self.verbs.first is not None else ()
@@ -150,9 +143,6 @@ class _Call:
             print(f"\nNothing was changed. To {self.verb.name} these {found.rows:,}: the same with {more}")
 
     def _carry_on(self, operation_id: UUID) -> None:
-        from recoup.operations import carry_on, find
-        from recoup.refusals import InputRefused
-
         with opened(demo=self.demo) as database:
             with database.transaction(Authority.READER) as tx:
                 operation = find(tx, operation_id)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import socket
 import sys
 import threading
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from recoup.cli.acting import acting
+from recoup import observe, pauses
+from recoup.cli.acting import acting, opened
+from recoup.cli.demo import beside
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.cli.progress import stop_by_signal
+from recoup.database.connection import Database
+from recoup.domain import duties as every
+from recoup.domain import releases
+from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from recoup.database.connection import Database
-    from recoup.worker.duty import Duty
-    from recoup.worker.loop import Worker
+from recoup.refusals import InputRefused
+from recoup.settings import load
+from recoup.worker import register
+from recoup.worker.duty import Duty
+from recoup.worker.loop import Worker
 
 
 def worker(
@@ -39,16 +45,6 @@ def worker(
 
     SIGTERM or Ctrl-C lets it finish the batches in hand; a second one ends it at once, and nothing is lost either.
     """
-    import dataclasses
-
-    from recoup import observe
-    from recoup.cli.acting import opened
-    from recoup.cli.demo import beside
-    from recoup.domain import releases
-    from recoup.domains import DOMAINS
-    from recoup.settings import load
-    from recoup.worker.loop import Worker
-
     duties = _chosen(duty)
     _check_level(log_level)
     settings = load()
@@ -73,10 +69,6 @@ def worker(
 
 def duties(*, demo: Demo = False, json: Json = False) -> None:
     """List the duties: authority, cadence, last run, lag, done, failed, by whom."""
-    from recoup.domain import duties as every
-    from recoup.domains import DOMAINS
-    from recoup.worker import register
-
     with acting(Authority.READER, demo=demo) as tx:
         found = register.standings(tx, every(DOMAINS))
     columns = (
@@ -98,8 +90,6 @@ def duties(*, demo: Demo = False, json: Json = False) -> None:
 
 def workers(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """List workers: those that run, then those that stopped or were lost."""
-    from recoup.worker import register
-
     with acting(Authority.READER, demo=demo) as tx:
         found = register.workers(tx, limit=limit)
     columns = ("name", "status", "started_at", "heartbeat_at", "ended_at", "pid", "recoup_version", "duties")
@@ -107,8 +97,6 @@ def workers(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> Non
 
 
 def _say_what_stood_still(database: Database, duties: Sequence[Duty]) -> None:
-    from recoup import pauses
-
     with database.transaction(Authority.READER) as tx:
         for duty in duties:
             if held := pauses.paused(tx, f"duty:{duty.name}"):
@@ -116,10 +104,6 @@ def _say_what_stood_still(database: Database, duties: Sequence[Duty]) -> None:
 
 
 def _chosen(names: Sequence[str]) -> tuple[Duty, ...]:
-    from recoup.domain import duties as every
-    from recoup.domains import DOMAINS
-    from recoup.refusals import InputRefused
-
     known = [duty.name for duty in every(DOMAINS)]
     for name in names:
         if name not in known:
@@ -130,8 +114,6 @@ def _chosen(names: Sequence[str]) -> tuple[Duty, ...]:
 
 
 def _check_level(level: str) -> None:
-    from recoup.refusals import InputRefused
-
     if level not in ("debug", "info", "warning", "error"):
         raise InputRefused("log_level_unknown", f"{level!r} is not a level.", "Use debug, info, warning or error.")
 
