@@ -97,6 +97,7 @@ class Domain:
     policy: tuple[type[Part], ...] = ()
     duties: tuple[Duty, ...] = ()
     invariants: tuple[Invariant, ...] = ()
+    held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # laws, and lines of its documents that they hold
     checks: tuple[Check, ...] = ()  # of the doctor
     pausable: tuple[Pausable, ...] = ()  # beside its duties and its tables
     refusals: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # SQLSTATE: code, and what it protects

@@ -22,6 +22,13 @@ class Finding:
 Check = Callable[[Transaction], Iterator[Finding]]
 
 
+def judged(check: str, well: str, wrong: str | None, next_step: str, *, verdict: str = "broken") -> Finding:
+    """What was found wrong and what to do about it; or that all is well."""
+    if wrong is None:
+        return Finding(check=check, verdict="well", found=well)
+    return Finding(check=check, verdict=verdict, found=wrong, next_step=next_step)
+
+
 def read(connection: Transaction, query: str, parameters: tuple[object, ...] | None = None) -> list[Row]:
     """Rows as the reader sees them."""
     with connection.transaction(force_rollback=True):

@@ -355,7 +355,8 @@ def carried_on(hub: Hub, operation: UUID, number: int) -> tuple[str, int]:
 def resolved(hub: Hub, operation: UUID) -> list[int]:
     """How often each of its errors was resolved, of those that were."""
     rows = hub.rows(
-        "select count(*) from recoup.operation_item i join recoup.error_event e on e.error_table || '/' || e.error_id = i.unit"
+        "select count(*) from recoup.operation_item i"
+        " join recoup.error_event e on e.error_table || '/' || e.error_id = i.unit"
         " where i.operation_id = %s and e.event_type = 'RESOLVED' group by error_id",
         operation,
     )

@@ -1,4 +1,4 @@
-"""A worker in a process of its own, as one release of parcels has it: ``python -m domains.working URI RELEASE FOLDER``."""
+"""A worker as one release of parcels has it, in its own process: ``python -m domains.working URI RELEASE FOLDER``."""
 
 from __future__ import annotations
 

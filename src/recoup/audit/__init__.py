@@ -2,8 +2,8 @@
 
 An invariant names the document and the section it comes from, says its promise in a sentence, and finds the rows that
 break it. It trusts no constraint, index or trigger, because it looks for what was written while those were off. Domains
-keep their invariants beside themselves, as data (``invariants.py``, ``queries/invariants.sql``); those that follow from a
-declaration are made from it (``recoup.schema.laws``).
+keep their invariants beside themselves, as data (``invariants.py``, ``queries/invariants.sql``); those that follow from
+a declaration are made from it (``recoup.schema.laws``).
 """
 
 from recoup.audit.choosing import chosen

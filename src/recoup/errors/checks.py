@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recoup.database.connection import Transaction
-from recoup.health import Finding, read
+from recoup.health import Finding, judged, read
 
 
 def error_tables(connection: Transaction) -> Iterator[Finding]:
@@ -14,10 +14,5 @@ def error_tables(connection: Transaction) -> Iterator[Finding]:
         connection,
         "select k from jsonb_object_keys(recoup.error_policy() -> 'tables') k where to_regclass(k) is null order by k",
     )
-    names = ", ".join(str(name) for (name,) in missing)
-    yield Finding(
-        check="error tables",
-        verdict="look" if missing else "well",
-        found=f"not made yet: {names}" if missing else "all of the policy's are made",
-        next_step="Run: recoup migrate" if missing else "",
-    )
+    wrong = f"not made yet: {', '.join(str(name) for (name,) in missing)}" if missing else None
+    yield judged("error tables", "all of the policy's are made", wrong, "Run: recoup migrate", verdict="look")

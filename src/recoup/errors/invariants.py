@@ -80,7 +80,7 @@ DISPOSITIONS: tuple[Invariant, ...] = (
 TABLES: tuple[Invariant, ...] = (
     _tables("errors/3/tables", "error_tables", "Every error table of the policy is there, under its name."),
     _tables("errors/3/dead-tables", "error_tables", "No DEAD table is an error table."),
-    _tables("errors/3/insert-only", "error_tables", "What is kept for ever is never changed: its table is append-only."),
+    _tables("errors/3/insert-only", "error_tables", "What is kept for ever never changes: its table is append-only."),
     _tables("errors/3/guards", "error_tables",
         "Every error table has every trigger of their parent, and nobody may write to it but through that."),
     _of("errors/3/policy-mapping", "births", "Every error is of a table that the policy on it lists."),

@@ -40,8 +40,9 @@ ERRORS = Domain(
     ),
     demo=Demo(
         name="errors",
-        help="Ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park queue.\n\n"
-        "Errors in every status and disposition, archives for every reason; then where they stand, and one error's story.",
+        help="Ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park"
+        " queue.\n\nErrors in every status and disposition, archives for every reason; then where they stand, and one"
+        " error's story.",
         span=timedelta(days=90),
         exists="select exists (select from recoup.error_event)",
         play="recoup_demo.errors:play",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recoup.database.connection import Transaction
-from recoup.health import Finding, read
+from recoup.health import Finding, judged, read
 
 
 def batches(connection: Transaction) -> Iterator[Finding]:
@@ -16,13 +16,8 @@ def batches(connection: Transaction) -> Iterator[Finding]:
         " select recoup.now() - make_interval(hours => 24 * (figures -> 'gate' ->> 'batch_open_alert_days')::integer)"
         "   from recoup.policy order by version desc limit 1) order by imported_at limit 1",
     )
-    if found:
-        ((batch, imported_at),) = found
-        yield Finding(
-            check="batches",
-            verdict="look",
-            found=f"batch {batch}, imported {imported_at:%Y-%m-%d}, is not declared complete: it is never frozen",
-            next_step=f"When everything is in: recoup gate complete {batch}",
-        )
-    else:
-        yield Finding(check="batches", verdict="well", found="none waits for its completion for long")
+    wrong = next_step = None
+    for batch, imported_at in found:
+        wrong = f"batch {batch}, imported {imported_at:%Y-%m-%d}, is not declared complete: it is never frozen"
+        next_step = f"When everything is in: recoup gate complete {batch}"
+    yield judged("batches", "none waits for its completion for long", wrong, next_step or "", verdict="look")

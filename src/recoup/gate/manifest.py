@@ -7,7 +7,7 @@ from datetime import timedelta
 from recoup.domain import Command, Demo, Domain, routines
 from recoup.gate import batches, checks, refusals
 from recoup.gate.duties import DUTIES
-from recoup.gate.invariants import INVARIANTS
+from recoup.gate.invariants import HELD, INVARIANTS
 from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.gate.policy import GatePolicy
 from recoup.pauses.scopes import Pausable
@@ -24,6 +24,7 @@ GATE = Domain(
     policy=(GatePolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,
+    held=HELD,
     checks=(checks.batches,),
     pausable=(
         Pausable(
@@ -43,8 +44,9 @@ GATE = Domain(
     ),
     demo=Demo(
         name="gate",
-        help="Twenty days of Gate Zero against a local world of 2,000 companies: real DNS, real sites, a real directory.\n\n"
-        "Four batches go through their waits, a kill switch, a freeze and the mint; then the funnel, and one history.",
+        help="Twenty days of Gate Zero against a local world of 2,000 companies: real DNS, real sites, a real"
+        " directory.\n\nFour batches go through their waits, a kill switch, a freeze and the mint; then the funnel, and"
+        " one history.",
         span=timedelta(days=20),
         exists="select exists (select from cl.gate_zero_batch)",
         play="recoup_demo.gate:play",

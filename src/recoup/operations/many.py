@@ -122,7 +122,7 @@ def carry_on(
     actor: Actor | None = None,
     progress: Progress | None = None,
 ) -> Operation:
-    """Do what is left of an operation, until it is paused. What somebody else works on at this moment is left to them."""
+    """Do what is left of an operation, until it is paused. What somebody else works on now is left to them."""
     with database.transaction(Authority.READER, actor=actor) as tx:
         operation = find(tx, operation_id)
     if operation.subject != subject.table:

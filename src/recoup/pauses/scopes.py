@@ -18,8 +18,8 @@ class Pausable:
     scope: str
     description: str
     names: str | None = None  # query for their names
-    # Where a pause stands in the rows themselves: a query for what is paused (scope_id, paused_at, paused_by, reason), and
-    # who writes it. Both are given the name and the reason, and say whether anything changed.
+    # Where a pause stands in the rows themselves: a query for what is paused (scope_id, paused_at, paused_by, reason),
+    # and who writes it. Both are given the name and the reason, and say whether anything changed.
     rows: str | None = None
     pause: Callable[[Transaction, str, str], bool] | None = None
     resume: Callable[[Transaction, str, str], bool] | None = None

@@ -1,4 +1,4 @@
-"""What a section of the policy is. Each domain declares its own, with the shipped values in ``policy.toml`` beside it."""
+"""What a section of the policy is. Each domain declares its own; ``policy.toml`` beside it has the shipped values."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from recoup.database.connection import Transaction
 from recoup.database.releases import installed
 from recoup.database.roles import OWNER
 from recoup.domain import Domain
-from recoup.health import Finding, read
+from recoup.health import Finding, judged, read
 from recoup.lifecycles.declaration import Authority
 from recoup.schema import declarations
 from recoup.schema.describe import SCHEMA_FILE, describe, shipped_domains
@@ -78,16 +78,12 @@ def guards(connection: Transaction) -> Iterator[Finding]:
          group by 1, 2 order by 1, 2
         """,
     )
-    if rows:
-        tables = ", ".join(str(row[1] or row[0]) for row in rows)
-        yield Finding(
-            check="guards",
-            verdict="broken",
-            found=f"missing or switched off on {tables}",
-            next_step="Find out who did it and what was written meanwhile; then put them back: recoup migrate",
-        )
-    else:
-        yield Finding(check="guards", verdict="well", found="on every guarded table, always on")
+    yield judged(
+        "guards",
+        "on every guarded table, always on",
+        f"missing or switched off on {', '.join(str(row[1] or row[0]) for row in rows)}" if rows else None,
+        "Find out who did it and what was written meanwhile; then put them back: recoup migrate",
+    )
 
 
 def roles(connection: Transaction) -> Iterator[Finding]:
@@ -97,16 +93,12 @@ def roles(connection: Transaction) -> Iterator[Finding]:
         " and (rolsuper or rolcanlogin or rolcreaterole or rolbypassrls or rolreplication) order by 1",
         ([OWNER, *(authority.role for authority in Authority)],),
     ).fetchall()
-    if rows:
-        names = ", ".join(row[0] for row in rows)
-        yield Finding(
-            check="roles",
-            verdict="broken",
-            found=f"may log in, or have rights over the server: {names}",
-            next_step=f"ALTER ROLE {rows[0][0]} NOLOGIN NOSUPERUSER NOCREATEROLE NOBYPASSRLS NOREPLICATION;",
-        )
-    else:
-        yield Finding(check="roles", verdict="well", found="owner and authorities log in nowhere")
+    yield judged(
+        "roles",
+        "owner and authorities log in nowhere",
+        f"may log in, or have rights over the server: {', '.join(row[0] for row in rows)}" if rows else None,
+        f"ALTER ROLE {rows[0][0] if rows else ''} NOLOGIN NOSUPERUSER NOCREATEROLE NOBYPASSRLS NOREPLICATION;",
+    )
 
 
 def children(connection: Transaction) -> Iterator[Finding]:
@@ -117,15 +109,12 @@ def children(connection: Transaction) -> Iterator[Finding]:
         " where o.rolname = %s and p.relkind = 'r' order by 1",
         (OWNER,),
     ).fetchall()
-    if rows:
-        yield Finding(
-            check="children",
-            verdict="broken",
-            found=f"tables inherit from ours: {', '.join(row[0] for row in rows)}",
-            next_step="Their rows pass for ours, unguarded. Find out who made them; ALTER TABLE … NO INHERIT.",
-        )
-    else:
-        yield Finding(check="children", verdict="well", found="no table inherits from ours")
+    yield judged(
+        "children",
+        "no table inherits from ours",
+        f"tables inherit from ours: {', '.join(row[0] for row in rows)}" if rows else None,
+        "Their rows pass for ours, unguarded. Find out who made them; ALTER TABLE … NO INHERIT.",
+    )
 
 
 def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Finding]:
@@ -139,21 +128,20 @@ def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Find
         line for line in difflib.unified_diff(expected, found, lineterm="", n=0) if line[:3] not in ("---", "+++")
     ]
     lines = [line for line in changes if not line.startswith("@@")]
-    if lines:
-        yield Finding(
-            check="objects",
-            verdict="broken",
-            found=f"{len(lines)} lines differ from what was made (+ new, - missing), first: {lines[0].strip()[:200]}",
-            next_step="Find out who changed the schema by hand, and put it back.",
-        )
-    else:
-        yield Finding(check="objects", verdict="well", found="tables, constraints, functions and grants as made")
+    yield judged(
+        "objects",
+        "tables, constraints, functions and grants as made",
+        f"{len(lines)} lines differ from what was made (+ new, - missing), first: {lines[0].strip()[:200]}"
+        if lines
+        else None,
+        "Find out who changed the schema by hand, and put it back.",
+    )
 
 
 def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Finding]:
     """What guard, seals and pauses read is what this program declares."""
     if newer := _newer(connection, domains):
-        yield Finding(check="declarations", verdict="well", found=f"not compared: {newer}")
+        yield Finding(check="lifecycles", verdict="well", found=f"not compared: {newer}")
         return
     with connection.transaction(force_rollback=True):
         connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
@@ -162,12 +150,8 @@ def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Fin
             for domain in domains
             if (tables := declarations.differing(connection, domain, domains))
         ]
-    yield Finding(
-        check="declarations",
-        verdict="broken" if wrong else "well",
-        found=f"the tables differ from the program: {'; '.join(wrong)}" if wrong else "as declared",
-        next_step="Run: recoup migrate" if wrong else "",
-    )
+    told = f"the tables differ from the program: {'; '.join(wrong)}" if wrong else None
+    yield judged("lifecycles", "as declared", told, "Run: recoup migrate")
 
 
 def _beyond(domains: Sequence[Domain]) -> str | None:
@@ -198,12 +182,10 @@ def waiting(connection: Transaction) -> Iterator[Finding]:
         "select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::bigint"
         " from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
     ).fetchall()
-    if longest > OPEN_TRANSACTION_LONG_S:
-        yield Finding(
-            check="transactions",
-            verdict="look",
-            found=f"one has been open for {longest // 60} minutes",
-            next_step="Look for it in pg_stat_activity, and end it if nobody waits for it.",
-        )
-    else:
-        yield Finding(check="transactions", verdict="well", found="none open for long")
+    yield judged(
+        "transactions",
+        "none open for long",
+        f"one has been open for {longest // 60} minutes" if longest > OPEN_TRANSACTION_LONG_S else None,
+        "Look for it in pg_stat_activity, and end it if nobody waits for it.",
+        verdict="look",
+    )

@@ -8,6 +8,7 @@ order, known clusters, nothing from the future.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from psycopg.rows import dict_row
@@ -33,7 +34,14 @@ def invariants(domains: Sequence[Domain]) -> tuple[Invariant, ...]:
     """Every invariant of the product, in the order in which they are asked."""
     written = [invariant for domain in domains for invariant in domain.invariants]
     lives = lifecycles(domains)
-    return (*written, *_laws(domains), *_of_logs(logs(domains)), *(i for life in lives for i in of_lifecycle(life)))
+    general = (*_laws(domains), *_of_logs(logs(domains)), *(i for life in lives for i in of_lifecycle(life)))
+    return (*written, *(_holding(domains, law) for law in general))
+
+
+def _holding(domains: Sequence[Domain], law: Invariant) -> Invariant:
+    """A law, with the lines of documents that it holds for the domains."""
+    also = [line for domain in domains for line in domain.held.get(law.id, ())]
+    return replace(law, also=(*law.also, *also)) if also else law
 
 
 def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
@@ -42,8 +50,7 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
         id="laws/L1/guards",
         says="Every guarded table, and every partition of one, has its four guards, always on.",
         check=_as_found_by(checks.guards),
-        # A recovery_id stands nowhere else, so nobody could see that it changed: the guard alone holds it.
-        also=("laws/L4/guards", "gate_zero_recovery/7/recovery-id"),
+        also=("laws/L4/guards",),
     )
     yield Invariant(
         id="laws/L1/lifecycles",
@@ -57,9 +64,7 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
     )
     yield _of("laws/L2/recorders", "recorders", "Every log takes rows from its recorders alone, always.")
     yield _of("laws/L2/followers", "followers", "Every rule, recorder and consequence behind a guard is there, always.")
-    yield _of("laws/L3/append-only", "append_only", "Every log refuses UPDATE, DELETE and TRUNCATE, always.",
-              "gate_zero_air/6/append-only", "gate_zero_air/9/update-an-air-record",
-              "gate_zero_air/9/delete-an-air-record")  # fmt: skip
+    yield _of("laws/L3/append-only", "append_only", "Every log refuses UPDATE, DELETE and TRUNCATE, always.")
     yield Invariant(
         id="laws/L4/keys",
         says="Every guarded row has its key, and no two rows share one.",
@@ -124,7 +129,7 @@ def _rows(tx: Transaction, query: Composed) -> Iterator[Offending]:
         yield from cursor.execute(query, prepare=False)
 
 
-# Logs ------------------------------------------------------------------------------------------------------------------
+# Logs -----------------------------------------------------------------------------------------------------------------
 
 
 def _of_logs(declared: Sequence[Log]) -> Iterator[Invariant]:
@@ -158,7 +163,7 @@ def _text(name: str, **given: Composable) -> str:
     return Q[name].format(**given).as_string()
 
 
-# Lifecycles ------------------------------------------------------------------------------------------------------------
+# Lifecycles -----------------------------------------------------------------------------------------------------------
 
 
 def of_lifecycle(life: Lifecycle) -> Iterator[Invariant]:

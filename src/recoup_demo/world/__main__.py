@@ -1,4 +1,4 @@
-"""``python -m recoup_demo.world``: serve a world until standard input ends. Prints one line of JSON when it is ready."""
+"""``python -m recoup_demo.world``: serve a world until standard input ends. Prints a line of JSON when it is ready."""
 
 from __future__ import annotations
 
