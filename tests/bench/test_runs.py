@@ -10,18 +10,18 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from recoup.bench import error_ground, peers, retries
-from recoup.bench.error_record import Record
-from recoup.bench.error_retries import Retries
-from recoup.bench.ground import PREFIX, TABLES, Ground, scratch
-from recoup.bench.moves import Moves
-from recoup.bench.outcomes import Outcomes
-from recoup.bench.results import as_json, save, written
-from recoup.bench.run import WORKLOADS, chosen, measure, rows
-from recoup.bench.workload import OURS, RAW, Bound, Size, UnlikeWork, Workload, check_alike
 from recoup.database import embedded
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
+from recoup_bench import error_ground, peers, retries
+from recoup_bench.error_record import Record
+from recoup_bench.error_retries import Retries
+from recoup_bench.ground import PREFIX, TABLES, Ground, scratch
+from recoup_bench.moves import Moves
+from recoup_bench.outcomes import Outcomes
+from recoup_bench.results import as_json, save, written
+from recoup_bench.run import WORKLOADS, chosen, measure, rows
+from recoup_bench.workload import OURS, RAW, Bound, Size, UnlikeWork, Workload, check_alike
 
 TINY: dict[str, Size] = {
     "moves-1": Size(batches=3, rounds=2, warm_ups=1),

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from recoup.cli.output import Json, print_rows
 
 if TYPE_CHECKING:
-    from recoup.bench.run import Outcome
+    from recoup_bench.run import Outcome
 
 
 def bench(
@@ -43,9 +43,17 @@ def bench(
 
     Rounds of both sides alternate, and the ratio of their medians is the result. Progress goes to standard error.
     """
-    from recoup.bench import results, run
+    from recoup.refusals import InputRefused
     from recoup.settings import load
 
+    try:
+        from recoup_bench import results, run
+    except ModuleNotFoundError as error:
+        if error.name != "recoup_bench":
+            raise
+        raise InputRefused(
+            "bench_missing", "The bench is not part of the installed package.", "Run it from a checkout: make bench"
+        ) from error
     found = run.chosen(workloads, peers_named=peer)
     if list_:
         listed = [{"workload": w.name, "unit": w.unit, "aim": w.aim, "says": w.says} for w in found]
@@ -69,7 +77,7 @@ def _nothing(outcome: Outcome) -> None:
 
 
 def _show(outcome: Outcome) -> None:
-    from recoup.bench.run import rows
+    from recoup_bench.run import rows
 
     print(f"\n{outcome.workload}: {outcome.says}")
     print_rows(rows(outcome), as_json=False, empty="")

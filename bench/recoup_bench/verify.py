@@ -13,14 +13,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from recoup import policy
-from recoup.bench.ground import Ground
-from recoup.bench.measure import Timed
-from recoup.bench.workload import OURS, Bound, Size, Stopwatch, Trial, Workload
 from recoup.gate import verifying
 from recoup.gate.importing import import_file
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 from recoup.world import World, files
+from recoup_bench.ground import Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import OURS, Bound, Size, Stopwatch, Trial, Workload
 
 WORKER = "bench"
 AT_ONCE = 200

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from recoup.bench import (
+from recoup.refusals import InputRefused
+from recoup.settings import Settings
+from recoup_bench import (
     claims,
     error_archive,
     error_claims,
@@ -24,12 +26,10 @@ from recoup.bench import (
     signatures,
     verify,
 )
-from recoup.bench.ground import scratch
-from recoup.bench.machine import Machine, describe
-from recoup.bench.measure import Measured, Timed, interleaved, summed_up
-from recoup.bench.workload import OURS, RAW, Bound, Size, Trial, Workload, check_alike
-from recoup.refusals import InputRefused
-from recoup.settings import Settings
+from recoup_bench.ground import scratch
+from recoup_bench.machine import Machine, describe
+from recoup_bench.measure import Measured, Timed, interleaved, summed_up
+from recoup_bench.workload import OURS, RAW, Bound, Size, Trial, Workload, check_alike
 
 WORKLOADS: tuple[Workload, ...] = (
     *moves.WORKLOADS, *outcomes.WORKLOADS, *verify.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS,

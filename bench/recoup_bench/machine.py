@@ -15,7 +15,7 @@ import recoup
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 
-Q = load("recoup.bench", "machine.sql")
+Q = load("recoup_bench", "machine.sql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

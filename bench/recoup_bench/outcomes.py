@@ -7,17 +7,17 @@ from typing import NamedTuple
 from uuid import UUID
 
 from recoup import gate
-from recoup.bench.ground import ACTOR, TABLES, Ground
-from recoup.bench.measure import Timed
-from recoup.bench.moves import sliced
-from recoup.bench.tally import tally
-from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.gate import Failed, Passed
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup_bench.ground import ACTOR, TABLES, Ground
+from recoup_bench.measure import Timed
+from recoup_bench.moves import sliced
+from recoup_bench.tally import tally
+from recoup_bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 
-Q = load("recoup.bench", "outcomes.sql")
+Q = load("recoup_bench", "outcomes.sql")
 K = 200
 MIX = 20  # the shares repeat after so many, as outcomes.sql makes them
 PASSES = frozenset({*range(10), 15, 16})

@@ -12,7 +12,7 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from recoup.bench.peers import required
+from recoup_bench.peers import required
 
 BATCH = 1000  # claimed at once, as ours does; with its default of 10 it is slower
 POLL = timedelta(milliseconds=50)

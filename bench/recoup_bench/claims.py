@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from recoup import gate
-from recoup.bench.ground import ACTOR, TABLES, Ground
-from recoup.bench.measure import Timed
-from recoup.bench.tally import tally
-from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.gate import Failed
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup_bench.ground import ACTOR, TABLES, Ground
+from recoup_bench.measure import Timed
+from recoup_bench.tally import tally
+from recoup_bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 
-Q = load("recoup.bench", "claims.sql")
+Q = load("recoup_bench", "claims.sql")
 WORKER = "bench"
 IMPORTS = 100  # batches that the waiting intakes came in with
 

@@ -9,16 +9,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
-from recoup.bench import error_ground
-from recoup.bench.ground import Ground
-from recoup.bench.measure import Timed
-from recoup.bench.workload import OURS, RAW, Bound, Size, Trial, Workload
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.promotion import is_blocked
 from recoup.lifecycles.declaration import Authority
+from recoup_bench import error_ground
+from recoup_bench.ground import Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import OURS, RAW, Bound, Size, Trial, Workload
 
-Q = load("recoup.bench", "error_gate.sql")
+Q = load("recoup_bench", "error_gate.sql")
 CALLS = 1000  # of each side, in one batch
 
 

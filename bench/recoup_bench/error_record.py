@@ -7,11 +7,6 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from recoup.bench import error_ground
-from recoup.bench.ground import ACTOR, Ground
-from recoup.bench.measure import Timed
-from recoup.bench.moves import sliced
-from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.errors.decision import decide
 from recoup.errors.recording import NewError, record
@@ -20,8 +15,13 @@ from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.policy.errors import Errors
 from recoup.signatures import category, signature
+from recoup_bench import error_ground
+from recoup_bench.ground import ACTOR, Ground
+from recoup_bench.measure import Timed
+from recoup_bench.moves import sliced
+from recoup_bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 
-Q = load("recoup.bench", "error_record.sql")
+Q = load("recoup_bench", "error_record.sql")
 K = 1000
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from recoup.bench import error_ground
-from recoup.bench.ground import ACTOR, Ground
-from recoup.bench.measure import Timed
-from recoup.bench.workload import OURS, RAW, Bound, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, finish
 from recoup.lifecycles.declaration import Authority
+from recoup_bench import error_ground
+from recoup_bench.ground import ACTOR, Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import OURS, RAW, Bound, Size, Stopwatch, Trial, Workload
 
-Q = load("recoup.bench", "error_retries.sql")
+Q = load("recoup_bench", "error_retries.sql")
 K = 100
 WORKER = "bench"
 FAILURE = "the upstream service answered 503"

@@ -11,13 +11,13 @@ from datetime import timedelta
 from functools import partial
 
 from recoup import clock, gate
-from recoup.bench.ground import Ground
-from recoup.bench.measure import Timed
-from recoup.bench.moves import ADDED_MOST, REASON, WORKER, sliced
-from recoup.bench.peers import Peer
-from recoup.bench.workload import OURS, Size, Stopwatch, Trial, Workload
 from recoup.gate import Failed, NewIntake, Passed
 from recoup.lifecycles.declaration import Authority
+from recoup_bench.ground import Ground
+from recoup_bench.measure import Timed
+from recoup_bench.moves import ADDED_MOST, REASON, WORKER, sliced
+from recoup_bench.peers import Peer
+from recoup_bench.workload import OURS, Size, Stopwatch, Trial, Workload
 
 K = 1000
 WAIT = timedelta(hours=24)

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from recoup.bench.ground import Ground
-from recoup.bench.measure import Timed
+from recoup_bench.ground import Ground
+from recoup_bench.measure import Timed
 
 OURS, RAW = "ours", "raw"
 

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Any
 
-from recoup.bench.peers import required
+from recoup_bench.peers import required
 
 CONCURRENCY = 10  # jobs in flight in one worker; its default of 1 is slower
 ROUNDS_MOST = 1000  # a worker ends when it sees nothing to do; so often it is started again

@@ -22,7 +22,7 @@ PREFIX = "recoup_bench_"
 TABLES = ("gate_zero_batch", "gate_zero_intake", "gate_zero_attempt", "gate_zero_recovery", "gate_zero_air")
 GATE_ZERO = tuple(f"cl.{table}" for table in TABLES)
 ACTOR = "bench"  # and not the login's name: results and rows name nobody
-Q = load("recoup.bench", "ground.sql")
+Q = load("recoup_bench", "ground.sql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

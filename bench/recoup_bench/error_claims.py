@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from recoup.bench import error_ground
-from recoup.bench.error_retries import WORKER, K, Q, never, raw_claim, raw_finish
-from recoup.bench.ground import Ground
-from recoup.bench.measure import Timed
-from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.errors.retrying import Succeeded, claim, finish
 from recoup.lifecycles.declaration import Authority
+from recoup_bench import error_ground
+from recoup_bench.error_retries import WORKER, K, Q, never, raw_claim, raw_finish
+from recoup_bench.ground import Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 
 
 class ErrorClaims(Trial):

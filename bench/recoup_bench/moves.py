@@ -8,16 +8,16 @@ from typing import TypeVar
 from uuid import UUID
 
 from recoup import gate
-from recoup.bench.ground import ACTOR, Ground
-from recoup.bench.measure import Timed
-from recoup.bench.tally import tally
-from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.gate import Attempt, Failed, NewIntake, Passed
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup_bench.ground import ACTOR, Ground
+from recoup_bench.measure import Timed
+from recoup_bench.tally import tally
+from recoup_bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 
-Q = load("recoup.bench", "moves.sql")
+Q = load("recoup_bench", "moves.sql")
 T = TypeVar("T")
 WORKER = "bench"
 REASON = ReasonCode.STATE_MISMATCH

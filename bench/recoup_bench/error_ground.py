@@ -12,15 +12,15 @@ from typing import Any
 
 from psycopg.sql import SQL, Identifier
 
-from recoup.bench.ground import Ground
-from recoup.bench.workload import OURS, RAW
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.tables import insert_only, is_global
 from recoup.policy import document
 from recoup.policy.errors import Errors
+from recoup_bench.ground import Ground
+from recoup_bench.workload import OURS, RAW
 
-Q = load("recoup.bench", "error_ground.sql")
+Q = load("recoup_bench", "error_ground.sql")
 FILLED = ("recoup.error", "recoup.error_event")  # through the parent, so that the triggers of partitions do not run
 BLOCKING = ("outreach.dol_errors", "outreach.company_target_errors", "people.people_errors")
 

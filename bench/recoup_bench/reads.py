@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from psycopg.rows import dict_row
 
 from recoup import ledger
-from recoup.bench.ground import Ground
-from recoup.bench.measure import Timed
-from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.gate import AIR
 from recoup.lifecycles.declaration import Authority
+from recoup_bench.ground import Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 
-Q = load("recoup.bench", "reads.sql")
+Q = load("recoup_bench", "reads.sql")
 PAGE = 1000
 TRANSACTIONS = 20  # that wrote the log
 

@@ -15,8 +15,8 @@ from typing import Protocol, cast
 from recoup.refusals import InputRefused
 
 KNOWN: Mapping[str, str] = {
-    "pgqueuer": "recoup.bench.peers.pgqueuer:PgQueuer",
-    "procrastinate": "recoup.bench.peers.procrastinate:Procrastinate",
+    "pgqueuer": "recoup_bench.peers.pgqueuer:PgQueuer",
+    "procrastinate": "recoup_bench.peers.procrastinate:Procrastinate",
 }
 
 

@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable, Mapping
 from uuid import UUID
 
-from recoup.bench.ground import Ground
-from recoup.bench.measure import Timed
-from recoup.bench.workload import OURS, Bound, Size, Stopwatch, Trial, Workload
 from recoup.signatures import category, signature
+from recoup_bench.ground import Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import OURS, Bound, Size, Stopwatch, Trial, Workload
 
 BATCH = 1_000
 SEED = 20261116

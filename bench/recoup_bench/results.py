@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from recoup.bench.measure import Measured
-from recoup.bench.run import WORKLOADS, Outcome, Results
 from recoup.refusals import InputRefused
+from recoup_bench.measure import Measured
+from recoup_bench.run import WORKLOADS, Outcome, Results
 
 
 def as_json(results: Results) -> dict[str, Any]:

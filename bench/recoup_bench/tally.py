@@ -9,7 +9,7 @@ from psycopg.sql import Identifier
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 
-Q = load("recoup.bench", "tally.sql")
+Q = load("recoup_bench", "tally.sql")
 
 
 def tally(connection: Transaction, schema: str) -> Mapping[str, int]:

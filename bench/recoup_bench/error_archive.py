@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from recoup.bench import error_ground
-from recoup.bench.ground import ACTOR, Ground
-from recoup.bench.measure import Timed
-from recoup.bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 from recoup.database.queries import load
 from recoup.errors.archive import sweep
 from recoup.lifecycles.declaration import Authority
+from recoup_bench import error_ground
+from recoup_bench.ground import ACTOR, Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import OURS, RAW, Size, Stopwatch, Trial, Workload
 
-Q = load("recoup.bench", "error_archive.sql")
+Q = load("recoup_bench", "error_archive.sql")
 K = 1000
 TABLE = "outreach.dol_errors"  # the first of the policy, so that a sweep finds enough in it and looks no further
 
