@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from psycopg.conninfo import make_conninfo
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Identifier
 
 from recoup.database import access
 from recoup.database.connection import Database, Transaction, connect
@@ -17,12 +18,25 @@ from recoup.database.migrate import migrate
 from recoup.database.queries import load
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
+from recoup_bench.measure import OURS, RAW
 
 PREFIX = "recoup_bench_"
-TABLES = ("gate_zero_batch", "gate_zero_intake", "gate_zero_attempt", "gate_zero_recovery", "gate_zero_air")
-GATE_ZERO = tuple(f"cl.{table}" for table in TABLES)
-ACTOR = "bench"  # and not the login's name: results and rows name nobody
+WORKER = "bench"  # and not the login's name: results and rows name nobody
 Q = load("recoup_bench", "ground.sql")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """Tables of ours, of which raw can have twins: the same but for triggers and foreign keys."""
+
+    schema: str  # of ours
+    tables: tuple[str, ...]
+    tally: SQL  # rows by table and status, of one schema
+    new: str  # which rows a copy takes, and the order in which they were made: both sides shall lie alike on disk
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.schema}.{table}" for table in self.tables]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,44 +49,41 @@ class Ground:
     raw: Transaction  # autocommit: one statement is one transaction and one round trip
     admin: Transaction
 
-    def twin_tables(self) -> None:
-        """Make raw's tables: columns, checks, defaults, indexes and fill factor alike; no foreign keys, no triggers."""
+    def by_hand(self, query: SQL, **given: Any) -> list[tuple[Any, ...]]:
+        """A statement of raw's side."""
+        return self.raw.execute(query, given).fetchall()
+
+    def make_raw(self, domain: Domain) -> None:
+        """Make raw's tables. Without them a domain has one side only."""
         self.admin.execute("create schema raw")
-        for table in TABLES:
-            self.admin.execute(SQL("create table {} (like {} including all)").format(_raw(table), _ours(table)))
-            # LIKE leaves out storage parameters.
-            self.admin.execute(SQL("alter table {} set (fillfactor = {})").format(_raw(table), self._fillfactor(table)))
+        for (statement,) in self.admin.execute(Q["make_twins"], {"tables": domain.names}).fetchall():
+            self.admin.execute(statement)
 
-    def _fillfactor(self, table: str) -> int:
-        row = self.admin.execute(Q["fillfactor"], {"table": f"cl.{table}"}).fetchone()
-        return int(row[0]) if row else 100
+    def copy(self, domain: Domain, given: Mapping[str, Any]) -> None:
+        """Give raw the rows that ours has got."""
+        if RAW in self._sides(domain):
+            for (statement,) in self.admin.execute(Q["copy"], {"tables": domain.names}).fetchall():
+                self.admin.execute(statement + domain.new, given)
 
-    def copy_to_raw(self, table: str, *, batch_id: str | None = None) -> None:
-        """Give raw the rows that ours has: all, or those of one import batch."""
-        self.admin.execute(
-            Q["copy"].format(raw=_raw(table), ours=_ours(table), columns=self.columns(f"cl.{table}")),
-            {"batch_id": batch_id},
-        )
-
-    def tidy(self, *, raw: bool = True) -> None:
+    def tidy(self, domain: Domain) -> None:
         """Vacuum and analyse both sides alike, so that neither is planned on older figures than the other."""
-        for table in TABLES:
-            self.vacuum(_ours(table))
-            if raw:
-                self.vacuum(_raw(table))
+        for schema in self._sides(domain).values():
+            for table in domain.tables:
+                self.admin.execute(SQL("vacuum (analyze) {}").format(Identifier(schema, table)))
 
-    def vacuum(self, table: Identifier) -> None:
-        self.admin.execute(SQL("vacuum (analyze) {}").format(table))
+    def tallies(self, domain: Domain) -> dict[str, dict[str, int]]:
+        """The rows of each side, by what they must agree on."""
+        return {
+            side: dict(self.admin.execute(domain.tally.format(schema=Identifier(schema))).fetchall())
+            for side, schema in self._sides(domain).items()
+        }
 
-    def append_events(self, rows: int, *, transactions: int) -> None:
-        """Put events into Gate Zero's log, without their moves: for workloads that read it."""
-        for _ in range(transactions):
-            with self.unguarded() as tx:
-                tx.execute(Q["append_events"], {"rows": rows // transactions})
-        self.vacuum(_ours("gate_zero_air"))
+    def _sides(self, domain: Domain) -> dict[str, str]:
+        (raw,) = self.admin.execute(Q["raw_made"]).fetchone() or (0,)
+        return {OURS: domain.schema} | ({RAW: "raw"} if raw else {})
 
     @contextlib.contextmanager
-    def unguarded(self, tables: Sequence[str] = GATE_ZERO) -> Iterator[Transaction]:
+    def unguarded(self, tables: Sequence[str]) -> Iterator[Transaction]:
         """A transaction in which these have no triggers, for filling them; afterwards they are as they were."""
         given = {"tables": list(tables)}
         with self.admin.transaction():
@@ -82,31 +93,15 @@ class Ground:
                 self.admin.execute(SQL("alter table {} disable trigger user").format(Identifier(*table.split("."))))
             yield self.admin
             for schema, table, trigger in before:
-                self.admin.execute(
-                    SQL("alter table {} enable always trigger {}").format(
-                        Identifier(schema, table), Identifier(trigger)
-                    )
-                )
+                enable = SQL("alter table {} enable always trigger {}")
+                self.admin.execute(enable.format(Identifier(schema, table), Identifier(trigger)))
             assert self.admin.execute(Q["triggers"], given).fetchall() == before, "the guards are not as they were"
-
-    def columns(self, table: str) -> Composed:
-        """The columns of a table that can be written."""
-        found = self.admin.execute(Q["columns"], {"table": table}).fetchall()
-        return SQL(", ").join(Identifier(column) for (column,) in found)
-
-
-def _ours(table: str) -> Identifier:
-    return Identifier("cl", table)
-
-
-def _raw(table: str) -> Identifier:
-    return Identifier("raw", table)
 
 
 @contextlib.contextmanager
 def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> Iterator[Ground]:
     """A migrated database of the bench's own, on the server of the settings."""
-    settings = replace(settings, actor=ACTOR, pool_max=1, statement_timeout_ms=0, idle_in_transaction_timeout_ms=0)
+    settings = replace(settings, actor=WORKER, pool_max=1, statement_timeout_ms=0, idle_in_transaction_timeout_ms=0)
     name = PREFIX + uuid.uuid4().hex[:12]
     with contextlib.ExitStack() as stack:
         home = stack.enter_context(access.administration(settings))
@@ -116,13 +111,9 @@ def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> It
         conninfo = make_conninfo(access.uri(settings, admin=True), dbname=name)
         admin = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
         migrate(admin, login=access.login(settings), simulated_from=simulated_from)
-        yield Ground(
-            name=name,
-            conninfo=conninfo,
-            ours=stack.enter_context(Database(make_conninfo(access.uri(settings), dbname=name), settings)),
-            raw=stack.enter_context(contextlib.closing(connect(conninfo, settings))),
-            admin=admin,
-        )
+        ours = stack.enter_context(Database(make_conninfo(access.uri(settings), dbname=name), settings))
+        raw = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
+        yield Ground(name=name, conninfo=conninfo, ours=ours, raw=raw, admin=admin)
 
 
 def _check_rights(connection: Transaction) -> None:

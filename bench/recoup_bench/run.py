@@ -4,69 +4,29 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
-from recoup_bench import (
-    claims,
-    error_archive,
-    error_claims,
-    error_gate,
-    error_record,
-    error_retries,
-    moves,
-    outcomes,
-    peers,
-    reads,
-    retries,
-    seals,
-    signatures,
-    verify,
-)
+from recoup_bench import errors, gate_zero, logs, peers, promotion, signatures, verify
 from recoup_bench.ground import scratch
-from recoup_bench.machine import Machine, describe
-from recoup_bench.measure import Measured, Timed, interleaved, summed_up
-from recoup_bench.workload import OURS, RAW, Bound, Size, Trial, Workload, check_alike
+from recoup_bench.machine import describe
+from recoup_bench.measure import OURS, RAW, Measured, Timed, check_alike, interleaved, summed_up
+from recoup_bench.results import Outcome, Results
+from recoup_bench.workload import Trial, Workload
 
 WORKLOADS: tuple[Workload, ...] = (
-    *moves.WORKLOADS, *outcomes.WORKLOADS, *verify.WORKLOADS, *reads.WORKLOADS, *seals.WORKLOADS, *claims.WORKLOADS,
-    *retries.WORKLOADS, *error_record.WORKLOADS, *error_retries.WORKLOADS, *error_claims.WORKLOADS,
-    *error_archive.WORKLOADS, *error_gate.WORKLOADS, *signatures.WORKLOADS,
+    *gate_zero.MOVES, gate_zero.APPEND, gate_zero.OUTCOMES, verify.VERIFY, logs.READ, logs.SEAL, *gate_zero.CLAIMS,
+    gate_zero.FAIL_ONCE, errors.RECORD, errors.RETRY, errors.FAILING, errors.CLAIM, errors.ARCHIVE, *promotion.GATE,
+    signatures.SIGNATURES,
 )  # fmt: skip
 ROUNDS_MOST = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What one workload came to."""
-
-    workload: str
-    says: str
-    unit: str
-    size: Size
-    aim: str | None  # in words
-    goal: float | None
-    ratio: float | None  # of ours to raw
-    bound: Bound | None
-    reached: bool | None
-    variants: tuple[Measured, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
-    """One run of the bench, as it is stored."""
-
-    began_at: datetime
-    quick: bool
-    machine: Machine
-    outcomes: tuple[Outcome, ...]
-
-
 def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Workload, ...]:
-    """Workloads by name, all when none is named; peers take their place beside fail-once."""
+    """Workloads by name, all when none is named; peers run beside ours in those that are work for them."""
     by_name = {workload.name: workload for workload in WORKLOADS}
     for name in names:
         if name not in by_name:
@@ -78,15 +38,16 @@ def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Wo
                 workload=name,
                 known=list(by_name),
             )
-    if peers_named:
-        if names and retries.NAME not in names:
-            raise InputRefused(
-                "peers_elsewhere",
-                f"Peers run in {retries.NAME}, which was not asked for.",
-                f"Add it: recoup bench {' '.join(names)} {retries.NAME}",
-            )
-        by_name[retries.NAME] = retries.with_peers([peers.find(name) for name in peers_named])
-    return tuple(by_name[name] for name in dict.fromkeys(names)) if names else tuple(by_name.values())
+    found = [by_name[name] for name in dict.fromkeys(names)] or list(WORKLOADS)
+    if peers_named and all(workload.peers is None for workload in found):
+        theirs = " or ".join(workload.name for workload in WORKLOADS if workload.peers is not None)
+        raise InputRefused(
+            "peers_elsewhere",
+            f"Peers run in {theirs}, which was not asked for.",
+            f"Add it: recoup bench {' '.join(names)} {theirs}",
+        )
+    # Each workload has peers of its own: a peer is set up once, in one database.
+    return tuple(w if w.peers is None else replace(w, peers=tuple(map(peers.find, peers_named))) for w in found)
 
 
 def measure(
@@ -102,7 +63,7 @@ def measure(
     if rounds is not None and not 1 <= rounds <= ROUNDS_MOST:
         raise InputRefused("rounds_out_of_bounds", f"{rounds} rounds.", f"Ask for 1 to {ROUNDS_MOST}.", rounds=rounds)
     began_at = datetime.now(UTC).replace(microsecond=0)
-    machine: Machine | None = None
+    machine: dict[str, Any] = {}
     outcomes: list[Outcome] = []
     for workload in workloads:
         size = workload.quick if quick else workload.full
@@ -110,45 +71,32 @@ def measure(
         say(f"{workload.name}: making its database" + (f", {size.standing:,} rows" if size.standing else ""))
         with scratch(settings, simulated_from=began_at if workload.simulated else None) as ground:
             machine = machine or describe(ground.admin)
-            trial = workload.begin(ground, size)
+            trial = Trial(workload, ground, size)
             try:
-                outcomes.append(_run(workload, trial, size, say))
+                outcomes.append(_run(trial, say))
             finally:
                 trial.close()
         show(outcomes[-1])
-    assert machine is not None, "nothing to measure"
-    return Results(began_at=began_at, quick=quick, machine=machine, outcomes=tuple(outcomes))
+    complete = len(outcomes) == len(WORKLOADS)
+    return Results(began_at=began_at, quick=quick, complete=complete, machine=machine, outcomes=tuple(outcomes))
 
 
-def _run(workload: Workload, trial: Trial, size: Size, say: Callable[[str], None]) -> Outcome:
-    variants = trial.variants()
-    timed: dict[str, list[Timed]] = {variant: [] for variant in variants}
-    begun = -1
-    for number, variant in interleaved(list(variants), size.warm_ups + size.rounds):
-        counted = number - size.warm_ups + 1
-        if number != begun:
-            begun = number
+def _run(trial: Trial, say: Callable[[str], None]) -> Outcome:
+    workload, size = trial.workload, trial.size
+    timed: dict[str, list[Timed]] = {side: [] for side in trial.sides}
+    for number, side in interleaved(list(timed), size.warm_ups + size.rounds):
+        if not any(len(rounds) > number for rounds in timed.values()):
             trial.prepare()
-        done = variants[variant]()
-        what = f"round {counted} of {size.rounds}" if counted > 0 else "warm-up"
-        say(f"{workload.name}: {what}, {variant}: {done.per_second:,.0f} {workload.unit}/s")
-        if counted > 0:
-            timed[variant].append(done)
+        done = trial.run(side)
+        timed[side].append(done)
+        what = f"round {number - size.warm_ups + 1} of {size.rounds}" if number >= size.warm_ups else "warm-up"
+        say(f"{workload.name}: {what}, {side}: {done.per_second:,.0f} {workload.unit}/s")
     check_alike(workload.name, trial.tallies())
-    measured = summed_up(timed, against=RAW if RAW in timed else OURS)
-    ours = next(m for m in measured if m.variant == OURS)
-    return Outcome(
-        workload=workload.name,
-        says=workload.says,
-        unit=workload.unit,
-        size=size,
-        aim=workload.aim,
-        goal=workload.goal,
-        ratio=ours.ratio,
-        bound=workload.bound,
-        reached=_reached(workload, ours),
-        variants=measured,
-    )
+    if RAW in timed:
+        check_alike(workload.name, {s: {workload.unit: sum(t.units for t in timed[s])} for s in (OURS, RAW)})
+    counted = {side: rounds[size.warm_ups :] for side, rounds in timed.items()}
+    measured = summed_up(counted, against=RAW if RAW in timed else OURS)
+    return Outcome(workload=workload, size=size, reached=_reached(workload, measured[0]), variants=measured)
 
 
 def _reached(workload: Workload, ours: Measured) -> bool | None:
@@ -156,19 +104,3 @@ def _reached(workload: Workload, ours: Measured) -> bool | None:
     if workload.bound is not None:
         return ours.figures[workload.bound.figure] <= workload.bound.most
     return ours.ratio >= workload.goal if ours.ratio is not None and workload.goal is not None else None
-
-
-def rows(outcome: Outcome) -> list[dict[str, Any]]:
-    """The table of one workload."""
-    against = RAW if any(m.variant == RAW for m in outcome.variants) else OURS
-    return [
-        {
-            "variant": m.variant,
-            f"{outcome.unit}_per_second": f"{m.median:,.0f}",
-            "spread": f"{m.spread:.0%}",
-            f"ratio_to_{against}": f"{m.ratio:.2f}" if m.ratio is not None else None,
-            "ratio_by_round": f"{m.by_round:.2f}" if m.by_round is not None else None,
-            **{name: f"{figure:.3g}" for name, figure in m.figures.items()},
-        }
-        for m in outcome.variants
-    ]

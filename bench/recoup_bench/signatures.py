@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+import re
 from uuid import UUID
 
 from recoup.signatures import category, signature
-from recoup_bench.ground import Ground
 from recoup_bench.measure import Timed
-from recoup_bench.workload import OURS, Bound, Size, Stopwatch, Trial, Workload
+from recoup_bench.workload import Bound, Size, Stage, Stopwatch, Trial, Workload, small
 
-BATCH = 1_000
 SEED = 20261116
 # What programs say; {n}, {w}, {u}, {h} are a number, a word, an id and a host, and other ones in every message.
 SENTENCES = (
@@ -34,58 +32,37 @@ SENTENCES = (
 )
 
 
-class Signatures(Trial):
-    """Every round has messages that were not seen before."""
-
-    def __init__(self, size: Size) -> None:
-        self.count = size.batches * BATCH
-        self.random = random.Random(SEED)
-        self.messages: list[str] = []
-
-    def prepare(self) -> None:
-        self.messages = [self._message() for _ in range(self.count)]
-
-    def variants(self) -> Mapping[str, Callable[[], Timed]]:
-        return {OURS: self.ours}
-
-    def ours(self) -> Timed:
-        with Stopwatch() as watch:
-            for message in self.messages:
-                signature(message)
-                category(message)
-        characters = sum(map(len, self.messages)) / self.count
-        each = watch.seconds / self.count * 1e6
-        return Timed(
-            units=self.count, seconds=watch.seconds, figures={"microseconds_each": each, "characters": characters}
-        )
-
-    def _message(self) -> str:
-        parts = self.random.choice(SENTENCES).replace("{", "\0{").split("\0")
-        return "".join(self._filled(part) for part in parts)
-
-    def _filled(self, part: str) -> str:
-        draw = self.random
-        word = "".join(draw.choices("abcdefghiklmnoprstuvwy", k=draw.randint(4, 9)))
-        return (
-            part.replace("{n}", str(draw.randint(1, 90_000)))
-            .replace("{w}", word)
-            .replace("{u}", str(UUID(int=draw.getrandbits(128))))
-            .replace("{h}", f"{word}-{draw.randint(1, 40)}.example.net")
-        )
+def messages(trial: Trial) -> Stage:
+    """Messages that were not seen before, in every round."""
+    draw = random.Random(SEED)
+    while True:
+        sentences = draw.choices(SENTENCES, k=trial.units)
+        yield [re.sub(r"\{(.)\}", lambda found: _drawn(draw, found[1]), sentence) for sentence in sentences]
 
 
-def _begin(ground: Ground, size: Size) -> Trial:
-    return Signatures(size)
+def _drawn(draw: random.Random, what: str) -> str:
+    if what == "n":
+        return str(draw.randint(1, 90_000))
+    if what == "u":
+        return str(UUID(int=draw.getrandbits(128)))
+    word = "".join(draw.choices("abcdefghiklmnoprstuvwy", k=draw.randint(4, 9)))
+    return word if what == "w" else f"{word}-{draw.randint(1, 40)}.example.net"
 
 
-WORKLOADS = (
-    Workload(
-        name="signatures",
-        says="signature and category of messages that were not seen before, on one core",
-        unit="messages",
-        begin=_begin,
-        full=Size(batches=20),
-        quick=Size(batches=1, rounds=2, warm_ups=1),
-        bound=Bound(figure="microseconds_each", most=50.0),
-    ),
-)
+def signed(trial: Trial) -> Timed:
+    with Stopwatch() as watch:
+        for message in trial.rows:
+            signature(message)
+            category(message)
+    figures = {
+        "microseconds_each": watch.seconds / trial.units * 1e6,
+        "characters": sum(map(len, trial.rows)) / trial.units,
+    }
+    return Timed(units=trial.units, seconds=watch.seconds, figures=figures)
+
+
+SIGNATURES = Workload(
+    name="signatures", says="signature and category of messages that were not seen before, on one core",
+    unit="messages", k=1000, stage=messages, ours=signed, bound=Bound(figure="microseconds_each", most=50.0),
+    full=Size(batches=20, rounds=11), quick=small(rounds=2),
+)  # fmt: skip

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 from recoup import policy
@@ -18,77 +17,55 @@ from recoup.gate.importing import import_file
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 from recoup.world import World, files
-from recoup_bench.ground import Ground
+from recoup_bench.gate_zero import GATE_ZERO
+from recoup_bench.ground import WORKER
 from recoup_bench.measure import Timed
-from recoup_bench.workload import OURS, Bound, Size, Stopwatch, Trial, Workload
+from recoup_bench.workload import Bound, Size, Stage, Stopwatch, Trial, Workload
 
-WORKER = "bench"
 AT_ONCE = 200
 ANSWER_MS = 20
 SPARE = 1.1  # of the world's companies some do not answer; this many more are made
 COLUMNS = ("company_name", "company_domain", "linkedin_url", "state")
 
 
-class Verify(Trial):
-    """Every round imports the same companies anew, untimed, and verifies them."""
-
-    def __init__(self, ground: Ground, size: Size) -> None:
-        self.ground = ground
-        self.intakes = size.batches * AT_ONCE
-        self.round = 0
-        with ExitStack() as stack:
-            self.world = stack.enter_context(World(count=round(self.intakes * SPARE), answer_ms=ANSWER_MS))
-            answering = [c for c in self.world.companies if c.truth_on(0) is not ReasonCode.TIMEOUT]
-            self.file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "companies.csv"
-            files.write_rows(self.file, files.intake_rows(answering[: self.intakes]), COLUMNS)
-            with ground.ours.transaction(Authority.OPERATOR) as tx:
-                policy.apply(tx, _document(self.world), reason="the bench verifies the local world")
-            self._open = stack.pop_all()
-
-    def prepare(self) -> None:
-        self.round += 1
-        imported = import_file(self.ground.ours, self.file, batch_id=f"round-{self.round}", complete=True)
-        assert imported.accepted == self.intakes, f"{imported.accepted} of {self.intakes} were imported"
-        self.ground.tidy(raw=False)
-
-    def variants(self) -> Mapping[str, Callable[[], Timed]]:
-        return {OURS: self.ours}
-
-    def ours(self) -> Timed:
-        hands = verifying.Alone(self.ground.ours, name=WORKER)
-        with Stopwatch() as watch:
-            tally = verifying.verify(hands, retries=False)
-        looked = tally.passed + tally.failed.total()
-        assert looked == self.intakes, f"{looked} of {self.intakes} were verified"
-        return Timed(
-            units=looked,
-            seconds=watch.seconds,
-            figures={
-                "database_share": tally.database_s / watch.seconds,
-                "turns": tally.turns,
-                "outcomes_a_turn": looked / tally.turns,
-                "timeouts": tally.failed[ReasonCode.TIMEOUT],
-            },
-        )
-
-    def close(self) -> None:
-        self._open.close()
+def companies(trial: Trial) -> Stage:
+    """The same companies of a local world, imported anew for each round."""
+    ground, rows = trial.ground, trial.units
+    with World(count=round(rows * SPARE), answer_ms=ANSWER_MS) as world, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "companies.csv"
+        answering = [c for c in world.companies if c.truth_on(0) is not ReasonCode.TIMEOUT]
+        files.write_rows(file, files.intake_rows(answering[:rows]), COLUMNS)
+        with ground.ours.transaction(Authority.OPERATOR) as tx:
+            policy.apply(tx, _document(world), reason="the bench verifies the local world")
+        for number in count(1):
+            imported = import_file(ground.ours, file, batch_id=f"round-{number}", complete=True)
+            assert imported.accepted == rows, f"{imported.accepted} of {rows} were imported"
+            ground.tidy(GATE_ZERO)
+            yield range(rows)
 
 
 def _document(world: World) -> str:
-    """A policy that looks at the world, with nothing in the way of so many at once."""
+    """A policy that verifies against the world, with no limit below the number at once."""
     says = {**world.policy, "at_once": AT_ONCE, "per_host": AT_ONCE, "directory_at_once": AT_ONCE}
     return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in says.items())
 
 
-WORKLOADS = (
-    Workload(
-        name="verify",
-        says=f"verify companies of the local world, {AT_ONCE} at once, each answer in {ANSWER_MS} ms",
-        unit="intakes",
-        begin=Verify,
-        full=Size(batches=50, rounds=3, warm_ups=1),
-        quick=Size(batches=5, rounds=1, warm_ups=0),
-        bound=Bound(figure="database_share", most=0.25),
-    ),
-)
+def verified(trial: Trial) -> Timed:
+    with Stopwatch() as watch:
+        tally = verifying.verify(verifying.Alone(trial.ground.ours, name=WORKER), retries=False)
+    done = tally.passed + tally.failed.total()
+    assert done == trial.units, f"{done} of {trial.units} were verified"
+    figures = {
+        "database_share": tally.database_s / watch.seconds,
+        "turns": tally.turns,
+        "outcomes_a_turn": done / tally.turns,
+        "timeouts": tally.failed[ReasonCode.TIMEOUT],
+    }
+    return Timed(units=done, seconds=watch.seconds, figures=figures)
+
+
+VERIFY = Workload(
+    name="verify", says=f"verify companies of the local world, {AT_ONCE} at once, each answer in {ANSWER_MS} ms",
+    unit="intakes", k=AT_ONCE, stage=companies, ours=verified, bound=Bound(figure="database_share", most=0.25),
+    full=Size(batches=50, rounds=3, warm_ups=1), quick=Size(batches=5, rounds=1, warm_ups=0),
+)  # fmt: skip

@@ -1,16 +1,26 @@
-"""What a workload is, and how the two sides of one are held to the same work."""
+"""What a workload is: data. In a scratch database it becomes a trial, of which each side runs in turn.
+
+Its stage is a generator: what comes before the first yield is made once, what is yielded is worked on in one round, by
+every side alike, and what comes after is given back. None of it is timed.
+"""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
 
-from recoup_bench.ground import Ground
-from recoup_bench.measure import Timed
+from psycopg.sql import SQL
 
-OURS, RAW = "ours", "raw"
+from recoup_bench.ground import Domain, Ground
+from recoup_bench.measure import OURS, RAW, Timed
+from recoup_bench.peers import Peer
+
+Stage: TypeAlias = Generator[Any, None, None]
+Step: TypeAlias = Callable[[Ground, Any], Any]
+Side: TypeAlias = Callable[["Trial"], Timed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,26 +29,11 @@ class Size:
 
     batches: int = 1  # of one round
     standing: int = 0  # rows that lie there all the while
-    rounds: int = 11
+    rounds: int = 25
     warm_ups: int = 2
 
 
-class Trial(ABC):
-    """A workload that stands ready in a scratch database."""
-
-    def prepare(self) -> None:  # noqa: B027 - most have nothing to do here, some do
-        """Make what the next round needs, for every variant. Not timed."""
-
-    @abstractmethod
-    def variants(self) -> Mapping[str, Callable[[], Timed]]:
-        """What runs in turn; each call is one round of one variant."""
-
-    def tallies(self) -> Mapping[str, Mapping[str, int]]:
-        """What each variant has made, by table and status. Those named here must agree."""
-        return {}
-
-    def close(self) -> None:  # noqa: B027
-        """Give back what is not the ground's."""
+small = partial(Size, rounds=5, warm_ups=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +46,22 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """One row of the list: what is measured, in which unit, and the ratio or the bound that must be reached."""
+    """What is measured, in which unit, and the ratio or the bound that must be reached."""
 
     name: str
     says: str
     unit: str
-    begin: Callable[[Ground, Size], Trial]
+    stage: Callable[[Trial], Stage]
+    ours: Side
+    raw: Side | None = None
+    k: int  # units of one batch
+    twins: Domain | None = None  # that both sides write to, and must leave alike
     full: Size
     quick: Size
     goal: float | None = None  # least ratio of ours to raw
     bound: Bound | None = None
     simulated: bool = False  # needs a database whose time can be moved
+    peers: Sequence[Peer] | None = None  # job queues beside ours; None: it is no work for them
 
     @property
     def aim(self) -> str | None:
@@ -71,21 +71,84 @@ class Workload:
         return f"{self.goal} of raw" if self.goal is not None else None
 
 
-class UnlikeWork(AssertionError):  # noqa: N818 - named for what is wrong
-    """The two sides did not make the same rows: a bug in the workload, and its speeds say nothing."""
+class Trial:
+    """A workload that stands ready in a scratch database."""
+
+    def __init__(self, workload: Workload, ground: Ground, size: Size) -> None:
+        self.workload, self.ground, self.size = workload, ground, size
+        self.units = size.batches * workload.k  # of one round
+        self.rows: Any = ()  # of this round
+        self.sides: dict[str, Side] = {OURS: workload.ours} | ({RAW: workload.raw} if workload.raw else {})
+        if workload.twins is not None:
+            ground.make_raw(workload.twins)
+        for peer in workload.peers or ():
+            peer.setup(ground.conninfo)
+            self.sides[peer.name] = beside(peer)
+        self._stage = workload.stage(self)
+
+    def prepare(self) -> None:
+        """Make what the next round needs, for every side. Not timed."""
+        self.rows = next(self._stage)
+
+    def run(self, side: str) -> Timed:
+        """One round of one side."""
+        return self.sides[side](self)
+
+    def batches(self) -> Iterator[Any]:
+        """The rows of this round, a batch at a time."""
+        return sliced(self.rows, self.workload.k)
+
+    def tallies(self) -> Mapping[str, Mapping[str, int]]:
+        """What each side has left, by table and status. They must agree."""
+        return self.ground.tallies(self.workload.twins) if self.workload.twins else {}
+
+    def close(self) -> None:
+        """Give back what is not the ground's."""
+        self._stage.close()
+        for peer in self.workload.peers or ():
+            peer.close()
 
 
-def check_alike(workload: str, tallies: Mapping[str, Mapping[str, int]]) -> None:
-    """Raise when the variants made different rows."""
-    if not tallies:
-        return
-    (first, expected), *others = tallies.items()
-    for other, found in others:
-        for key in sorted({*expected, *found}):
-            if expected.get(key, 0) != found.get(key, 0):
-                raise UnlikeWork(
-                    f"{workload}: {key}: {expected.get(key, 0)} of {first}, {found.get(key, 0)} of {other}."
-                )
+def batched(*steps: Step | SQL, then: Step | None = None) -> Side:
+    """A side that takes the rows a batch at a time: each step is given what the one before returned.
+
+    The last one returns how many units were done, or a list of them; ``then`` is given the same, and is not timed. A
+    step of raw's side can be a statement: it has the parameters ``batch`` and ``limit``, the length of the batch.
+    """
+    calls = [by_hand(step) if isinstance(step, SQL) else step for step in steps]
+
+    def side(trial: Trial) -> Timed:
+        watch, units = Stopwatch(), 0
+        for done in trial.batches():
+            with watch:
+                for call in calls:
+                    done = call(trial.ground, done)
+            units += done if isinstance(done, int) else len(done)
+            if then is not None:
+                then(trial.ground, done)
+        return Timed(units=units, seconds=watch.seconds)
+
+    return side
+
+
+def by_hand(query: SQL) -> Step:
+    """A statement as a step."""
+    return lambda ground, batch: ground.by_hand(query, batch=batch, limit=len(batch))
+
+
+def beside(peer: Peer) -> Side:
+    """A side that is another job queue."""
+
+    def side(trial: Trial) -> Timed:
+        units = max(1, round(trial.units * peer.share))
+        return Timed(units=units, seconds=peer.run(units))
+
+    return side
+
+
+def sliced(rows: Any, size: int) -> Iterator[Any]:
+    """A sequence in slices of at most this size."""
+    return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
 class Stopwatch:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from recoup.cli.output import Json, print_rows
 
 if TYPE_CHECKING:
-    from recoup_bench.run import Outcome
+    from recoup_bench.results import Outcome
 
 
 def bench(
@@ -77,9 +77,9 @@ def _nothing(outcome: Outcome) -> None:
 
 
 def _show(outcome: Outcome) -> None:
-    from recoup_bench.run import rows
+    from recoup_bench.results import rows
 
-    print(f"\n{outcome.workload}: {outcome.says}")
+    print(f"\n{outcome.workload.name}: {outcome.workload.says}")
     print_rows(rows(outcome), as_json=False, empty="")
     if outcome.reached is not None:
-        print(f"aim: {outcome.aim}, {'reached' if outcome.reached else 'NOT reached'}", flush=True)
+        print(f"aim: {outcome.workload.aim}, {'reached' if outcome.reached else 'NOT reached'}", flush=True)
