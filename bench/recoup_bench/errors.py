@@ -6,7 +6,6 @@ import contextlib
 import json
 import uuid
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -105,7 +104,7 @@ def _row(error: NewError) -> dict[str, Any]:
         "table": error.table, "outreach_id": error.outreach_id, "code": error.code, "message": error.message,
         "signature": signature(error.message, error.code).key, "severity": error.severity, "category": kind,
         "payload": None if error.payload is None else json.dumps(redacted(error.payload, POLICY.redact_keys)),
-        "time_window": timedelta(hours=POLICY.retry[kind.value].window_hours), **made._asdict(),
+        "days": made.ttl and made.ttl.days, "hours": POLICY.retry[kind.value].window_hours, **made._asdict(),
     }  # fmt: skip
 
 

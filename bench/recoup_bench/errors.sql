@@ -7,16 +7,17 @@ with recorded as (
     disposition, status, ttl_tier, expires_at, max_retries, next_retry_at, retry_until, parked_at, parked_by,
     park_reason, payload, decided_by, clamped_from, policy_version, created_at, updated_at)
   select g.error_table, g.outreach_id, g.code, g.message, g.signature, g.severity, g.category, g.disposition, g.status,
-         g.ttl_tier, t.now_ + g.ttl, g.max_retries, t.now_ + g.retry_after, t.now_ + g.time_window,
-         case when g.status = 'PARKED' then t.now_ end, case when g.status = 'PARKED' then 'system' end, g.park_reason,
-         g.payload::jsonb, g.decided_by, g.clamped_from, 1, t.now_, t.now_
+         g.ttl_tier, t.now_ + make_interval(days => g.days), g.max_retries, t.now_ + g.retry_after,
+         t.now_ + make_interval(hours => g.hours), case when g.status = 'PARKED' then t.now_ end,
+         case when g.status = 'PARKED' then 'system' end, g.park_reason, g.payload::jsonb, g.decided_by,
+         g.clamped_from, 1, t.now_, t.now_
     from unnest(%(table)s::text[], %(outreach_id)s::uuid[], %(code)s::text[], %(message)s::text[],
                 %(signature)s::text[], %(severity)s::text[], %(category)s::text[], %(disposition)s::text[],
-                %(status)s::text[], %(ttl_tier)s::text[], %(ttl)s::interval[], %(max_retries)s::integer[],
-                %(retry_after)s::interval[], %(time_window)s::interval[], %(park_reason)s::text[], %(payload)s::text[],
+                %(status)s::text[], %(ttl_tier)s::text[], %(days)s::integer[], %(max_retries)s::integer[],
+                %(retry_after)s::interval[], %(hours)s::integer[], %(park_reason)s::text[], %(payload)s::text[],
                 %(decided_by)s::text[], %(clamped_from)s::text[])
          as g (error_table, outreach_id, code, message, signature, severity, category, disposition, status, ttl_tier,
-               ttl, max_retries, retry_after, time_window, park_reason, payload, decided_by, clamped_from),
+               days, max_retries, retry_after, hours, park_reason, payload, decided_by, clamped_from),
          (select clock_timestamp() as now_) t
   returning error_table, error_id, status, disposition, park_reason, decided_by, clamped_from, created_at),
 told as (
@@ -132,14 +133,10 @@ told as (
     from gone g)
 select count(*)::integer from gone;
 
--- name: exists
--- The promotion gate: one statement over the three tables that block.
-select exists (select from outreach.dol_errors e where e.outreach_id = %(entity)s
-                  and e.disposition in ('RETRY', 'PARKED') and e.archived_at is null)
-    or exists (select from outreach.company_target_errors e where e.outreach_id = %(entity)s
-                  and e.disposition in ('RETRY', 'PARKED') and e.archived_at is null)
-    or exists (select from people.people_errors e where e.outreach_id = %(entity)s
-                  and e.disposition in ('RETRY', 'PARKED') and e.archived_at is null);
+-- name: blocked
+-- The promotion gate: the statement has one of these for each table that blocks.
+exists (select from {table} e where e.outreach_id = %(entity)s
+           and e.disposition in ('RETRY', 'PARKED') and e.archived_at is null)
 
 -- name: fill_due
 -- The first ones are due since an hour, the others in a day. Of every ten so many had all retries but the last.

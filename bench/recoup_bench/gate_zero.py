@@ -66,23 +66,22 @@ def added(trial: Trial, batch_id: str | None = None) -> list[UUID]:
 def open_attempts(trial: Trial) -> Stage:
     """Open attempts of one import batch a round: of every twenty fifteen first, four second and one third."""
     for number in count(1):
-        given = {"batches": [f"round-{number}"], "rows": trial.units, "pending": 15}
-        fill(trial.ground, ("batches", "intakes", "open_attempts", "open_recoveries", "events"), given)
+        given = {"batches": [f"round-{number}"], "rows": trial.units, "due": trial.units}
+        fill(trial.ground, {**given, "second": 15, "third": 19, "open": True})
         yield [Attempt(*row) for row in trial.ground.admin.execute(Q["open_attempts"], given).fetchall()]
 
 
 def due_retries(trial: Trial) -> Stage:
-    """Failed intakes that wait, and at the front as many due ones as all rounds claim."""
+    """Failed intakes that wait for their second attempt, and at the front as many due ones as all rounds claim."""
     due = (trial.size.rounds + trial.size.warm_ups) * trial.units
-    batches = [f"bench-{number}" for number in range(IMPORTS)]
-    given = {"batches": batches, "rows": trial.size.standing + due, "due": due, "pending": 0}
-    fill(trial.ground, ("batches", "intakes", "failed_attempts", "failed_recoveries", "events"), given)
+    given = {"batches": [f"bench-{number}" for number in range(IMPORTS)], "rows": trial.size.standing + due, "due": due}
+    fill(trial.ground, {**given, "second": 0, "third": 20, "open": False})
     yield from repeat(range(trial.units))
 
 
-def fill(ground: Ground, parts: Sequence[str], given: Mapping[str, Any]) -> None:
+def fill(ground: Ground, given: Mapping[str, Any]) -> None:
     with ground.unguarded(GATE_ZERO.names) as tx:
-        for part in parts:
+        for part in ("batches", "intakes", "attempts", "recoveries", "events"):
             tx.execute(Q[f"fill_{part}"], given)
     ground.copy(GATE_ZERO, given)
     ground.tidy(GATE_ZERO)
@@ -157,7 +156,7 @@ MOVES = tuple(
         says=f"open and finish attempts, {k} a transaction, half of them failing; history, intakes and recoveries",
         unit="attempts", k=k, stage=new_intakes, twins=GATE_ZERO, goal=goal,
         ours=batched(opened, partial(ended, reasons=HALF)),
-        raw=batched(Q["open"], partial(raw_ended, query="finish")),
+        raw=batched(Q["open"], partial(raw_ended, query="finish_first")),
         full=Size(batches=batches), quick=small(batches=batches),
     )
     for k, batches, goal in ((1, 100, None), (100, 10, 0.6), (1000, 2, 0.6))
@@ -172,7 +171,7 @@ OUTCOMES = Workload(
     says=f"write outcomes, {OUTCOMES_K} a transaction: passes, failures, re-entries and last failures",
     unit="outcomes", k=OUTCOMES_K, stage=open_attempts, twins=GATE_ZERO, goal=0.5,
     ours=batched(partial(ended, reasons=MIXED, evidence=EVIDENCE)),
-    raw=batched(partial(raw_ended, query="finish_any", reasons=MIXED, evidence=EVIDENCE)),
+    raw=batched(partial(raw_ended, query="finish", reasons=MIXED, evidence=EVIDENCE)),
     full=Size(batches=10), quick=small(batches=5),
 )  # fmt: skip
 # What a claim took fails before the next one: each finds its rows at the front, as in daily work.
@@ -181,7 +180,7 @@ CLAIMS = tuple(
         name=f"claim-1m-{k}", says=f"claim due retries, {k} a transaction, while 1,000,000 others wait",
         unit="claims", k=k, stage=due_retries, twins=GATE_ZERO, goal=0.85,
         ours=batched(claimed, then=partial(ended, reasons=TIMED_OUT)),
-        raw=batched(Q["claim"], then=partial(raw_ended, query="finish_any", reasons=TIMED_OUT)),
+        raw=batched(Q["claim"], then=partial(raw_ended, query="finish", reasons=TIMED_OUT)),
         full=Size(batches=batches, standing=1_000_000), quick=small(batches=batches, standing=50_000),
     )
     for k, batches in ((100, 10), (1000, 2))

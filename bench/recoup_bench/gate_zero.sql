@@ -26,7 +26,33 @@ told as (
     from opened o)
 select attempt_id, intake_id, attempt_number, token, lease_until from opened;
 
--- name: finish
+-- name: claim
+-- Due retries: the same predicate in the same order, the attempts, the events.
+with picked as materialized (
+  select r.intake_id, r.batch_id, r.attempt_count
+    from raw.gate_zero_recovery r
+    left join lateral (select b.paused_at, b.batch_freeze_at from raw.gate_zero_batch b
+                        where b.batch_id = r.batch_id limit 1) b on true
+    left join lateral (select true as open from raw.gate_zero_attempt a
+                        where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
+   where r.status = 'ACTIVE' and r.next_eligible_at <= now() and a.open is null
+     and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > now())
+   order by r.next_eligible_at limit %(limit)s
+     for update of r skip locked),
+opened as (
+  insert into raw.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
+                                     policy_version)
+  select p.intake_id, p.batch_id, p.attempt_count + 1, 'bench', t.now_, t.now_ + interval '5 minutes', 1
+    from picked p, (select clock_timestamp() as now_) t
+  returning attempt_id, intake_id, batch_id, attempt_number, token, opened_at, lease_until),
+told as (
+  insert into raw.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp, incarnation,
+                                 attempt_id, actor_id, authority)
+  select o.intake_id, 'ATTEMPT', 'RETRY', o.batch_id, 'system', o.opened_at, 1, o.attempt_id, 'bench', 'recoup_gate'
+    from opened o)
+select attempt_id, intake_id, attempt_number, token, lease_until from opened;
+
+-- name: finish_first
 -- Outcomes of first attempts, the intakes they decide, the recoveries of those that failed, and the events.
 with given as materialized (
   select g.attempt_id, g.token, g.reason_code
@@ -61,8 +87,8 @@ told as (
    order by e.intake_id, said.step)
 select attempt_id, intake_id, status from ended;
 
--- name: finish_any
--- Outcomes of first to third attempts: also the recoveries that go on or end, and new intakes after a passed retry.
+-- name: finish
+-- Also of retries: recoveries that go on or end, and new intakes after a passed one. First attempts would pay for it.
 with given as materialized (
   select g.attempt_id, g.token, g.reason_code, g.payload_ref
     from unnest(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[])
@@ -85,17 +111,17 @@ decided as (
    where i.intake_id = e.intake_id and not (e.status = 'failed' and e.attempt_number = 2)
   returning i.intake_id, i.batch_id, i.company_name, i.company_domain, i.linkedin_url, i.state, e.finished_at,
             e.reentered_as),
+recovering as (
+  insert into raw.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at,
+                                      updated_at)
+  select e.intake_id, e.batch_id, e.reason_code, 1, e.finished_at + interval '24 hours', e.finished_at, e.finished_at
+    from ended e where e.status = 'failed' and e.attempt_number = 1),
 reentered as (
   insert into raw.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state, status,
                                     reentered_from, created_at, updated_at)
   select d.reentered_as, d.batch_id, d.company_name, d.company_domain, d.linkedin_url, d.state, 'AUTHORIZED',
          d.intake_id, d.finished_at, d.finished_at
     from decided d where d.reentered_as is not null),
-recovering as (
-  insert into raw.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at,
-                                      updated_at)
-  select e.intake_id, e.batch_id, e.reason_code, 1, e.finished_at + interval '24 hours', e.finished_at, e.finished_at
-    from ended e where e.status = 'failed' and e.attempt_number = 1),
 tried_again as (
   update raw.gate_zero_recovery r
      set status = case when e.status = 'passed' then 'SUCCEEDED' when e.attempt_number < 3 then 'ACTIVE'
@@ -123,90 +149,47 @@ told as (
    order by e.intake_id, said.step)
 select attempt_id, intake_id, status, reentered_as from ended;
 
--- name: claim
--- Due retries: the same predicate in the same order, the attempts, the events.
-with picked as materialized (
-  select r.intake_id, r.batch_id, r.attempt_count
-    from raw.gate_zero_recovery r
-    left join lateral (select b.paused_at, b.batch_freeze_at from raw.gate_zero_batch b
-                        where b.batch_id = r.batch_id limit 1) b on true
-    left join lateral (select true as open from raw.gate_zero_attempt a
-                        where a.intake_id = r.intake_id and a.status || '' = 'open' limit 1) a on true
-   where r.status = 'ACTIVE' and r.next_eligible_at <= now()
-     and b.paused_at is null and (b.batch_freeze_at is null or b.batch_freeze_at > now())
-     and a.open is null
-   order by r.next_eligible_at
-   limit %(limit)s
-     for update of r skip locked),
-opened as (
-  insert into raw.gate_zero_attempt (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
-                                     policy_version)
-  select p.intake_id, p.batch_id, p.attempt_count + 1, 'bench', t.now_, t.now_ + interval '5 minutes', 1
-    from picked p, (select clock_timestamp() as now_) t
-  returning attempt_id, intake_id, batch_id, attempt_number, token, opened_at, lease_until),
-told as (
-  insert into raw.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp, incarnation,
-                                 attempt_id, actor_id, authority)
-  select o.intake_id, 'ATTEMPT', 'RETRY', o.batch_id, 'system', o.opened_at, 1, o.attempt_id, 'bench', 'recoup_gate'
-    from opened o)
-select attempt_id, intake_id, attempt_number, token, lease_until from opened;
-
 -- name: fill_batches
 insert into cl.gate_zero_batch (batch_id, imported_at, completed_at, batch_freeze_at, policy_version)
 select b, t.now_ - interval '6 days', t.now_ - interval '6 days', t.now_ + interval '8 days', 1
   from unnest(%(batches)s::text[]) b, (select clock_timestamp() as now_) t;
 
 -- name: fill_intakes
--- Of every twenty so many wait for their first attempt, and the others have failed.
+-- Of every twenty the first ones wait for their first attempt, and the others have failed.
 insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, state, status, created_at,
                                  updated_at)
 select recoup.new_id(), (%(batches)s::text[])[1 + n %% cardinality(%(batches)s::text[])], 'Company ' || n,
-       'company-' || n || '.example', 'TX', case when n %% 20 < %(pending)s then 'PENDING' else 'FAILED' end,
+       'company-' || n || '.example', 'TX', case when n %% 20 < %(second)s then 'PENDING' else 'FAILED' end,
        t.now_ - interval '6 days' + n * interval '1 microsecond', t.now_ - interval '5 days'
   from generate_series(0, %(rows)s::integer - 1) n, (select clock_timestamp() as now_) t;
 
--- name: fill_open_attempts
--- Of every twenty intakes fifteen have their first, four their second, one its third open.
+-- name: fill_attempts
+-- Each at its first, second or third; that one is open, or is still to come, and those before have failed.
 insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, status, reason_code, worker, opened_at,
                                   lease_until, finished_at, policy_version)
 select i.intake_id, i.batch_id, a.number, case when a.number = i.tries then 'open' else 'failed' end,
        case when a.number < i.tries then 'TIMEOUT' end, 'bench', a.opened_at,
        case when a.number = i.tries then t.now_ + interval '1 hour' else a.opened_at + interval '5 minutes' end,
        case when a.number < i.tries then a.opened_at + interval '1 minute' end, 1
-  from (select i.*, 1 + (i.place %% 20 >= 15)::integer + (i.place %% 20 = 19)::integer as tries
+  from (select i.*, 1 + (i.place %% 20 >= %(second)s)::integer + (i.place %% 20 >= %(third)s)::integer as tries
           from (select i.*, row_number() over (order by i.created_at) - 1 as place
                   from cl.gate_zero_intake i where i.batch_id = any(%(batches)s)) i) i,
        (select clock_timestamp() as now_) t
  cross join lateral (
    select number, t.now_ - ('{130 hours,100 hours,1 minute}'::interval[])[number + 3 - i.tries] as opened_at
-     from generate_series(1, i.tries) number) a
+     from generate_series(1, i.tries - (not %(open)s)::integer) number) a
  order by i.created_at, a.number;
 
--- name: fill_open_recoveries
+-- name: fill_recoveries
+-- The first of them, which are the oldest, are due since an hour; the others in a day.
 insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at,
                                    updated_at)
-select a.intake_id, a.batch_id, 'TIMEOUT', a.attempt_number - 1, a.opened_at - interval '1 minute',
-       a.opened_at - interval '30 hours', a.opened_at - interval '20 hours'
-  from cl.gate_zero_attempt a
- where a.batch_id = any(%(batches)s) and a.status = 'open' and a.attempt_number > 1
- order by a.attempt_id;
-
--- name: fill_failed_attempts
-insert into cl.gate_zero_attempt (intake_id, batch_id, attempt_number, status, reason_code, worker, opened_at,
-                                  lease_until, finished_at, policy_version)
-select i.intake_id, i.batch_id, 1, 'failed', 'TIMEOUT', 'bench', i.updated_at, i.updated_at + interval '5 minutes',
-       i.updated_at + interval '1 minute', 1
-  from cl.gate_zero_intake i order by i.created_at;
-
--- name: fill_failed_recoveries
--- The first of them, which are the oldest, are due; the others will be in a day.
-insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at,
-                                   updated_at)
-select i.intake_id, i.batch_id, 'TIMEOUT', 1, i.place * interval '1 millisecond'
-         + case when i.place <= %(due)s then t.now_ - interval '1 hour' else t.now_ + interval '1 day' end,
+select i.intake_id, i.batch_id, 'TIMEOUT', 1 + (i.place %% 20 >= %(third)s)::integer, i.place * interval '1 millisecond'
+         + case when i.place < %(due)s then t.now_ - interval '1 hour' else t.now_ + interval '1 day' end,
        i.updated_at, i.updated_at
-  from (select i.*, row_number() over (order by i.created_at) as place from cl.gate_zero_intake i) i,
-       (select clock_timestamp() as now_) t
+  from (select i.*, row_number() over (order by i.created_at) - 1 as place
+          from cl.gate_zero_intake i where i.batch_id = any(%(batches)s)) i, (select clock_timestamp() as now_) t
+ where i.status = 'FAILED'
  order by i.created_at;
 
 -- name: fill_events

@@ -43,7 +43,6 @@ class Domain:
 class Ground:
     """A scratch database: ours behind its guards and roles, raw beside it, one connection each."""
 
-    name: str
     conninfo: str  # as the administrator; what a peer gets
     ours: Database
     raw: Transaction  # autocommit: one statement is one transaction and one round trip
@@ -113,7 +112,7 @@ def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> It
         migrate(admin, login=access.login(settings), simulated_from=simulated_from)
         ours = stack.enter_context(Database(make_conninfo(access.uri(settings), dbname=name), settings))
         raw = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
-        yield Ground(name=name, conninfo=conninfo, ours=ours, raw=raw, admin=admin)
+        yield Ground(conninfo=conninfo, ours=ours, raw=raw, admin=admin)
 
 
 def _check_rights(connection: Transaction) -> None:

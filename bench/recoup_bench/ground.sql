@@ -13,8 +13,8 @@ with recursive tree (depth, parent, oid) as (
 select format('create table raw.%%I (like %%s including all)', c.relname, c.oid::regclass)
          || coalesce(' partition by ' || pg_get_partkeydef(c.oid), '')
          || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '')
-         || coalesce('; alter table raw.' || quote_ident(p.relname) || ' attach partition raw.' || quote_ident(c.relname)
-                     || ' ' || pg_get_expr(c.relpartbound, c.oid), '')
+         || coalesce('; alter table raw.' || quote_ident(p.relname) || ' attach partition raw.'
+                     || quote_ident(c.relname) || ' ' || pg_get_expr(c.relpartbound, c.oid), '')
   from tree t join pg_class c on c.oid = t.oid left join pg_class p on p.oid = t.parent
  order by t.depth;
 

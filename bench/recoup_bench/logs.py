@@ -72,16 +72,14 @@ def new_events(trial: Trial) -> Stage:
 
 
 def sealed(ground: Ground, ranges: Sequence[tuple[int, int]]) -> int:
+    """Block after block, until no row is left to seal."""
     units = 0
-    while (rows := _next_block(ground)) is not None:
-        units += rows
-    return units
-
-
-def _next_block(ground: Ground) -> int | None:
-    with ground.ours.transaction(Authority.ARCHIVER) as tx:
-        row = tx.execute(Q["seal"], {"most": BLOCK}).fetchone()
-    return int(row[0]) if row is not None else None
+    while True:
+        with ground.ours.transaction(Authority.ARCHIVER) as tx:
+            row = tx.execute(Q["seal"], {"most": BLOCK}).fetchone()
+        if row is None:
+            return units
+        units += row[0]
 
 
 def digested(ground: Ground, ranges: Sequence[tuple[int, int]]) -> int:

@@ -10,12 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
+from psycopg.sql import SQL, Identifier
+
 from recoup.database.connection import Transaction
 from recoup.errors.promotion import is_blocked
 from recoup.lifecycles.declaration import Authority
 from recoup_bench.errors import BLOCKING, ERRORS, Q, filling
 from recoup_bench.measure import OURS, RAW, Timed
 from recoup_bench.workload import Bound, Size, Stage, Trial, Workload, small
+
+EXISTS = SQL("select ") + SQL(" or ").join(
+    Q["blocked"].format(table=Identifier(*table.split("."))) for table in BLOCKING
+)
 
 
 def calls(trial: Trial) -> Stage:
@@ -44,7 +50,7 @@ def entity(number: int) -> UUID:
 
 def exists(tx: Transaction, asked: UUID) -> bool:
     """The question by hand."""
-    (found,) = tx.execute(Q["exists"], {"entity": asked}).fetchone() or (False,)
+    (found,) = tx.execute(EXISTS, {"entity": asked}).fetchone() or (False,)
     return bool(found)
 
 

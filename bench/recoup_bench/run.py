@@ -40,11 +40,11 @@ def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Wo
             )
     found = [by_name[name] for name in dict.fromkeys(names)] or list(WORKLOADS)
     if peers_named and all(workload.peers is None for workload in found):
-        theirs = " or ".join(workload.name for workload in WORKLOADS if workload.peers is not None)
+        theirs = [workload.name for workload in WORKLOADS if workload.peers is not None]
         raise InputRefused(
             "peers_elsewhere",
-            f"Peers run in {theirs}, which was not asked for.",
-            f"Add it: recoup bench {' '.join(names)} {theirs}",
+            f"Peers run in {' or '.join(theirs)}, which was not asked for.",
+            f"Add it: recoup bench {' '.join(names)} {theirs[0]}",
         )
     # Each workload has peers of its own: a peer is set up once, in one database.
     return tuple(w if w.peers is None else replace(w, peers=tuple(map(peers.find, peers_named))) for w in found)
@@ -85,7 +85,7 @@ def _run(trial: Trial, say: Callable[[str], None]) -> Outcome:
     workload, size = trial.workload, trial.size
     timed: dict[str, list[Timed]] = {side: [] for side in trial.sides}
     for number, side in interleaved(list(timed), size.warm_ups + size.rounds):
-        if not any(len(rounds) > number for rounds in timed.values()):
+        if sum(map(len, timed.values())) == number * len(timed):  # the first of its round
             trial.prepare()
         done = trial.run(side)
         timed[side].append(done)

@@ -83,7 +83,7 @@ class Trial:
             ground.make_raw(workload.twins)
         for peer in workload.peers or ():
             peer.setup(ground.conninfo)
-            self.sides[peer.name] = beside(peer)
+            self.sides[peer.name] = partial(Trial._beside, peer=peer)
         self._stage = workload.stage(self)
 
     def prepare(self) -> None:
@@ -93,6 +93,10 @@ class Trial:
     def run(self, side: str) -> Timed:
         """One round of one side."""
         return self.sides[side](self)
+
+    def _beside(self, *, peer: Peer) -> Timed:
+        units = max(1, round(self.units * peer.share))
+        return Timed(units=units, seconds=peer.run(units))
 
     def batches(self) -> Iterator[Any]:
         """The rows of this round, a batch at a time."""
@@ -115,33 +119,20 @@ def batched(*steps: Step | SQL, then: Step | None = None) -> Side:
     The last one returns how many units were done, or a list of them; ``then`` is given the same, and is not timed. A
     step of raw's side can be a statement: it has the parameters ``batch`` and ``limit``, the length of the batch.
     """
-    calls = [by_hand(step) if isinstance(step, SQL) else step for step in steps]
+
+    def run(step: Step | SQL, ground: Ground, batch: Any) -> Any:
+        return ground.by_hand(step, batch=batch, limit=len(batch)) if isinstance(step, SQL) else step(ground, batch)
 
     def side(trial: Trial) -> Timed:
         watch, units = Stopwatch(), 0
         for done in trial.batches():
             with watch:
-                for call in calls:
-                    done = call(trial.ground, done)
+                for step in steps:
+                    done = run(step, trial.ground, done)
             units += done if isinstance(done, int) else len(done)
             if then is not None:
                 then(trial.ground, done)
         return Timed(units=units, seconds=watch.seconds)
-
-    return side
-
-
-def by_hand(query: SQL) -> Step:
-    """A statement as a step."""
-    return lambda ground, batch: ground.by_hand(query, batch=batch, limit=len(batch))
-
-
-def beside(peer: Peer) -> Side:
-    """A side that is another job queue."""
-
-    def side(trial: Trial) -> Timed:
-        units = max(1, round(trial.units * peer.share))
-        return Timed(units=units, seconds=peer.run(units))
 
     return side
 

@@ -20,7 +20,7 @@ from recoup_bench.ground import PREFIX, Ground, scratch
 from recoup_bench.measure import OURS, RAW, UnlikeWork, check_alike
 from recoup_bench.results import as_json, rows, save, written
 from recoup_bench.run import WORKLOADS, chosen, measure
-from recoup_bench.workload import Bound, Size, Trial, Workload
+from recoup_bench.workload import Bound, Size, Trial, Workload, batched
 
 TINY: dict[str, Size] = {
     "moves-1": Size(batches=3, rounds=2, warm_ups=1),
@@ -197,6 +197,13 @@ def test_an_error_that_raw_lacks_is_found(settings: Settings) -> None:
         )
         with pytest.raises(UnlikeWork, match="FAILED"):
             check_alike("retry-100", trial.tallies())
+
+
+def test_units_that_raw_left_out_are_found(settings: Settings) -> None:
+    """A workload whose sides leave no rows to count must have done as many units."""
+    workload = replace(tiny("seal"), raw=batched(lambda ground, ranges: 1))
+    with pytest.raises(UnlikeWork, match="rows: 20000 of ours, 2 of raw"):
+        measure([workload], settings, say=silent, quick=True)
 
 
 def test_filling_leaves_the_guards_as_they_were(settings: Settings) -> None:
@@ -379,6 +386,8 @@ def test_peers_need_their_workload() -> None:
         chosen(["moves-1"], peers_named=["pgqueuer"])
     assert refused.value.code == "peers_elsewhere"
     assert "fail-once" in refused.value.next_step
+    beside = {workload.name: workload.peers for workload in chosen([], peers_named=["pgqueuer"]) if workload.peers}
+    assert {name: [peer.name for peer in found] for name, found in beside.items()} == {"fail-once": ["pgqueuer"]}
 
 
 @pytest.mark.parametrize(
