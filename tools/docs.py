@@ -80,7 +80,7 @@ def refusals_page() -> str:
 
 def raised() -> Iterator[tuple[str, str, str]]:
     """Code, kind and next step of every refusal that the source raises; once for each sentence that it can say."""
-    for file in sorted((ROOT / "src").rglob("*.py")):
+    for file in sorted(file for folder in ("src", "bench") for file in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if (
                 isinstance(node, ast.Call)

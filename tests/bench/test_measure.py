@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from recoup.bench.measure import Timed, interleaved, quartile, summed_up
-from recoup.bench.run import chosen
-from recoup.bench.workload import Bound, UnlikeWork, check_alike
+from recoup_bench.measure import Timed, UnlikeWork, check_alike, interleaved, quartile, summed_up
+from recoup_bench.run import chosen
+from recoup_bench.workload import Bound
 
 
 def timed(*per_second: float) -> list[Timed]:

@@ -10,18 +10,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from recoup.bench import error_ground, peers, retries
-from recoup.bench.error_record import Record
-from recoup.bench.error_retries import Retries
-from recoup.bench.ground import PREFIX, TABLES, Ground, scratch
-from recoup.bench.moves import Moves
-from recoup.bench.outcomes import Outcomes
-from recoup.bench.results import as_json, save, written
-from recoup.bench.run import WORKLOADS, chosen, measure, rows
-from recoup.bench.workload import OURS, RAW, Bound, Size, UnlikeWork, Workload, check_alike
 from recoup.database import embedded
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
+from recoup_bench import logs, peers
+from recoup_bench.errors import ERRORS, FILLED, POLICY, filling
+from recoup_bench.gate_zero import FAIL_ONCE, GATE_ZERO
+from recoup_bench.ground import PREFIX, Ground, scratch
+from recoup_bench.measure import OURS, RAW, UnlikeWork, check_alike
+from recoup_bench.results import as_json, rows, save, written
+from recoup_bench.run import WORKLOADS, chosen, measure
+from recoup_bench.workload import Bound, Size, Trial, Workload, batched
 
 TINY: dict[str, Size] = {
     "moves-1": Size(batches=3, rounds=2, warm_ups=1),
@@ -42,6 +41,14 @@ TINY: dict[str, Size] = {
 def tiny(name: str) -> Workload:
     (workload,) = chosen([name])
     return replace(workload, quick=TINY[name])
+
+
+def begun(ground: Ground, name: str, *, batches: int) -> Trial:
+    """A workload whose first round is prepared."""
+    (workload,) = chosen([name])
+    trial = Trial(workload, ground, Size(batches=batches))
+    trial.prepare()
+    return trial
 
 
 def silent(line: str) -> None:
@@ -70,10 +77,9 @@ def test_both_sides_of_a_workload_make_the_same_rows(name: str, settings: Settin
 def test_outcomes_are_mixed_as_told(settings: Settings) -> None:
     """Of 200 half pass and a quarter fail at once; a tenth passes and a tenth fails again; ten fail for good."""
     with scratch(settings) as ground:
-        trial = Outcomes(ground, Size(batches=1))
-        trial.prepare()
+        trial = begun(ground, "outcomes", batches=1)
         before = trial.tallies()[OURS]
-        trial.ours()
+        trial.run(OURS)
         after = trial.tallies()[OURS]
     changed = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
     assert {key: by for key, by in changed.items() if not key.startswith("event")} == {
@@ -99,7 +105,7 @@ def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings,
     assert 0 < ours.figures["database_share"] < 1
     assert 1 < ours.figures["turns"] <= 200
     assert ours.figures["timeouts"] == 0
-    assert outcome.bound == Bound(figure="database_share", most=0.25)
+    assert outcome.workload.bound == Bound(figure="database_share", most=0.25)
     assert outcome.reached is (ours.figures["database_share"] <= 0.25)
     (row,) = rows(outcome)
     assert row["database_share"] == f"{ours.figures['database_share']:.3g}"
@@ -111,9 +117,8 @@ def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings,
 def test_retries_of_errors_end_as_told(settings: Settings) -> None:
     """Of 200 half succeed; of those that fail a fifth had no other retry left, and is parked."""
     with scratch(settings) as ground:
-        trial = Retries(ground, Size(batches=2))
-        trial.prepare()
-        trial.ours()
+        trial = begun(ground, "retry-100", batches=2)
+        trial.run(OURS)
         ended = ground.admin.execute("select status, count(*)::integer from recoup.error group by 1").fetchall()
     assert dict(ended) == {"RESOLVED": 100, "RETRY_PENDING": 80, "PARKED": 20}
 
@@ -121,9 +126,8 @@ def test_retries_of_errors_end_as_told(settings: Settings) -> None:
 def test_recorded_errors_are_of_four_tables(settings: Settings) -> None:
     """A batch has errors that are retried, parked and kept, and some with a payload whose secret is not in it."""
     with scratch(settings) as ground:
-        trial = Record(ground, Size(batches=1))
-        trial.prepare()
-        trial.ours()
+        trial = begun(ground, "record-1000", batches=1)
+        trial.run(OURS)
         found = ground.admin.execute(
             "select error_table, disposition, clamped_from, payload ->> 'api_key', count(*)::integer,"
             " count(distinct error_signature)::integer from recoup.error group by 1, 2, 3, 4 order by 1"
@@ -143,7 +147,7 @@ def test_what_failing_costs_is_a_figure_with_a_bound(settings: Settings) -> None
     (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True).outcomes
     (ours,) = outcome.variants
     assert [done.units for done in ours.rounds] == [400]
-    assert outcome.bound == Bound(figure="half_failing_to_none", most=1.2)
+    assert outcome.workload.bound == Bound(figure="half_failing_to_none", most=1.2)
     assert ours.figures["half_failing_to_none"] > 0
     assert outcome.reached is (ours.figures["half_failing_to_none"] <= 1.2)
 
@@ -153,7 +157,7 @@ def test_the_gate_is_held_to_a_percentile(settings: Settings) -> None:
     (outcome,) = measure([tiny("gate-1m")], settings, say=silent, quick=True).outcomes
     ours, raw = outcome.variants
     assert [done.units for done in (*ours.rounds, *raw.rounds)] == [1000] * 4
-    assert outcome.bound == Bound(figure="p99_to_raw", most=1.5)
+    assert outcome.workload.bound == Bound(figure="p99_to_raw", most=1.5)
     for done, beside in zip(ours.rounds, raw.rounds, strict=True):
         assert 0 < done.figures["p50_ms"] <= done.figures["p99_ms"]
         assert done.figures["p99_to_raw"] == pytest.approx(done.figures["p99_ms"] / beside.figures["p99_ms"])
@@ -169,26 +173,24 @@ def test_progress_names_the_round_and_the_variant(settings: Settings) -> None:
 def test_rows_that_raw_lacks_are_found(settings: Settings) -> None:
     """A workload whose sides differ by one event is not reported."""
     with scratch(settings) as ground:
-        moves = Moves(ground, Size(batches=1), k=10)
-        moves.prepare()
-        moves.ours()
-        moves.raw()
-        check_alike("moves-10", moves.tallies())
+        moves = begun(ground, "moves-100", batches=1)
+        moves.run(OURS)
+        moves.run(RAW)
+        check_alike("moves-100", moves.tallies())
         ground.raw.execute(
             "delete from raw.gate_zero_air"
             " where seq = (select max(seq) from raw.gate_zero_air where event_type = 'AUTH')"
         )
         with pytest.raises(UnlikeWork, match="event AUTH"):
-            check_alike("moves-10", moves.tallies())
+            check_alike("moves-100", moves.tallies())
 
 
 def test_an_error_that_raw_lacks_is_found(settings: Settings) -> None:
     """A workload over errors whose sides differ by one event is not reported either."""
     with scratch(settings) as ground:
-        trial = Retries(ground, Size(batches=1))
-        trial.prepare()
-        trial.ours()
-        trial.raw()
+        trial = begun(ground, "retry-100", batches=1)
+        trial.run(OURS)
+        trial.run(RAW)
         check_alike("retry-100", trial.tallies())
         ground.raw.execute(
             "delete from raw.error_event where seq = (select max(seq) from raw.error_event where event_type = 'FAILED')"
@@ -197,17 +199,24 @@ def test_an_error_that_raw_lacks_is_found(settings: Settings) -> None:
             check_alike("retry-100", trial.tallies())
 
 
+def test_units_that_raw_left_out_are_found(settings: Settings) -> None:
+    """A workload whose sides leave no rows to count must have done as many units."""
+    workload = replace(tiny("seal"), raw=batched(lambda ground, ranges: 1))
+    with pytest.raises(UnlikeWork, match="rows: 20000 of ours, 2 of raw"):
+        measure([workload], settings, say=silent, quick=True)
+
+
 def test_filling_leaves_the_guards_as_they_were(settings: Settings) -> None:
     """Ours is measured with every trigger that a user's database has."""
     with scratch(settings) as ground:
         before = triggers(ground)
-        ground.append_events(10, transactions=2)
+        logs.append_events(ground, 10, transactions=2)
         for lean in (False, True):
-            with error_ground.filling(ground, lean=lean):
+            with filling(ground, lean=lean):
                 assert triggers(ground) != before
         assert triggers(ground) == before
         tables = {table for table, _, _ in before}
-        assert tables >= {*(f"cl.{table}" for table in TABLES), *error_ground.FILLED, *error_ground.policy().tables}
+        assert tables >= {*GATE_ZERO.names, *FILLED, *POLICY.tables}
         with pytest.raises(psycopg.Error) as refused:
             ground.admin.execute("delete from cl.gate_zero_air")
         assert refused.value.sqlstate == "RC009"
@@ -220,7 +229,7 @@ def test_a_lean_filling_leaves_every_index_whole(settings: Settings) -> None:
     """Indexes are out of the way while millions of rows come in, and find all of them afterwards."""
     with scratch(settings) as ground:
         (workload,) = chosen(["gate-1m"])
-        workload.begin(ground, Size(standing=900))
+        Trial(workload, ground, Size(batches=0, standing=900)).prepare()
         (resting,) = ground.admin.execute(
             "select count(*) from pg_index where not (indisready and indisvalid)"
         ).fetchone() or (None,)
@@ -243,23 +252,23 @@ def triggers(ground: Ground) -> list[tuple[str, str, str]]:
 def test_raw_has_the_same_indexes(settings: Settings) -> None:
     """The same number on every table, and the same fill factor: raw is neither helped nor hindered."""
     with scratch(settings) as ground:
-        ground.twin_tables()
+        ground.make_raw(GATE_ZERO)
         indexes, options = (
             "select count(*) from pg_index where indrelid = %s::regclass",
             "select reloptions from pg_class where oid = %s::regclass",
         )
-        for table in TABLES:
+        for table in GATE_ZERO.tables:
             for question in (indexes, options):
                 (ours,) = ground.admin.execute(question, (f"cl.{table}",)).fetchone() or (None,)
                 (raw,) = ground.admin.execute(question, (f"raw.{table}",)).fetchone() or (None,)
-                assert ours == raw or (ours, raw) == (None, ["fillfactor=100"]), table
+                assert ours == raw, table
 
 
 def test_raw_has_the_same_error_tables(settings: Settings) -> None:
     """Every partition has the same indexes with the same predicates, the same checks and the same fill factor."""
     with scratch(settings) as ground:
-        error_ground.twin_tables(ground)
-        for table in error_ground.policy().tables:
+        ground.make_raw(ERRORS)
+        for table in POLICY.tables:
             for name in (table, f"{table}_archive"):
                 assert made(ground, name) == made(ground, f"raw.{name.split('.')[1]}"), name
         assert made(ground, "recoup.error_event") == made(ground, "raw.error_event")
@@ -318,7 +327,7 @@ class Beside:
 def test_a_peer_runs_beside_ours(settings: Settings) -> None:
     """Both take turns in one database; the peer's ratio is to ours."""
     peer = Beside()
-    workload = replace(retries.with_peers([peer]), quick=Size(batches=1, rounds=1, warm_ups=1))
+    workload = replace(FAIL_ONCE, peers=[peer], quick=Size(batches=1, rounds=1, warm_ups=1))
     (outcome,) = measure([workload], settings, say=silent, quick=True).outcomes
     assert [row["variant"] for row in rows(outcome)] == [OURS, "beside"]
     assert peer.calls == [f"setup in {PREFIX}", "run 1", "run 1", "close"]
@@ -377,6 +386,8 @@ def test_peers_need_their_workload() -> None:
         chosen(["moves-1"], peers_named=["pgqueuer"])
     assert refused.value.code == "peers_elsewhere"
     assert "fail-once" in refused.value.next_step
+    beside = {workload.name: workload.peers for workload in chosen([], peers_named=["pgqueuer"]) if workload.peers}
+    assert {name: [peer.name for peer in found] for name, found in beside.items()} == {"fail-once": ["pgqueuer"]}
 
 
 @pytest.mark.parametrize(

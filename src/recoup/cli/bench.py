@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from recoup.cli.output import Json, print_rows
 
 if TYPE_CHECKING:
-    from recoup.bench.run import Outcome
+    from recoup_bench.results import Outcome
 
 
 def bench(
@@ -42,9 +42,17 @@ def bench(
 
     Rounds of both sides alternate, and the ratio of their medians is the result. Progress goes to standard error.
     """
-    from recoup.bench import results, run
+    from recoup.refusals import InputRefused
     from recoup.settings import load
 
+    try:
+        from recoup_bench import results, run
+    except ModuleNotFoundError as error:
+        if error.name != "recoup_bench":
+            raise
+        raise InputRefused(
+            "bench_missing", "The bench is not part of the installed package.", "Run it from a checkout: make bench"
+        ) from error
     found = run.chosen(workloads, peers_named=peer)
     if list_:
         listed = [{"workload": w.name, "unit": w.unit, "aim": w.aim, "says": w.says} for w in found]
@@ -66,9 +74,9 @@ def _nothing(outcome: Outcome) -> None:
 
 
 def _show(outcome: Outcome) -> None:
-    from recoup.bench.run import rows
+    from recoup_bench.results import rows
 
-    print(f"\n{outcome.workload}: {outcome.says}")
+    print(f"\n{outcome.workload.name}: {outcome.workload.says}")
     print_rows(rows(outcome), as_json=False, empty="")
     if outcome.reached is not None:
-        print(f"aim: {outcome.aim}, {'reached' if outcome.reached else 'NOT reached'}", flush=True)
+        print(f"aim: {outcome.workload.aim}, {'reached' if outcome.reached else 'NOT reached'}", flush=True)

@@ -1,17 +1,60 @@
-"""Results as JSON, for a person to read and a program to compare."""
+"""Results: as a table for a person, and as JSON for a program to compare."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from recoup.bench.measure import Measured
-from recoup.bench.run import WORKLOADS, Outcome, Results
 from recoup.refusals import InputRefused
+from recoup_bench.measure import OURS, RAW, Measured
+from recoup_bench.workload import Size, Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one workload came to."""
+
+    workload: Workload
+    size: Size
+    reached: bool | None
+    variants: tuple[Measured, ...]  # ours first
+
+    @property
+    def ratio(self) -> float | None:
+        """Of ours to raw."""
+        return self.variants[0].ratio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """One run of the bench, as it is stored."""
+
+    began_at: datetime
+    quick: bool
+    complete: bool  # all workloads
+    machine: Mapping[str, Any]
+    outcomes: tuple[Outcome, ...]
+
+
+def rows(outcome: Outcome) -> list[dict[str, Any]]:
+    """The table of one workload."""
+    against = RAW if any(m.variant == RAW for m in outcome.variants) else OURS
+    return [
+        {
+            "variant": m.variant,
+            f"{outcome.workload.unit}_per_second": f"{m.median:,.0f}",
+            "spread": f"{m.spread:.0%}",
+            f"ratio_to_{against}": f"{m.ratio:.2f}" if m.ratio is not None else None,
+            "ratio_by_round": f"{m.by_round:.2f}" if m.by_round is not None else None,
+            **{name: f"{figure:.3g}" for name, figure in m.figures.items()},
+        }
+        for m in outcome.variants
+    ]
 
 
 def as_json(results: Results) -> dict[str, Any]:
@@ -19,14 +62,14 @@ def as_json(results: Results) -> dict[str, Any]:
     return {
         "began_at": results.began_at.isoformat(),
         "quick": results.quick,
-        "machine": asdict(results.machine),
+        "machine": results.machine,
         "workloads": [_outcome(outcome) for outcome in results.outcomes],
     }
 
 
 def written(results: Results) -> str:
     """The JSON as text. Numbers of one list share a line: a round is not worth one of its own."""
-    text = json.dumps(as_json(results), indent=2, default=_plain) + "\n"
+    text = json.dumps(as_json(results), indent=2) + "\n"
     return re.sub(r"\[[\s\d.,]+\]", lambda found: "[" + " ".join(found[0][1:-1].split()) + "]", text)
 
 
@@ -49,22 +92,23 @@ def save(results: Results, folder: Path) -> Path:
 
 def _called(results: Results) -> str:
     """The set of workloads in a word or two."""
-    names = [outcome.workload for outcome in results.outcomes]
-    if len(names) == len(WORKLOADS):
+    names = [outcome.workload.name for outcome in results.outcomes]
+    if results.complete:
         return "all"
     families = dict.fromkeys(re.sub(r"-\d+$", "", name) for name in names)  # moves-1, moves-100: moves
     return names[0] if len(names) == 1 else "-".join(families)
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
+    workload = outcome.workload
     return {
-        "workload": outcome.workload,
-        "says": outcome.says,
-        "unit": outcome.unit,
+        "workload": workload.name,
+        "says": workload.says,
+        "unit": workload.unit,
         "size": asdict(outcome.size),
-        "goal": outcome.goal,
-        "ratio": _ratio(outcome.ratio),
-        "bound": asdict(outcome.bound) if outcome.bound is not None else None,
+        "goal": workload.goal,
+        "ratio": _rounded(outcome.ratio),
+        "bound": asdict(workload.bound) if workload.bound is not None else None,
         "reached": outcome.reached,
         "variants": [_measured(measured) for measured in outcome.variants],
     }
@@ -73,23 +117,15 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 def _measured(measured: Measured) -> dict[str, Any]:
     return {
         "variant": measured.variant,
-        "per_second": {
-            "median": round(measured.median, 1),
-            "low": round(measured.low, 1),
-            "high": round(measured.high, 1),
-        },
+        "per_second": {name: round(getattr(measured, name), 1) for name in ("median", "low", "high")},
         "spread": round(measured.spread, 3),
-        "ratio": _ratio(measured.ratio),
-        "ratio_by_round": _ratio(measured.by_round),
+        "ratio": _rounded(measured.ratio),
+        "ratio_by_round": _rounded(measured.by_round),
         "figures": {name: round(figure, 3) for name, figure in measured.figures.items()},
         "units": [timed.units for timed in measured.rounds],
         "seconds": [round(timed.seconds, 6) for timed in measured.rounds],
     }
 
 
-def _ratio(ratio: float | None) -> float | None:
+def _rounded(ratio: float | None) -> float | None:
     return round(ratio, 3) if ratio is not None else None
-
-
-def _plain(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)

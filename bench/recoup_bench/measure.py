@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+OURS, RAW = "ours", "raw"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
@@ -79,3 +81,19 @@ def quartile(rounds: Sequence[Timed], which: int) -> float:
     if len(figures) == 1:
         return figures[0]
     return statistics.quantiles(figures, n=4, method="inclusive")[which - 1]
+
+
+class UnlikeWork(AssertionError):  # noqa: N818 - named for what is wrong
+    """The two sides did not make the same rows: a bug in the workload, and its speeds say nothing."""
+
+
+def check_alike(workload: str, tallies: Mapping[str, Mapping[str, int]]) -> None:
+    """Raise when the variants made different rows."""
+    if not tallies:
+        return
+    (first, expected), *others = tallies.items()
+    for other, found in others:
+        for key in sorted({*expected, *found}):
+            mine, its = expected.get(key, 0), found.get(key, 0)
+            if mine != its:
+                raise UnlikeWork(f"{workload}: {key}: {mine} of {first}, {its} of {other}.")

@@ -1,0 +1,127 @@
+"""The ground a workload runs on: a scratch database of its own, migrated, and dropped at the end whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from recoup.database import access
+from recoup.database.connection import Database, Transaction, connect
+from recoup.database.queries import load
+from recoup.domains import DOMAINS
+from recoup.refusals import ServerRefused
+from recoup.schema.migrate import migrate
+from recoup.settings import Settings
+from recoup_bench.measure import OURS, RAW
+
+PREFIX = "recoup_bench_"
+WORKER = "bench"  # and not the login's name: results and rows name nobody
+Q = load("recoup_bench", "ground.sql")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """Tables of ours, of which raw can have twins: the same but for triggers and foreign keys."""
+
+    schema: str  # of ours
+    tables: tuple[str, ...]
+    tally: SQL  # rows by table and status, of one schema
+    new: str  # which rows a copy takes, and the order in which they were made: both sides shall lie alike on disk
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.schema}.{table}" for table in self.tables]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A scratch database: ours behind its guards and roles, raw beside it, one connection each."""
+
+    conninfo: str  # as the administrator; what a peer gets
+    ours: Database
+    raw: Transaction  # autocommit: one statement is one transaction and one round trip
+    admin: Transaction
+
+    def by_hand(self, query: SQL, **given: Any) -> list[tuple[Any, ...]]:
+        """A statement of raw's side."""
+        return self.raw.execute(query, given).fetchall()
+
+    def make_raw(self, domain: Domain) -> None:
+        """Make raw's tables. Without them a domain has one side only."""
+        self.admin.execute("create schema raw")
+        for (statement,) in self.admin.execute(Q["make_twins"], {"tables": domain.names}).fetchall():
+            self.admin.execute(statement)
+
+    def copy(self, domain: Domain, given: Mapping[str, Any]) -> None:
+        """Give raw the rows that ours has got."""
+        if RAW in self._sides(domain):
+            for (statement,) in self.admin.execute(Q["copy"], {"tables": domain.names}).fetchall():
+                self.admin.execute(statement + domain.new, given)
+
+    def tidy(self, domain: Domain) -> None:
+        """Vacuum and analyse both sides alike, so that neither is planned on older figures than the other."""
+        for schema in self._sides(domain).values():
+            for table in domain.tables:
+                self.admin.execute(SQL("vacuum (analyze) {}").format(Identifier(schema, table)))
+
+    def tallies(self, domain: Domain) -> dict[str, dict[str, int]]:
+        """The rows of each side, by what they must agree on."""
+        return {
+            side: dict(self.admin.execute(domain.tally.format(schema=Identifier(schema))).fetchall())
+            for side, schema in self._sides(domain).items()
+        }
+
+    def _sides(self, domain: Domain) -> dict[str, str]:
+        (raw,) = self.admin.execute(Q["raw_made"]).fetchone() or (0,)
+        return {OURS: domain.schema} | ({RAW: "raw"} if raw else {})
+
+    @contextlib.contextmanager
+    def unguarded(self, tables: Sequence[str]) -> Iterator[Transaction]:
+        """A transaction in which these have no triggers, for filling them; afterwards they are as they were."""
+        given = {"tables": list(tables)}
+        with self.admin.transaction():
+            before = self.admin.execute(Q["triggers"], given).fetchall()
+            self.admin.execute("set local session_replication_role = replica")  # foreign keys: our rows are right
+            for table in tables:
+                self.admin.execute(SQL("alter table {} disable trigger user").format(Identifier(*table.split("."))))
+            yield self.admin
+            for schema, table, trigger in before:
+                enable = SQL("alter table {} enable always trigger {}")
+                self.admin.execute(enable.format(Identifier(schema, table), Identifier(trigger)))
+            assert self.admin.execute(Q["triggers"], given).fetchall() == before, "the guards are not as they were"
+
+
+@contextlib.contextmanager
+def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> Iterator[Ground]:
+    """A migrated database of the bench's own, on the server of the settings."""
+    settings = replace(settings, actor=WORKER, pool_max=1, statement_timeout_ms=0, idle_in_transaction_timeout_ms=0)
+    name = PREFIX + uuid.uuid4().hex[:12]
+    with contextlib.ExitStack() as stack:
+        home = stack.enter_context(access.administration(settings))
+        _check_rights(home)
+        home.execute(SQL("create database {}").format(Identifier(name)))
+        stack.callback(home.execute, SQL("drop database if exists {} with (force)").format(Identifier(name)))
+        conninfo = make_conninfo(access.uri(settings, admin=True), dbname=name)
+        admin = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
+        migrate(admin, DOMAINS, login=access.login(settings), simulated_from=simulated_from)
+        ours = stack.enter_context(Database(make_conninfo(access.uri(settings), dbname=name), settings))
+        raw = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
+        yield Ground(conninfo=conninfo, ours=ours, raw=raw, admin=admin)
+
+
+def _check_rights(connection: Transaction) -> None:
+    (superuser,) = connection.execute(Q["superuser"]).fetchone() or (False,)
+    if not superuser:
+        raise ServerRefused(
+            "bench_needs_superuser",
+            f"The login {connection.info.user} is no superuser; the bench makes a database and fills guarded tables.",
+            "Unset RECOUP_DSN to measure on the embedded server, or set RECOUP_ADMIN_DSN to a superuser's login.",
+            login=connection.info.user,
+        )

@@ -1,0 +1,173 @@
+"""Other job queues, run beside ours in one session on one server.
+
+They are no dependencies: an adapter imports its package when it is set up, and says what to install when it is missing.
+A peer of your own is a factory, named as ``module:factory``, that returns something with these three methods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import timedelta
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Protocol, cast
+
+from psycopg.conninfo import conninfo_to_dict
+
+from recoup.refusals import InputRefused
+
+KNOWN: Mapping[str, str] = {
+    "pgqueuer": "recoup_bench.peers:PgQueuer",
+    "procrastinate": "recoup_bench.peers:Procrastinate",
+}
+
+
+class Peer(Protocol):
+    """A job queue under the bench."""
+
+    name: str
+    share: float  # of the units that ours does in a round: a slow one need not take minutes to show its speed
+
+    def setup(self, conninfo: str) -> None:
+        """Install what it needs into this database. Called once."""
+
+    def run(self, units: int) -> float:
+        """Enqueue units, then let each fail once and succeed at its retry. Returns the seconds of the work."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+def find(named: str) -> Peer:
+    """A peer by its short name, or as ``module:factory``."""
+    module, _, factory = KNOWN.get(named, named).partition(":")
+    if not factory:
+        near = difflib.get_close_matches(named, KNOWN, n=1)
+        raise InputRefused(
+            "peer_unknown",
+            f"There is no peer {named!r}.",
+            f"Did you mean {near[0]}?" if near else f"Known are {', '.join(KNOWN)}; any other as module:factory.",
+            peer=named,
+        )
+    made = getattr(required(module), factory, None)
+    if made is None:
+        raise InputRefused(
+            "peer_unknown", f"{module} has no {factory}.", "Name a factory that returns a peer.", peer=named
+        )
+    return cast(Callable[[], Peer], made)()
+
+
+def required(module: str, *, install: str | None = None) -> ModuleType:
+    """Import what a peer needs, or say what to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        missing = install or (error.name or module).partition(".")[0]
+        raise InputRefused(
+            "peer_missing",
+            f"{module} cannot be imported: {error}.",
+            f"Install it into this environment: pip install {missing}",
+            module=module,
+        ) from error
+
+
+class PgQueuer(Peer):
+    """The fastest of the peers. On asyncpg, with which it retries three times as fast; one worker on one connection."""
+
+    name = "pgqueuer"
+    share = 0.2
+    batch = 1000  # claimed at once, as ours does; with its default of 10 it is slower
+
+    def setup(self, conninfo: str) -> None:
+        self.package = required("pgqueuer", install="pgqueuer asyncpg")
+        self.asyncpg = required("asyncpg")
+        given = conninfo_to_dict(conninfo)
+        self.login = {key: given.get(key) for key in ("host", "port", "user", "password")}
+        self.login["database"] = given.get("dbname")
+        logging.getLogger("pgqueuer").setLevel(logging.CRITICAL)  # it logs each retry, which is our doing
+        asyncio.run(self._install())
+
+    async def _install(self) -> None:
+        async with self._queries() as queries:
+            await queries.install()
+
+    @contextlib.asynccontextmanager
+    async def _queries(self) -> AsyncIterator[Any]:
+        connection = await self.asyncpg.connect(**self.login)
+        try:
+            yield self.package.Queries(self.package.AsyncpgDriver(connection))
+        finally:
+            await connection.close()
+
+    def run(self, units: int) -> float:
+        return asyncio.run(self._worked(units))
+
+    async def _worked(self, units: int) -> float:
+        async with self._queries() as queries:
+            await queries.enqueue(["unit"] * units, [None] * units, [0] * units)
+            manager = self.package.QueueManager(queries)
+            done = 0
+
+            async def unit(job: Any) -> None:
+                nonlocal done
+                if job.attempts == 0:
+                    raise self.package.RetryRequested(delay=timedelta(0), reason="fails once")
+                done += 1
+                if done == units:
+                    manager.shutdown.set()
+
+            manager.entrypoint("unit", accepts_context=False)(unit)
+            began = time.perf_counter()
+            # It returns when the last outcomes are written.
+            await manager.run(batch_size=self.batch, dequeue_timeout=timedelta(milliseconds=50))
+            return time.perf_counter() - began
+
+
+class Procrastinate(Peer):
+    """The closest to ours in shape: an event row for each change of status. One worker, retries without a wait."""
+
+    name = "procrastinate"
+    share = 0.05
+    concurrency = 10  # jobs in flight in one worker; its default of 1 is slower
+    starts_most = 1000  # a worker ends when it sees nothing to do, and is started again
+
+    def setup(self, conninfo: str) -> None:
+        self.package = required("procrastinate")
+        logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # it logs each failure, which is our doing
+        self.app = self.package.App(connector=self.package.PsycopgConnector(conninfo=conninfo))
+        self.done = 0
+
+        @self.app.task(name="unit", pass_context=True, retry=self.package.RetryStrategy(max_attempts=2, wait=0))  # type: ignore[untyped-decorator]
+        async def unit(context: Any) -> None:
+            if context.job.attempts == 0:
+                raise RuntimeError("fails once")
+            self.done += 1
+
+        self.task = unit
+        asyncio.run(self._install())
+
+    async def _install(self) -> None:
+        async with self.app.open_async():
+            await self.app.schema_manager.apply_schema_async()
+
+    def run(self, units: int) -> float:
+        return asyncio.run(self._worked(units))
+
+    async def _worked(self, units: int) -> float:
+        self.done = 0
+        async with self.app.open_async():
+            await self.task.batch_defer_async(*({} for _ in range(units)))
+            began = time.perf_counter()
+            for _ in range(self.starts_most):
+                await self.app.run_worker_async(
+                    wait=False, concurrency=self.concurrency, listen_notify=False, install_signal_handlers=False
+                )
+                if self.done >= units:
+                    break
+            assert self.done == units, f"{self.done} of {units} units were done"
+            return time.perf_counter() - began

@@ -1,0 +1,34 @@
+-- name: superuser
+select rolsuper from pg_roles where rolname = current_user;
+
+-- name: raw_made
+select count(*) from pg_namespace where nspname = 'raw';
+
+-- name: make_twins
+-- Statements that make raw's tables, parents first: columns, defaults, checks, indexes, partitions and fill factor.
+with recursive tree (depth, parent, oid) as (
+  select 0, null::oid, t::regclass::oid from unnest(%(tables)s::text[]) t
+  union all
+  select t.depth + 1, i.inhparent, i.inhrelid from tree t join pg_inherits i on i.inhparent = t.oid)
+select format('create table raw.%%I (like %%s including all)', c.relname, c.oid::regclass)
+         || coalesce(' partition by ' || pg_get_partkeydef(c.oid), '')
+         || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '')
+         || coalesce('; alter table raw.' || quote_ident(p.relname) || ' attach partition raw.'
+                     || quote_ident(c.relname) || ' ' || pg_get_expr(c.relpartbound, c.oid), '')
+  from tree t join pg_class c on c.oid = t.oid left join pg_class p on p.oid = t.parent
+ order by t.depth;
+
+-- name: copy
+-- Statements that give raw the rows of ours; which rows, and in which order, is left to add.
+select format('insert into raw.%%1$I (%%2$s) select %%2$s from %%3$s where ', c.relname,
+              string_agg(quote_ident(a.attname), ', ' order by a.attnum), c.oid::regclass)
+  from pg_class c join pg_attribute a on a.attrelid = c.oid
+ where c.oid = any(%(tables)s::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+ group by c.oid;
+
+-- name: triggers
+-- Ours are all ENABLE ALWAYS; anything else would not come back as it was.
+select n.nspname, c.relname, t.tgname
+  from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+ where t.tgrelid = any(%(tables)s::text[]::regclass[]) and not t.tgisinternal and t.tgenabled = 'A'
+ order by 1, 2, 3;

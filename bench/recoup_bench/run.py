@@ -1,0 +1,106 @@
+"""Running workloads: a scratch database each, warm-ups, interleaved rounds, the check that both sides did the same."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from recoup.refusals import InputRefused
+from recoup.settings import Settings
+from recoup_bench import errors, gate_zero, logs, peers, promotion, signatures, verify
+from recoup_bench.ground import scratch
+from recoup_bench.machine import describe
+from recoup_bench.measure import OURS, RAW, Measured, Timed, check_alike, interleaved, summed_up
+from recoup_bench.results import Outcome, Results
+from recoup_bench.workload import Trial, Workload
+
+WORKLOADS: tuple[Workload, ...] = (
+    *gate_zero.MOVES, gate_zero.APPEND, gate_zero.OUTCOMES, verify.VERIFY, logs.READ, logs.SEAL, *gate_zero.CLAIMS,
+    gate_zero.FAIL_ONCE, errors.RECORD, errors.RETRY, errors.FAILING, errors.CLAIM, errors.ARCHIVE, *promotion.GATE,
+    signatures.SIGNATURES,
+)  # fmt: skip
+ROUNDS_MOST = 1000
+
+
+def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Workload, ...]:
+    """Workloads by name, all when none is named; peers run beside ours in those that are work for them."""
+    by_name = {workload.name: workload for workload in WORKLOADS}
+    for name in names:
+        if name not in by_name:
+            near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.4)
+            raise InputRefused(
+                "workload_unknown",
+                f"There is no workload {name!r}.",
+                f"Did you mean {' or '.join(near)}?" if near else f"They are: {', '.join(by_name)}.",
+                workload=name,
+                known=list(by_name),
+            )
+    found = [by_name[name] for name in dict.fromkeys(names)] or list(WORKLOADS)
+    if peers_named and all(workload.peers is None for workload in found):
+        theirs = [workload.name for workload in WORKLOADS if workload.peers is not None]
+        raise InputRefused(
+            "peers_elsewhere",
+            f"Peers run in {' or '.join(theirs)}, which was not asked for.",
+            f"Add it: recoup bench {' '.join(names)} {theirs[0]}",
+        )
+    # Each workload has peers of its own: a peer is set up once, in one database.
+    return tuple(w if w.peers is None else replace(w, peers=tuple(map(peers.find, peers_named))) for w in found)
+
+
+def measure(
+    workloads: Sequence[Workload],
+    settings: Settings,
+    *,
+    say: Callable[[str], None],
+    show: Callable[[Outcome], None] = lambda outcome: None,
+    rounds: int | None = None,
+    quick: bool = False,
+) -> Results:
+    """Run each workload in a database of its own. ``say`` gets a line for every step, ``show`` each outcome at once."""
+    if rounds is not None and not 1 <= rounds <= ROUNDS_MOST:
+        raise InputRefused("rounds_out_of_bounds", f"{rounds} rounds.", f"Ask for 1 to {ROUNDS_MOST}.", rounds=rounds)
+    began_at = datetime.now(UTC).replace(microsecond=0)
+    machine: dict[str, Any] = {}
+    outcomes: list[Outcome] = []
+    for workload in workloads:
+        size = workload.quick if quick else workload.full
+        size = replace(size, rounds=rounds) if rounds is not None else size
+        say(f"{workload.name}: making its database" + (f", {size.standing:,} rows" if size.standing else ""))
+        with scratch(settings, simulated_from=began_at if workload.simulated else None) as ground:
+            machine = machine or describe(ground.admin)
+            trial = Trial(workload, ground, size)
+            try:
+                outcomes.append(_run(trial, say))
+            finally:
+                trial.close()
+        show(outcomes[-1])
+    complete = len(outcomes) == len(WORKLOADS)
+    return Results(began_at=began_at, quick=quick, complete=complete, machine=machine, outcomes=tuple(outcomes))
+
+
+def _run(trial: Trial, say: Callable[[str], None]) -> Outcome:
+    workload, size = trial.workload, trial.size
+    timed: dict[str, list[Timed]] = {side: [] for side in trial.sides}
+    for number, side in interleaved(list(timed), size.warm_ups + size.rounds):
+        if sum(map(len, timed.values())) == number * len(timed):  # the first of its round
+            trial.prepare()
+        done = trial.run(side)
+        timed[side].append(done)
+        what = f"round {number - size.warm_ups + 1} of {size.rounds}" if number >= size.warm_ups else "warm-up"
+        say(f"{workload.name}: {what}, {side}: {done.per_second:,.0f} {workload.unit}/s")
+    check_alike(workload.name, trial.tallies())
+    if RAW in timed:
+        check_alike(workload.name, {s: {workload.unit: sum(t.units for t in timed[s])} for s in (OURS, RAW)})
+    counted = {side: rounds[size.warm_ups :] for side, rounds in timed.items()}
+    measured = summed_up(counted, against=RAW if RAW in timed else OURS)
+    return Outcome(workload=workload, size=size, reached=_reached(workload, measured[0]), variants=measured)
+
+
+def _reached(workload: Workload, ours: Measured) -> bool | None:
+    """Whether ours is fast enough, and within its bound; None when nothing was aimed at, or nothing to compare with."""
+    if workload.bound is not None:
+        return ours.figures[workload.bound.figure] <= workload.bound.most
+    return ours.ratio >= workload.goal if ours.ratio is not None and workload.goal is not None else None
