@@ -1,7 +1,5 @@
 """The three categories of failures. A closed list."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

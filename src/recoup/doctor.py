@@ -1,7 +1,5 @@
 """``recoup doctor``: every check in order, of the platform and of each domain."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Sequence

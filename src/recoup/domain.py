@@ -9,8 +9,6 @@ and docs iterate the list of domains, and none of them knows one by name. The fo
 - ``queries/*.sql``, which are sent to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

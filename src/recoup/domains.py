@@ -1,7 +1,5 @@
 """The domains of the product. A new one is a folder with a manifest, and a line here."""
 
-from __future__ import annotations
-
 from recoup.domain import Domain
 from recoup.errors.manifest import ERRORS
 from recoup.gate.manifest import GATE

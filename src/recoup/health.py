@@ -1,7 +1,5 @@
 """What the doctor says of one thing, and how a check of a domain reads the database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

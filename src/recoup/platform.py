@@ -1,7 +1,5 @@
 """The platform's own domain: clock, pauses, workers, operations, policy, logs and seals."""
 
-from __future__ import annotations
-
 from recoup import clock, refusals
 from recoup.domain import Command, Domain, routines
 from recoup.ledger import invariants as of_logs

@@ -1,7 +1,5 @@
 """Why Gate Zero turns a company away. Verification finds the reason, the gate stores it, the local world knows it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -5,8 +5,6 @@ allowed; an unknown ``RECOUP_*`` variable is refused, because a misspelt setting
 only in the worst moment. ``docs/reference/settings.md`` is rendered from this table.
 """
 
-from __future__ import annotations
-
 import difflib
 import getpass
 import os

@@ -6,8 +6,6 @@ People park, resolve, assign, escalate and give up. Afterwards there are errors 
 archives for every reason, and some that wait for you.
 """
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ one is still coming in. A worker dies on the way, exhausted companies are starte
 Afterwards there are rows in every status of every table of Gate Zero, and live ones that wait.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence

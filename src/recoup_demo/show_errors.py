@@ -1,7 +1,5 @@
 """What the demo shows of errors."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from recoup.lifecycles.declaration import Authority

@@ -1,7 +1,5 @@
 """What the demo shows of Gate Zero, and the local world that its companies live in."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Iterator, Mapping

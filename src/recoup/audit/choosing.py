@@ -1,7 +1,5 @@
 """Which invariants are meant: by whole parts of their ids."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
 

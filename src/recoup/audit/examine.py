@@ -1,7 +1,5 @@
 """Running invariants: all at one moment, each by itself, whatever becomes of the others."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Sequence

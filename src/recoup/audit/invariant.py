@@ -1,7 +1,5 @@
 """What an invariant is: an id, a sentence, and a way to find what breaks it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How a command gets at the database: the one that the settings mean, and the person at the keyboard."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

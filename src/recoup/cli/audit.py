@@ -1,7 +1,5 @@
 """``recoup audit``"""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

@@ -1,7 +1,5 @@
 """``recoup clock``"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import timedelta

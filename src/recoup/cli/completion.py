@@ -1,7 +1,5 @@
 """``recoup completion``"""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from recoup.cli.main import app

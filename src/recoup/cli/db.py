@@ -1,7 +1,5 @@
 """``recoup db``: the server behind everything."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import Annotated

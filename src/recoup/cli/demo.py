@@ -1,7 +1,5 @@
 """``recoup demo``: a part for each domain that has one, in one database and one simulated time."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager

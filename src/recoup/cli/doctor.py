@@ -1,7 +1,5 @@
 """``recoup doctor``"""
 
-from __future__ import annotations
-
 import sys
 
 from recoup.cli.output import Demo, Json, print_rows

@@ -1,7 +1,5 @@
 """``recoup errors``"""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

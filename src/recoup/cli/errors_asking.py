@@ -1,7 +1,5 @@
 """Which errors a command is about: a filter, as a person gives it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Literal

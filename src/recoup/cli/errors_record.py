@@ -1,7 +1,5 @@
 """``recoup errors record``"""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """``recoup errors claim``, ``succeed``, ``fail``: what a hub without the library does with its retries."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """``recoup errors explain`` and ``recoup errors groups``: which errors are the same failure, and why."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Annotated

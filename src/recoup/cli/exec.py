@@ -1,7 +1,5 @@
 """``recoup exec``: run any command; if it fails, the failure is recorded."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The funnel of Gate Zero as bars."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from recoup.gate import Funnel

@@ -1,7 +1,5 @@
 """``recoup gate``"""
 
-from __future__ import annotations
-
 from typing import Annotated
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """``recoup gate``, step by step: what the importer and the workers do by themselves."""
 
-from __future__ import annotations
-
 import os
 import socket
 from uuid import UUID

@@ -1,7 +1,5 @@
 """``recoup gate run``"""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -4,8 +4,6 @@ Commands are named here and imported when they are called: ``recoup --help`` mus
 in a hurry.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """``recoup migrate``"""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``recoup operations``"""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from cyclopts import Parameter

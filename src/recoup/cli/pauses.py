@@ -1,7 +1,5 @@
 """``recoup pause``, ``recoup resume``, ``recoup pauses``"""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from cyclopts import Parameter

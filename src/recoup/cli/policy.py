@@ -1,7 +1,5 @@
 """``recoup policy``"""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher

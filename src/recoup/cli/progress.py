@@ -1,7 +1,5 @@
 """How far a command is, and how it is stopped."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

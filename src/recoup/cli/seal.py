@@ -1,7 +1,5 @@
 """``recoup seal``: settled log rows in hash-chained blocks, and the proof that nothing behind them was changed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Commands made from declared verbs: one row or many, previewed, frozen, carried out and resumed in the same way."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """``recoup worker``, ``recoup duties``, ``recoup workers``"""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import socket

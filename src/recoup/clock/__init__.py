@@ -4,8 +4,6 @@ Decisions in SQL go by ``recoup.now()``. A database is made real or simulated fo
 until it is moved, and can be released to real time once. Python passes a time to pure functions only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

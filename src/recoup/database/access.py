@@ -4,8 +4,6 @@ RECOUP_DSN always wins. Without it there is the embedded server, started when it
 stands the demo's, on the same server.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 

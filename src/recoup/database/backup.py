@@ -13,8 +13,6 @@ What lies outside a database is not part of it: logins, the locale, rights to co
 is done by PostgreSQL's own programs: the embedded server's, or else those on PATH.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

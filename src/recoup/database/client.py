@@ -1,7 +1,5 @@
 """PostgreSQL's client programs: pg_dump, pg_restore, psql."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

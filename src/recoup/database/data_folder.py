@@ -1,7 +1,5 @@
 """The data folder of the embedded server, and the passwords that belong to it: made whole, or not at all."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -13,8 +13,6 @@ RECOUP_SERVER_BIN. A home holds ``lock``, ``passwords``, ``server.log`` and ``da
 server in ``data/recoup.conf``. Linux only so far: /proc tells a server from other processes.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """The postmaster of a data folder, as its pid file and the kernel tell of it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """The PostgreSQL programs: where they are, and which version they are."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -4,8 +4,6 @@ A query starts with ``-- name: open_attempts``; comment lines under it say what 
 ``%(name)s``. Loading happens once per file and process.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -4,8 +4,6 @@ Each domain has an epoch and a release. Within an epoch a release only adds: an 
 schema, and never puts its own routines back. A program of another epoch refuses, and says which release it needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 transaction, because an owner can disable triggers. Roles belong to the whole cluster and outlive a database.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator
 

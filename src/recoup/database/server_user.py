@@ -6,8 +6,6 @@ within its reach: by opening a home that holds nothing but our files, or by keep
 server runs as that user: there is no account, and every function here is the plain case.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pwd

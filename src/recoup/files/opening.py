@@ -1,7 +1,5 @@
 """Files that rows come from: found, opened, decompressed, and told apart."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import gzip

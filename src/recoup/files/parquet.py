@@ -1,7 +1,5 @@
 """Rows out of Parquet files, a hundred at a time."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from itertools import count

@@ -1,7 +1,5 @@
 """The report: every refused row with its reason, and as it was."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import json

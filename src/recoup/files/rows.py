@@ -1,7 +1,5 @@
 """What a row of a file is, which of its columns are wanted, and why it may be unreadable."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Batches: the import they came with, the recovery window, the freeze, the kill switch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID

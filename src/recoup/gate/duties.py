@@ -1,7 +1,5 @@
 """What workers do for Gate Zero by themselves."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import lru_cache
 

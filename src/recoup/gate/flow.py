@@ -6,8 +6,6 @@ and what is claimed next share one transaction: two round trips for a whole set,
 once. A slow site holds up nobody but itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The funnel: how many came in, passed, recovered, were exhausted, still wait; and why attempts failed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from recoup.database.connection import Transaction

@@ -1,7 +1,5 @@
 """The AIR log: what happened to an intake, event by event."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

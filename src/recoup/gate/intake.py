@@ -1,7 +1,5 @@
 """Intakes: company candidates as they came in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime

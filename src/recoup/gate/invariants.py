@@ -4,8 +4,6 @@ An id names document, section and promise. Lines that say the same thing twice (
 are held by one query, and stand behind it as further ids.
 """
 
-from __future__ import annotations
-
 from recoup.audit.invariant import InFile, Invariant
 
 _of = InFile("recoup.gate")

@@ -1,7 +1,5 @@
 """The lifecycles of Gate Zero: batches, intakes, attempts, and the throttled second chance."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from recoup.lifecycles.declaration import CONTROL_LOG, RECORD_CONTROL, Authority, Birth, Lifecycle, Move, On, Story

@@ -1,7 +1,5 @@
 """Gate Zero, as the product sees it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from recoup.domain import Command, Demo, Domain, routines

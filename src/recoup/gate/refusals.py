@@ -1,7 +1,5 @@
 """What the routines of Gate Zero refuse."""
 
-from __future__ import annotations
-
 from recoup.refusals import declare
 
 LAWS = {

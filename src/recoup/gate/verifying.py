@@ -1,7 +1,5 @@
 """Who verifies, and what it came to. The flow itself is in ``flow.py``."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable

@@ -5,8 +5,6 @@ windows tile: the first begins where nothing was visible, each next one where th
 and the next cluster begins where the last is closed. So no row can lie in two blocks, or between two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -4,8 +4,6 @@ Whoever can rewrite a log can rewrite its seals too, and then the chain agrees w
 head that was taken before and kept where that person cannot write.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

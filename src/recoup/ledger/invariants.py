@@ -1,7 +1,5 @@
 """What the control log and the pause log say of the rows behind them, and what is promised of clock and policy."""
 
-from __future__ import annotations
-
 from recoup.audit.invariant import InFile, Invariant
 
 _of = InFile("recoup.ledger")

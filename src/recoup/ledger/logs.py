@@ -1,7 +1,5 @@
 """The logs that belong to no single domain."""
 
-from __future__ import annotations
-
 from recoup.lifecycles.declaration import RECORD_CONTROL
 from recoup.lifecycles.logs import Log
 

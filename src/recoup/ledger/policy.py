@@ -1,7 +1,5 @@
 """The policy's section on seals."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from pydantic import Field

@@ -5,8 +5,6 @@ A verification finds rows that were changed, removed, put in or exchanged, and s
 kept elsewhere, also a chain that was rewritten or cut off. It says nothing about rows that no seal covers yet.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

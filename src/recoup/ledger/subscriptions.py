@@ -7,8 +7,6 @@ repeated, or out of order within an entity, and a long transaction elsewhere hol
 Exactly once: read, work and acknowledge in one transaction. At least once: acknowledge in a later one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The words a lifecycle is declared in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What a log is: an append-only table, who writes it, and the canonical text of its rows."""
 
-from __future__ import annotations
-
 import textwrap
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What workers do for the mint by themselves."""
 
-from __future__ import annotations
-
 from recoup.lifecycles.declaration import Authority
 from recoup.mint.identities import mint, mint_lag
 from recoup.worker.duty import BATCH_MOST, Duty

@@ -1,7 +1,5 @@
 """Identities: minted from AUTH events, each lineage once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID

@@ -1,7 +1,5 @@
 """What the documents promise of minting, line by line, and what we promise of identities and their log besides."""
 
-from __future__ import annotations
-
 from recoup.audit.invariant import InFile, Invariant
 
 _of = InFile("recoup.mint")

@@ -1,7 +1,5 @@
 """The lifecycle of an identity: minted, and that is all."""
 
-from __future__ import annotations
-
 from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, On
 from recoup.lifecycles.logs import Log
 

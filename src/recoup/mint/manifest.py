@@ -1,7 +1,5 @@
 """The mint, as the product sees it."""
 
-from __future__ import annotations
-
 from recoup.domain import Domain, routines
 from recoup.mint import refusals
 from recoup.mint.duties import DUTIES

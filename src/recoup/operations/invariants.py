@@ -1,7 +1,5 @@
 """What is promised of operations over many."""
 
-from __future__ import annotations
-
 from recoup.audit.invariant import InFile, Invariant
 
 _of = InFile("recoup.operations", "operations.sql")

@@ -1,7 +1,5 @@
 """The lifecycles of an operation over many, and of each of its items."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Lifecycle, Move, On

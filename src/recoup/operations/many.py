@@ -5,8 +5,6 @@ which were. A batch moves its rows and writes their results in one transaction: 
 resumed, and nothing is done twice. Several may carry on with one operation at the same time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

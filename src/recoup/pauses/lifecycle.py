@@ -1,7 +1,5 @@
 """The lifecycle of a pause."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, Move, On

@@ -4,8 +4,6 @@ A pause holds for every claim that begins after it has committed, whoever claims
 It waits for nobody, so that nothing it is to stop can hold it up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

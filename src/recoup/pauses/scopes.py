@@ -1,7 +1,5 @@
 """What can be paused, beside everything, a duty and a table: domains declare their own kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

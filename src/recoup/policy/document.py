@@ -5,8 +5,6 @@ as a model (:class:`~recoup.policy.section.Part`); a document is read with the s
 stand at the end of a key's name.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What a section of the policy is. Each domain declares its own; ``policy.toml`` beside it has the shipped values."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib.resources import files

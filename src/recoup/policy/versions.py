@@ -1,7 +1,5 @@
 """Versions of the policy: which one is in force, who applied it and why, and how a new one is applied."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

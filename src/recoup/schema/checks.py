@@ -1,7 +1,5 @@
 """Checks of the doctor on the schema itself: login, roles, guards, objects, declarations, clock."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The declarations of a domain in the shape of the tables that keep them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@ a freshly migrated database; ``make schema`` writes it, and a test compares it. 
 policy lists them or a month begins: their domain knows which, and ``as_shipped`` leaves them out.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import shutil

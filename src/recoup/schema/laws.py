@@ -5,8 +5,6 @@ authority that may make it; events chain; and where a log tells all, the rows ar
 order, known clusters, nothing from the future.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -9,8 +9,6 @@ own back. Nothing that is already as it should be is touched, so a release that 
 and workers of the release before go on meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime

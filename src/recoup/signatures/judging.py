@@ -5,8 +5,6 @@ given to its errors, SQLSTATEs and numbers, words that speak for a category, phr
 decides is told. What none decides is OPERATIONAL, the middle.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The signature of a message: which failure it tells of, whatever the values in it. A key, and how it came about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The rules of categories.toml, indexed by what they begin with."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files

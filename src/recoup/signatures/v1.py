@@ -3,8 +3,6 @@
 Ids, numbers, times, addresses, paths and quoted values are masked by one pass of patterns; every other word counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

@@ -4,8 +4,6 @@ A company says where its site is, so it could send us to our own network. Asked 
 address that is then connected to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 

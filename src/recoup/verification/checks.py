@@ -5,8 +5,6 @@ found of the same company, and makes up for it when they did not run. Four are b
 packages by the entry point group ``recoup.gate_checks``: a check, or something that makes one when called.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

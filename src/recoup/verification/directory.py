@@ -4,8 +4,6 @@ The operator names the directory, so where it lies is not restricted. Where it m
 key goes to the directory and to nobody else.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A directory that is a file: CSV, JSONL or Parquet, read once and again when it changes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

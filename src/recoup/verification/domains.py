@@ -1,7 +1,5 @@
 """Domain names: which one is in what people type, and which part of it somebody registered."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

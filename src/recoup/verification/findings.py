@@ -4,8 +4,6 @@ A finding says what was seen, a reason code what follows from it. The table belo
 the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 

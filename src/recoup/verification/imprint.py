@@ -1,7 +1,5 @@
 """Does a page show a company? Parking pages name the domain too, so what a page is comes before whom it names."""
 
-from __future__ import annotations
-
 from recoup.verification import pages, phrases
 from recoup.verification.domains import registrable, spoken
 from recoup.verification.findings import Finding

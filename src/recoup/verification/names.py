@@ -1,7 +1,5 @@
 """Company names, as they are compared: without case, accents, punctuation and legal form."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

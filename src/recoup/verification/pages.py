@@ -5,8 +5,6 @@ attributes of one tag by the thousand. So all tags but those that matter for the
 and what is left has neither.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

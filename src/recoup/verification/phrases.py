@@ -5,8 +5,6 @@ title, or where there is little else to read. A page that does not name the comp
 it is no imprint anyway.
 """
 
-from __future__ import annotations
-
 LITTLE_WORDS_MOST = 40  # a page of so few words has little else to say
 
 PARKED = (

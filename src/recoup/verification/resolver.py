@@ -4,8 +4,6 @@ The system's resolver is not used: it reads /etc/hosts, appends search domains, 
 blocks a thread for each question.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

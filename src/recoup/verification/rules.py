@@ -1,7 +1,5 @@
 """How a company is verified: the part of the policy that verification goes by."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 from typing import Annotated, Any
 

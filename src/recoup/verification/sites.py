@@ -4,8 +4,6 @@ Every request, also one after a redirect, goes to an address that was checked ju
 visit is kept for the next: no cookies, no connection, no credentials. Proxies of the environment are not used.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import zlib

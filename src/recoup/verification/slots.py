@@ -1,7 +1,5 @@
 """At most so many at a time, for each name."""
 
-from __future__ import annotations
-
 from asyncio import Semaphore
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """US states, as people write them. Never by sound: what is not a spelling of a state is none."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

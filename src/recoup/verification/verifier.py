@@ -1,7 +1,5 @@
 """Verification: the checks of the policy, in their order, on one company; the first that does not pass decides."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from pathlib import Path

@@ -4,8 +4,6 @@ HTTP itself is httpcore's. It is given a stream that is connected already, so th
 chooses an address. Timeouts are the caller's: one clock runs over all that is done for a check.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

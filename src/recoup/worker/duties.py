@@ -1,7 +1,5 @@
 """What workers do for the platform itself: notice lost workers, seal logs."""
 
-from __future__ import annotations
-
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.ledger import seals

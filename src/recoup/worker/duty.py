@@ -5,8 +5,6 @@ where it waits for the world, it flows through many. Duties are safe to run from
 takes what nobody else holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The lifecycle of a worker."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Lifecycle, Move, On

@@ -10,8 +10,6 @@ What an operator can rely on:
 - It works with its own release of the schema and with later ones of the same epoch; with another epoch it stops.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """Who works: each worker's life and heartbeat, and what it did of each duty."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``python -m recoup_demo.world``: serve a world until standard input ends. Prints a line of JSON when it is ready."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

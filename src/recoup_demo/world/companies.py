@@ -1,7 +1,5 @@
 """The made-up companies of the local world. For one seed they are the same for ever."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle, islice
 from random import Random

@@ -1,7 +1,5 @@
 """The company directory: what it knows of each company, and how it answers. The world itself is asked here, too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The world's DNS: it knows the names of the companies, and nothing else exists."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast

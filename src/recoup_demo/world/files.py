@@ -1,7 +1,5 @@
 """The companies of the world as files to import."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Sequence

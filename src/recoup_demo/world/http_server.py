@@ -1,7 +1,5 @@
 """A small HTTP/1.1 server: most answers are bytes, some are coroutines that do with the connection what they like."""
 
-from __future__ import annotations
-
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable

@@ -1,7 +1,5 @@
 """What can be true of a company in the local world, and the verdict that each truth deserves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Self

@@ -1,7 +1,5 @@
 """Company names, their domains, and states as people write them."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

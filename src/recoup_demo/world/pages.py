@@ -1,7 +1,5 @@
 """What the sites show: small company sites as they are, registrars' parking pages, and pages that say nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html import escape
 from html.entities import codepoint2name

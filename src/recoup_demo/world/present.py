@@ -1,7 +1,5 @@
 """What the servers of the world share: the companies and the day."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from recoup_demo.world.companies import Company

@@ -1,7 +1,5 @@
 """The world as a process of its own, and the handle on it."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import subprocess

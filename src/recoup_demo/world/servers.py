@@ -1,7 +1,5 @@
 """All servers of the world in one event loop: DNS, sites and directory."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

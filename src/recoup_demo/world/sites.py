@@ -1,7 +1,5 @@
 """The sites of all companies, on one address: by the host that is asked for, and by what is true of the company."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Which columns companies have, and what makes no sense in a row: each fault with its column, reason and a sentence."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Mapping

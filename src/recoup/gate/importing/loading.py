@@ -1,7 +1,5 @@
 """One file into one batch, in one transaction: all of it, or nothing."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

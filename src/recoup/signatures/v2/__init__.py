@@ -3,8 +3,6 @@
 Frozen once it has been released: the same text has the same key for ever. Other rules are another version.
 """
 
-from __future__ import annotations
-
 import re
 
 from recoup.signatures.v2.enclosed import Told, without_quoted

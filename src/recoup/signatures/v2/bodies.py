@@ -1,7 +1,5 @@
 """JSON bodies: the codes and messages that they tell."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

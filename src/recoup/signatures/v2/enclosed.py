@@ -3,8 +3,6 @@
 Every pattern takes time linear in the length of what it looks at: no part of one can match what the next one does.
 """
 
-from __future__ import annotations
-
 import re
 
 from recoup.signatures.v2.tokens import CALLED, LISTS, MARK

@@ -5,8 +5,6 @@ of a JSON body its codes and messages, of other texts of several lines the first
 below a message (the statement, a detail, a hint) does not count.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Text without what only colours or places it, and where its letters are."""
 
-from __future__ import annotations
-
 import re
 from unicodedata import normalize
 

@@ -1,7 +1,5 @@
 """What a token is, whatever stands beside it: a value, or words that may count."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.resources import files

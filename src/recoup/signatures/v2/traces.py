@@ -1,7 +1,5 @@
 """Stack traces of several languages: what was thrown, and the innermost function that is the program's own."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ value. Words that are in no vocabulary count only where too few others remain: a
 says enough without it, or the whole of a short message or of one in another language.
 """
 
-from __future__ import annotations
-
 import re
 
 from recoup.signatures.v2.enclosed import Told, longest_quotation, without_enclosed
