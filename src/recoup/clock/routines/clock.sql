@@ -10,7 +10,8 @@ begin
   execute format('create or replace function recoup.now() returns timestamptz language sql stable as $now$ %s $now$',
     case when (select status from recoup.clock) = 'simulated' then 'select at from recoup.clock'
          else 'select clock_timestamp()' end);
-  execute format('create or replace function recoup.statement_time() returns timestamptz language sql stable as $now$ %s $now$',
+  execute format(
+    'create or replace function recoup.statement_time() returns timestamptz language sql stable as $now$ %s $now$',
     case when (select status from recoup.clock) = 'simulated' then 'select at from recoup.clock'
          else 'select statement_timestamp()' end);
 end $$;
@@ -35,8 +36,11 @@ begin
   return null;
 end $$;
 revoke execute on function recoup.release_clock() from public;
-comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
+comment on function recoup.release_clock() is
+'On the move to released: makes recoup.now() the server''s clock, for good.';
 
 call recoup.install_clock();
-comment on function recoup.statement_time() is 'When the present statement began, by the same clock: the earliest time that it may call now.';
-comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
+comment on function recoup.statement_time() is
+'When the present statement began, by the same clock: the earliest time that it may call now.';
+comment on function recoup.now() is
+'The time that decisions go by: the server''s clock, or the simulated one until it is released.';

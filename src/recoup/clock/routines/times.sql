@@ -10,12 +10,13 @@ comment on function recoup.never() is 'The time at which what has ended is due a
 
 create or replace function recoup.is_now(told timestamptz, began timestamptz, now_ timestamptz) returns boolean
 language sql stable as $$
-  -- STABLE, as is the sum in it: declared IMMUTABLE it would not be inlined, and cost each row of a claim 4 microseconds.
-  -- Taken from recoup.now() by the statement itself: not before it began, not after this moment. The microseconds are
-  -- those between events of one instant.
+  -- STABLE, as is the sum in it: declared IMMUTABLE it would not be inlined, and cost each row of a claim 4
+  -- microseconds. Taken from recoup.now() by the statement itself: not before it began, not after this moment. The
+  -- microseconds are those between events of one instant.
   select told between least(now_, began) and now_ + interval '10 microseconds'
 $$;
-comment on function recoup.is_now(timestamptz, timestamptz, timestamptz) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
+comment on function recoup.is_now(timestamptz, timestamptz, timestamptz) is
+'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
 
 create or replace function recoup.rule_times() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -23,7 +24,8 @@ declare
   bad text;
 begin
   execute format('select n.%1$I::text from new_rows n where %2$s limit 1', tg_argv[0],
-    (select string_agg(format('n.%I > $1', t), ' or ') from unnest(tg_argv) with ordinality a (t, place) where place > 1))
+    (select string_agg(format('n.%I > $1', t), ' or ')
+       from unnest(tg_argv) with ordinality a (t, place) where place > 1))
     into bad using recoup.now() + interval '1 second';
   if bad is not null then
     raise exception using errcode = 'RC026',
@@ -33,4 +35,5 @@ begin
   end if;
   return null;
 end $$;
-comment on function recoup.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
+comment on function recoup.rule_times() is
+'No row is born in the future. Arguments: the key, then the columns with times.';

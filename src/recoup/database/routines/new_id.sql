@@ -11,7 +11,8 @@ begin
       -- 48 bits of milliseconds over a random uuid; bits 48 to 51 turned from version 4 into 7.
       select encode(set_bit(set_bit(
         overlay(uuid_send(gen_random_uuid())
-                placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+                placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+                from 1 for 6),
         52, 1), 53, 1), 'hex')::uuid
     $id$;
   end if;

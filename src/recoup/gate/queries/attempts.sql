@@ -2,11 +2,12 @@
 --
 -- Rows named by their key are looked up by their key. Where a status beside it is written  status || '' = 'open'  the
 -- partial index on that status is kept out of it: analysed on a quiet day it seems to hold nothing, and would be read
--- from end to end for every row. The time is a materialised row of its own: in any other form it is called anew for every
--- row and every use, and rows of one statement would not share one instant.
+-- from end to end for every row. The time is a materialised row of its own: in any other form it is called anew for
+-- every row and every use, and rows of one statement would not share one instant.
 
 -- name: open_attempts
-select attempts, intakes, numbers, tokens, lease_until from cl.open_attempts(%(intakes)s::uuid[], %(worker)s, %(lease)s);
+select attempts, intakes, numbers, tokens, lease_until
+  from cl.open_attempts(%(intakes)s::uuid[], %(worker)s, %(lease)s);
 
 -- name: claim_retries
 select attempts, intakes, numbers, tokens, lease_until from cl.claim_retries(%(limit)s, %(worker)s, %(lease)s);
@@ -15,7 +16,8 @@ select attempts, intakes, numbers, tokens, lease_until from cl.claim_retries(%(l
 select attempts, intakes, numbers, tokens, lease_until from cl.claim_pending(%(limit)s, %(worker)s, %(lease)s);
 
 -- name: finish_attempts
-select attempts, intakes, statuses, reentered from cl.finish_attempts(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[]);
+select attempts, intakes, statuses, reentered
+  from cl.finish_attempts(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[]);
 
 -- name: lock_lapsed
 -- What somebody holds at this moment is passed over, and does not count against the limit.
@@ -35,15 +37,16 @@ select a.intake_id
    for no key update of i skip locked;
 
 -- name: lock_recoveries
--- Behind the intakes, and before their attempts are touched: a claim that looked too early may hold the recovery, and would
--- wait for us. Counted, not returned: nobody asks which.
+-- Behind the intakes, and before their attempts are touched: a claim that looked too early may hold the recovery, and
+-- would wait for us. Counted, not returned: nobody asks which.
 select count(*) from (
   select from cl.gate_zero_recovery where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update) l;
 
 -- name: crash_attempts
 with t as materialized (select recoup.now() as now_)
 update cl.gate_zero_attempt a
-   set status = 'crashed', reason_code = 'TIMEOUT', finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond')
+   set status = 'crashed', reason_code = 'TIMEOUT',
+       finished_at = greatest(t.now_, a.opened_at + interval '1 microsecond')
   from t
  where a.intake_id = any(%(intakes)s::uuid[]) and a.status || '' = 'open' and a.lease_until <= t.now_
 returning a.attempt_id;

@@ -12,16 +12,20 @@ select b.breaks, x.batch_id, x.status, x.completed_at, x.batch_freeze_at, x.froz
        x.applied_at, x.replaced_at
   from (select x.*, array_remove(array[
             case when x.batch_freeze_at is distinct from x.expected then 'gate_zero_recovery/5/recovery-window' end,
-            case when x.frozen_at is not null and (x.frozen_at >= x.batch_freeze_at - interval '10 microseconds') is not true
+            case when x.frozen_at is not null
+                      and (x.frozen_at >= x.batch_freeze_at - interval '10 microseconds') is not true
                  then 'gate_zero_recovery/5/no-early-freeze' end,
             case when x.completed_at is not null
-                      and (x.applied_at is null or (x.policy_version > 1 and x.completed_at < x.applied_at - interval '1 minute')
+                      and (x.applied_at is null
+                           or (x.policy_version > 1 and x.completed_at < x.applied_at - interval '1 minute')
                            or x.completed_at > x.replaced_at + interval '1 minute') then 'laws/L8/batch-stamped' end
           ], null) as broken
           from (select b.*, p.applied_at, p.replaced_at,
-                       b.completed_at + make_interval(hours => 24 * (p.figures #>> '{gate,recovery_window_days}')::integer) as expected
+                       b.completed_at
+                       + make_interval(hours => 24 * (p.figures #>> '{gate,recovery_window_days}')::integer) as expected
                   from cl.gate_zero_batch b
-                  left join (select p.*, lead(p.applied_at) over (order by p.version) as replaced_at from recoup.policy p) p
+                  left join (select p.*, lead(p.applied_at) over (order by p.version) as replaced_at
+                               from recoup.policy p) p
                          on p.version = b.policy_version) x) x
  cross join unnest(x.broken) b (breaks)
  where x.broken <> '{}'
@@ -37,10 +41,11 @@ select 'laws/L4/intake-references' as breaks, i.intake_id, i.batch_id, i.reenter
     or i.retry_of is not null and r.intake_id is null
 
 -- name: fresh_starts
--- Each beside the intake that it follows. It came in no earlier than that one ended, which its own EXHAUSTED tells; a minute is
--- allowed, for a server's clock may be set back.
+-- Each beside the intake that it follows. It came in no earlier than that one ended, which its own EXHAUSTED tells; a
+-- minute is allowed, for a server's clock may be set back.
 with ended as (
-  select e.entity_id, max(e.event_timestamp) as ended_at from cl.gate_zero_air e where e.event_type = 'EXHAUSTED' group by e.entity_id),
+  select e.entity_id, max(e.event_timestamp) as ended_at
+    from cl.gate_zero_air e where e.event_type = 'EXHAUSTED' group by e.entity_id),
 told as (
   select c.key, c.facts ->> 'retry_of' as retry_of, count(*) as told
     from recoup.control_log c where c.subject = 'cl.gate_zero_intake' group by 1, 2)
@@ -51,8 +56,8 @@ select b.breaks, i.intake_id, i.retry_of, i.status_before, i.created_at, i.ended
             case when i.starts > 1 then 'laws/L4/one-fresh-start' end,
             case when i.told is distinct from 1 then 'laws/L2/fresh-start-told' end
           ], null) as broken
-          from (select i.intake_id, i.retry_of, i.created_at, o.status as status_before, e.ended_at, count(*) over (partition by i.retry_of) as starts,
-                       t.told
+          from (select i.intake_id, i.retry_of, i.created_at, o.status as status_before, e.ended_at,
+                       count(*) over (partition by i.retry_of) as starts, t.told
                   from cl.gate_zero_intake i
                   left join cl.gate_zero_intake o on o.intake_id = i.retry_of
                   left join ended e on e.entity_id = i.retry_of

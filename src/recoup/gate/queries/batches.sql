@@ -9,7 +9,8 @@ returning batch_id;
 -- Opens the recovery window. Set once: a second completion changes nothing.
 with t as materialized (select recoup.now() as now_, recoup.policy_version() as policy_)
 update cl.gate_zero_batch b
-   set completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window(t.policy_), policy_version = t.policy_
+   set completed_at = t.now_, batch_freeze_at = t.now_ + cl.gate_zero_recovery_window(t.policy_),
+       policy_version = t.policy_
   from t
  where b.batch_id = %(batch_id)s and b.completed_at is null
 returning b.batch_freeze_at;
@@ -27,13 +28,15 @@ update cl.gate_zero_batch
 returning batch_id;
 
 -- name: find_batch
-select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b.frozen_at, b.paused_at, b.paused_by, b.pause_reason
+select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b.frozen_at,
+       b.paused_at, b.paused_by, b.pause_reason
   from cl.gate_zero_batch b
  where b.batch_id = %(batch_id)s;
 
 -- name: list_batches
 -- Newest first.
-select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b.frozen_at, b.paused_at, b.paused_by, b.pause_reason
+select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b.frozen_at,
+       b.paused_at, b.paused_by, b.pause_reason
   from cl.gate_zero_batch b
  order by b.imported_at desc, b.batch_id
  limit %(limit)s;

@@ -9,7 +9,8 @@ given as materialized (
     from unnest(%(names)s::text[], %(domains)s::text[], %(urls)s::text[], %(states)s::text[]) with ordinality
          as g(company_name, company_domain, linkedin_url, state, place)),
 made as (
-  insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state, created_at, updated_at)
+  insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state,
+                                   created_at, updated_at)
   select g.intake_id, %(batch_id)s, g.company_name, g.company_domain, g.linkedin_url, g.state, t.now_, t.now_
     from given g, t)
 select intake_id from given order by place;
@@ -17,7 +18,8 @@ select intake_id from given order by place;
 -- name: restart
 -- What the exhausted intake was given, or what is known better by now.
 with t as materialized (select recoup.now() as now_)
-insert into cl.gate_zero_intake (batch_id, company_name, company_domain, linkedin_url, state, retry_of, created_at, updated_at)
+insert into cl.gate_zero_intake (batch_id, company_name, company_domain, linkedin_url, state, retry_of,
+                                 created_at, updated_at)
 select %(batch_id)s, coalesce(%(company_name)s, i.company_name), coalesce(%(company_domain)s, i.company_domain),
        coalesce(%(linkedin_url)s, i.linkedin_url), coalesce(%(state)s, i.state), i.intake_id, t.now_, t.now_
   from t, cl.gate_zero_intake i
@@ -30,8 +32,8 @@ select i.intake_id, i.company_name, i.company_domain, i.linkedin_url, i.state
  cross join lateral (select * from cl.gate_zero_intake i where i.intake_id = g.intake_id limit 1) i;
 
 -- name: find_intakes
-select i.intake_id, i.batch_id, i.company_name, i.company_domain, i.state, i.status, i.reentered_from, i.retry_of, i.created_at,
-       r.status as recovery_status, r.attempt_count, r.next_eligible_at, r.failure_reason
+select i.intake_id, i.batch_id, i.company_name, i.company_domain, i.state, i.status, i.reentered_from, i.retry_of,
+       i.created_at, r.status as recovery_status, r.attempt_count, r.next_eligible_at, r.failure_reason
   from cl.gate_zero_intake i
   left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
  where i.intake_id = any(%(intakes)s::uuid[]);
@@ -60,12 +62,14 @@ select r.recovery_id, r.intake_id, r.attempt_count, i.company_name, r.next_eligi
 
 -- name: exhausted
 -- Of one batch, or of all, batch by batch. Why it ended is the last thing that AIR says of it.
-select r.intake_id, i.company_name, r.batch_id, r.failure_reason, r.attempt_count, e.ended_by, e.ended_at, later.restarted_as
+select r.intake_id, i.company_name, r.batch_id, r.failure_reason, r.attempt_count, e.ended_by, e.ended_at,
+       later.restarted_as
   from cl.gate_zero_recovery r
  cross join lateral (select i.company_name from cl.gate_zero_intake i where i.intake_id = r.intake_id limit 1) i
   left join lateral (select a.reason_code as ended_by, a.event_timestamp as ended_at from cl.gate_zero_air a
                       where a.entity_id = r.intake_id order by a.event_timestamp desc limit 1) e on true
-  left join lateral (select i.intake_id as restarted_as from cl.gate_zero_intake i where i.retry_of = r.intake_id limit 1) later on true
+  left join lateral (select i.intake_id as restarted_as from cl.gate_zero_intake i
+                      where i.retry_of = r.intake_id limit 1) later on true
  where r.status = 'EXHAUSTED' {of_batch}
  order by r.batch_id
  limit %(limit)s;

@@ -1,5 +1,6 @@
--- What the documents cl.gate_zero_recovery and cl.gate_zero_air print, as queries for what differs from it: columns, comments,
--- and the queries themselves, which have to run as printed. Rows as in invariants.sql: the first column, breaks, is an id.
+-- What the documents cl.gate_zero_recovery and cl.gate_zero_air print, as queries for what differs from it: columns,
+-- comments, and the queries themselves, which have to run as printed. Rows as in invariants.sql: the first column,
+-- breaks, is an id.
 
 -- name: columns
 with printed (breaks, relation, place, name, type, nullable) as (values
@@ -36,28 +37,54 @@ select p.breaks, p.place, p.name as printed_name, p.type as printed_type, p.null
 -- name: comments
 -- As printed, but for the one slip: ACTIVE is not terminal (docs/explain/amendments.md).
 with printed (breaks, relation, name, text) as (values
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', null, 'Failed intake records awaiting retry. Tracks throttle state (attempt_count, next_eligible_at) and failure reason. Terminal states: EXHAUSTED (no more retries) and SUCCEEDED (a retry passed); ACTIVE is retryable.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'recovery_id', 'Unique identifier for this recovery record. Auto-generated UUID.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'intake_id', 'Reference to original gate_zero_intake record. One intake → one recovery.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'batch_id', 'Inherited from intake. Used for batch-level operations.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'failure_reason', 'Reason code from last failed attempt. Updated on each retry.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'attempt_count', 'Number of verification attempts. Starts at 1. Max 3.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'next_eligible_at', 'Earliest timestamp when retry is permitted. Enforced gate.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'status', 'Recovery status: ACTIVE (retryable) or EXHAUSTED (terminal).'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'created_at', 'Timestamp when recovery record was created.'),
-  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'updated_at', 'Timestamp of last update.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', null, 'Immutable AIR (Action/Incident/Result) event log for Gate Zero. Records every verification attempt, pass, fail, and authorization. Downstream workers subscribe to this table for AUTH events. Append-only; no UPDATE or DELETE permitted.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'air_event_id', 'Unique identifier for this AIR event. Auto-generated UUID. Immutable.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'entity_type', 'Type of entity: always "intake" for Gate Zero.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'entity_id', 'The intake_id this event relates to.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'stage_id', 'Stage identifier: always "GATE_ZERO" for this table.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'process_id', 'Process identifier: the specific action taken (e.g., VERIFY_COMPANY_EXISTENCE).'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'event_type', 'Event outcome: ATTEMPT, PASS, FAIL, AUTH, EXHAUSTED, REENTER.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'reason_code', 'Specific reason code for this event.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'batch_id', 'Optional batch identifier. Inherited from intake.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'payload_ref', 'Optional pointer to additional payload data.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'actor', 'Who/what triggered this event: system, ai, human.'),
-  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'event_timestamp', 'When this event occurred. Immutable. Always UTC.'))
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', null,
+   'Failed intake records awaiting retry. '
+   'Tracks throttle state (attempt_count, next_eligible_at) and failure reason. '
+   'Terminal states: EXHAUSTED (no more retries) and SUCCEEDED (a retry passed); ACTIVE is retryable.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'recovery_id',
+   'Unique identifier for this recovery record. Auto-generated UUID.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'intake_id',
+   'Reference to original gate_zero_intake record. One intake → one recovery.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'batch_id',
+   'Inherited from intake. Used for batch-level operations.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'failure_reason',
+   'Reason code from last failed attempt. Updated on each retry.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'attempt_count',
+   'Number of verification attempts. Starts at 1. Max 3.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'next_eligible_at',
+   'Earliest timestamp when retry is permitted. Enforced gate.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'status',
+   'Recovery status: ACTIVE (retryable) or EXHAUSTED (terminal).'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'created_at',
+   'Timestamp when recovery record was created.'),
+  ('gate_zero_recovery/11/comments', 'cl.gate_zero_recovery', 'updated_at',
+   'Timestamp of last update.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', null,
+   'Immutable AIR (Action/Incident/Result) event log for Gate Zero. '
+   'Records every verification attempt, pass, fail, and authorization. '
+   'Downstream workers subscribe to this table for AUTH events. Append-only; no UPDATE or DELETE permitted.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'air_event_id',
+   'Unique identifier for this AIR event. Auto-generated UUID. Immutable.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'entity_type',
+   'Type of entity: always "intake" for Gate Zero.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'entity_id',
+   'The intake_id this event relates to.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'stage_id',
+   'Stage identifier: always "GATE_ZERO" for this table.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'process_id',
+   'Process identifier: the specific action taken (e.g., VERIFY_COMPANY_EXISTENCE).'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'event_type',
+   'Event outcome: ATTEMPT, PASS, FAIL, AUTH, EXHAUSTED, REENTER.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'reason_code',
+   'Specific reason code for this event.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'batch_id',
+   'Optional batch identifier. Inherited from intake.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'payload_ref',
+   'Optional pointer to additional payload data.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'actor',
+   'Who/what triggered this event: system, ai, human.'),
+  ('gate_zero_air/10/comments', 'cl.gate_zero_air', 'event_timestamp',
+   'When this event occurred. Immutable. Always UTC.'))
 select p.breaks, p.relation, p.name as column_name, p.text as printed, f.text as found
   from printed p
   left join pg_attribute a on a.attrelid = to_regclass(p.relation) and a.attname = p.name
@@ -102,7 +129,8 @@ select 'gate_zero_air/8/subscription-query' as breaks, p.*, i.status
 -- name: printed_intake_history
 -- Of the entity that was written last. An event that stands before an earlier one is not chronological.
 select 'gate_zero_air/9/intake-history-query' as breaks, p.*
-  from (select p.*, lag(p.event_timestamp) over () as before_timestamp, p.place = 1 and p.event_type <> 'ATTEMPT' as begins_badly
+  from (select p.*, lag(p.event_timestamp) over () as before_timestamp,
+               p.place = 1 and p.event_type <> 'ATTEMPT' as begins_badly
           from (select p.*, row_number() over () as place
                   from (SELECT event_type, reason_code, event_timestamp
                         FROM cl.gate_zero_air

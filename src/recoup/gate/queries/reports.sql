@@ -14,7 +14,8 @@ select count(*) filter (where i.reentered_from is null),
        count(*) filter (where i.status = 'PENDING'),
        count(*) filter (where i.status = 'FAILED'),
        count(*) filter (where i.status = 'EXHAUSTED'),
-       (select count(*) from cl.sovereign_mint_air m where %(batch_id)s::text is null or m.batch_id = %(batch_id)s::text),
+       (select count(*) from cl.sovereign_mint_air m
+         where %(batch_id)s::text is null or m.batch_id = %(batch_id)s::text),
        (select count(*) from cl.gate_zero_attempt a
          where a.status = 'open' and (%(batch_id)s::text is null or a.batch_id = %(batch_id)s::text))
   from cl.gate_zero_intake i

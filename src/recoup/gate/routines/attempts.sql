@@ -1,13 +1,15 @@
 -- Attempts in sets: opened, claimed, ended. Each is one call of one function, whose plans are kept.
 --
 -- There is one right plan for each of these statements, whatever the statistics say: a look-up for each row, along an
--- index. Left alone, the planner takes "is null" of a look-up for a rare thing, and sorts a whole backlog to find the few
--- that are left of it; or it keeps a plan from the day when the table was small. So scanning is switched off in here, for a
--- claim also sorting, and the plan is kept. (What is switched off here is off for the triggers behind it, too.) Results are one row of arrays: a thousand rows of five columns would cost the way to the
--- client what it costs to pick them.
+-- index. Left alone, the planner takes "is null" of a look-up for a rare thing, and sorts a whole backlog to find the
+-- few that are left of it; or it keeps a plan from the day when the table was small. So scanning is switched off in
+-- here, for a claim also sorting, and the plan is kept. (What is switched off here is off for the triggers behind it,
+-- too.) Results are one row of arrays: a thousand rows of five columns would cost the way to the client what it costs
+-- to pick them.
 
-create or replace function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamptz,
-  until_ timestamptz, passing_over boolean, out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[])
+create or replace function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text,
+  now_ timestamptz, until_ timestamptz, passing_over boolean,
+  out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -17,7 +19,8 @@ declare
   in_force constant integer := (select max(version) from recoup.policy);
 begin
   with opened as (
-    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
+                                           policy_version)
     select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
       from unnest(picked, batches, places) p (intake_id, batch_id, place)
     returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
@@ -27,10 +30,11 @@ exception when unique_violation then
   if not passing_over then
     raise;
   end if;
-  -- Another worker opened one of them between our look and our lock. In this form, which writes each row twice to the WAL
-  -- and is kept for such moments, it is passed over.
+  -- Another worker opened one of them between our look and our lock. In this form, which writes each row twice to the
+  -- WAL and is kept for such moments, it is passed over.
   with opened as (
-    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until, policy_version)
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
+                                           policy_version)
     select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
       from unnest(picked, batches, places) p (intake_id, batch_id, place)
     on conflict (intake_id) where status = 'open' do nothing
@@ -39,7 +43,8 @@ exception when unique_violation then
     into attempts, intakes, numbers, tokens from opened o;
 end $$;
 comment on function cl.open_picked(uuid[], text[], integer[], text, timestamptz, timestamptz, boolean) is
-'Opens attempts on intakes that the caller has picked and locked. What was opened meanwhile is refused, or passed over.';
+'Opens attempts on intakes that the caller has picked and locked. '
+'What was opened meanwhile is refused, or passed over.';
 
 create or replace function cl.open_attempts(wanted uuid[], worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
@@ -54,7 +59,8 @@ declare
   again   boolean;
 begin
   -- In id order, so that two sets that share intakes wait for each other instead of deadlocking.
-  select array_agg(i.intake_id), array_agg(i.batch_id), bool_or(i.status <> 'PENDING') into intakes, batches, again from (
+  select array_agg(i.intake_id), array_agg(i.batch_id), bool_or(i.status <> 'PENDING')
+    into intakes, batches, again from (
     select i.intake_id, i.batch_id, i.status from cl.gate_zero_intake i
      where i.intake_id = any(wanted) order by i.intake_id for no key update) i;
   if coalesce(cardinality(intakes), 0) < (select count(distinct w) from unnest(wanted) w) then
@@ -65,7 +71,8 @@ begin
     perform from cl.gate_zero_recovery r where r.intake_id = any(intakes) order by r.intake_id for no key update;
     select array_agg(coalesce(r.attempt_count, 0) + 1 order by p.place) into numbers
       from unnest(intakes) with ordinality p (intake_id, place)
-      left join lateral (select r.attempt_count from cl.gate_zero_recovery r where r.intake_id = p.intake_id limit 1) r on true;
+      left join lateral (select r.attempt_count from cl.gate_zero_recovery r
+                          where r.intake_id = p.intake_id limit 1) r on true;
   else
     numbers := array_fill(1, array[coalesce(cardinality(intakes), 0)]);
   end if;
@@ -74,7 +81,8 @@ begin
   select * into attempts, intakes, numbers, tokens
     from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until, false);
 end $$;
-comment on function cl.open_attempts(uuid[], text, interval) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
+comment on function cl.open_attempts(uuid[], text, interval) is
+'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
 
 create or replace function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[],
   out attempts uuid[], out intakes uuid[], out statuses text[], out reentered uuid[])
@@ -90,14 +98,17 @@ declare
   too_late uuid[];
 begin
   if (select count(distinct w) from unnest(wanted) w) is distinct from cardinality(wanted)
-     or cardinality(with_tokens) is distinct from cardinality(wanted) or cardinality(reasons) is distinct from cardinality(wanted)
-     or (payloads is not null and cardinality(payloads) <> cardinality(wanted)) or array_position(with_tokens, null) is not null then
+     or cardinality(with_tokens) is distinct from cardinality(wanted)
+     or cardinality(reasons) is distinct from cardinality(wanted)
+     or (payloads is not null and cardinality(payloads) <> cardinality(wanted))
+     or array_position(with_tokens, null) is not null then
     -- A missing reason would mean passed.
     raise exception using errcode = 'RC039',
       message = format('%s attempts, %s tokens and %s reasons do not make reports.', coalesce(cardinality(wanted), 0),
                        coalesce(cardinality(with_tokens), 0), coalesce(cardinality(reasons), 0)),
       hint = 'Give each attempt once, and arrays of one length: a token each, and a reason or null.',
-      detail = jsonb_build_object('attempts', cardinality(wanted), 'tokens', cardinality(with_tokens), 'reasons', cardinality(reasons));
+      detail = jsonb_build_object('attempts', cardinality(wanted), 'tokens', cardinality(with_tokens),
+                                  'reasons', cardinality(reasons));
   end if;
   select array_agg(a.intake_id), array_agg(a.intake_id) filter (where a.attempt_number > 1) into ending, retried
     from cl.gate_zero_attempt a where a.attempt_id = any(wanted);
@@ -119,8 +130,8 @@ begin
       from unnest(wanted, with_tokens, reasons, payloads) g (attempt_id, token, reason_code, payload_ref)
      where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open'
     returning a.attempt_id, a.intake_id, a.status, a.reentered_as)
-  select coalesce(array_agg(p.attempt_id), '{}'), coalesce(array_agg(p.intake_id), '{}'), coalesce(array_agg(p.status), '{}'),
-         coalesce(array_agg(p.reentered_as), '{}')
+  select coalesce(array_agg(p.attempt_id), '{}'), coalesce(array_agg(p.intake_id), '{}'),
+         coalesce(array_agg(p.status), '{}'), coalesce(array_agg(p.reentered_as), '{}')
     into attempts, intakes, statuses, reentered from applied p;
 
   if cardinality(attempts) < cardinality(wanted) then
@@ -140,11 +151,12 @@ begin
     reentered := reentered || array_fill(null::uuid, array[cardinality(too_late)]);
   end if;
 end $$;
-comment on function cl.finish_attempts(uuid[], uuid[], text[], text[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
+comment on function cl.finish_attempts(uuid[], uuid[], text[], text[]) is
+'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
--- Claims: what is to be tried is picked and locked, and its attempts are opened. What another worker holds is passed over
--- and does not count against the limit. What it opened between our look and our lock is met by the unique index on open
--- attempts; what it opened and ended meanwhile, by the lock: the recovery is not what we looked at any more.
+-- Claims: what is to be tried is picked and locked, and its attempts are opened. What another worker holds is passed
+-- over and does not count against the limit. What it opened between our look and our lock is met by the unique index on
+-- open attempts; what it opened and ended meanwhile, by the lock: the recovery is not what we looked at any more.
 
 create or replace function cl.claim_retries(most integer, worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
@@ -162,7 +174,8 @@ begin
      and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope is not null then
     return;
   end if;
-  select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(p.attempt_count + 1) into intakes, batches, numbers from (
+  select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(p.attempt_count + 1)
+    into intakes, batches, numbers from (
     select r.intake_id, r.batch_id, r.attempt_count
       from cl.gate_zero_recovery r
       left join lateral (select b.paused_at, b.batch_freeze_at from cl.gate_zero_batch b
@@ -180,7 +193,8 @@ begin
       from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until, true);
   end if;
 end $$;
-comment on function cl.claim_retries(integer, text, interval) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
+comment on function cl.claim_retries(integer, text, interval) is
+'Opens attempts on failed intakes whose wait is over, longest due first.';
 
 create or replace function cl.claim_pending(most integer, worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
@@ -209,7 +223,9 @@ begin
        for no key update of i skip locked) p;
   if intakes is not null then
     select * into attempts, intakes, numbers, tokens
-      from cl.open_picked(intakes, batches, array_fill(1, array[cardinality(intakes)]), worker_, now_, lease_until, true);
+      from cl.open_picked(intakes, batches, array_fill(1, array[cardinality(intakes)]), worker_, now_, lease_until,
+                          true);
   end if;
 end $$;
-comment on function cl.claim_pending(integer, text, interval) is 'Opens the first attempt of intakes that wait for it, oldest first.';
+comment on function cl.claim_pending(integer, text, interval) is
+'Opens the first attempt of intakes that wait for it, oldest first.';

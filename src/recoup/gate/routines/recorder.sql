@@ -1,8 +1,9 @@
 -- The recorders of Gate Zero: what a birth or a move says in the AIR log, and what a pause says in the pause log.
 --
 -- SECURITY DEFINER and owned by the tables' owner: nobody else can write a log, and a log takes nothing from anybody
--- else. A recorder works for its own table only, and nobody but the owner may make a trigger of it. Each locks its entities before it draws seq, so that seq rises with time within an entity. Times come from the
--- rows: ATTEMPT at opened_at, outcomes from finished_at on, a microsecond apart.
+-- else. A recorder works for its own table only, and nobody but the owner may make a trigger of it. Each locks its
+-- entities before it draws seq, so that seq rises with time within an entity. Times come from the rows: ATTEMPT at
+-- opened_at, outcomes from finished_at on, a microsecond apart.
 
 create or replace function cl.record_attempt_births() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -11,8 +12,8 @@ begin
   -- rule_attempt_births has locked the intakes in this same statement.
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
                                 incarnation, attempt_id, actor_id, authority)
-  select n.intake_id, 'ATTEMPT', case when n.attempt_number = 1 then 'START' else 'RETRY' end, n.batch_id, n.payload_ref,
-         (select recoup.acting_kind()), n.opened_at, (select recoup.present_incarnation()), n.attempt_id,
+  select n.intake_id, 'ATTEMPT', case when n.attempt_number = 1 then 'START' else 'RETRY' end, n.batch_id,
+         n.payload_ref, (select recoup.acting_kind()), n.opened_at, (select recoup.present_incarnation()), n.attempt_id,
          (select recoup.acting_id()), (select recoup.acting_role())
     from new_rows n;
   return null;
@@ -30,9 +31,10 @@ begin
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
                                 incarnation, attempt_id, actor_id, authority)
   select e.intake_id, e.event_type, e.reason_code, e.batch_id, e.payload_ref,
-         (select recoup.acting_kind()), e.finished_at + e.step * interval '1 microsecond', (select recoup.present_incarnation()),
-         e.attempt_id, (select recoup.acting_id()), (select recoup.acting_role())
-    from (select n.intake_id, said.event_type, said.reason_code, n.batch_id, said.payload_ref, n.finished_at, said.step, n.attempt_id
+         (select recoup.acting_kind()), e.finished_at + e.step * interval '1 microsecond',
+         (select recoup.present_incarnation()), e.attempt_id, (select recoup.acting_id()), (select recoup.acting_role())
+    from (select n.intake_id, said.event_type, said.reason_code, n.batch_id, said.payload_ref, n.finished_at,
+                 said.step, n.attempt_id
             from new_rows n
            cross join lateral (values
               (0, 'PASS',    'CHECKS_PASSED',       n.payload_ref,                 n.status = 'passed'),
@@ -46,7 +48,9 @@ begin
   return null;
 end $$;
 revoke execute on function cl.record_attempt_moves() from public;
-comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
+comment on function cl.record_attempt_moves() is
+'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. '
+'A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
 create or replace function cl.record_restarts() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -54,9 +58,11 @@ begin
   perform recoup.require_table(tg_relid, 'cl.gate_zero_intake');
   -- That a candidate came in is no event of Gate Zero. That an operator starts one afresh is a decision: who, and why.
   if exists (select from new_rows where retry_of is not null) then
-    insert into recoup.control_log (incarnation, logged_at, subject, key, event_type, to_status, facts, reason, actor, actor_id, authority)
-    select (select recoup.present_incarnation()), (select recoup.now()), 'cl.gate_zero_intake', n.intake_id::text, 'BIRTH', n.status,
-           jsonb_build_object('retry_of', n.retry_of), coalesce(nullif(current_setting('recoup.reason', true), ''), 'none given'),
+    insert into recoup.control_log (incarnation, logged_at, subject, key, event_type, to_status, facts,
+                                    reason, actor, actor_id, authority)
+    select (select recoup.present_incarnation()), (select recoup.now()), 'cl.gate_zero_intake', n.intake_id::text,
+           'BIRTH', n.status, jsonb_build_object('retry_of', n.retry_of),
+           coalesce(nullif(current_setting('recoup.reason', true), ''), 'none given'),
            (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
       from new_rows n where n.retry_of is not null;
   end if;
@@ -76,7 +82,8 @@ begin
   execute $record$
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp,
                                 incarnation, actor_id, authority)
-  select n.intake_id, 'EXHAUSTED', case when third.attempt_id is null then 'RECOVERY_WINDOW_CLOSED' else 'MAX_ATTEMPTS_REACHED' end,
+  select n.intake_id, 'EXHAUSTED',
+         case when third.attempt_id is null then 'RECOVERY_WINDOW_CLOSED' else 'MAX_ATTEMPTS_REACHED' end,
          n.batch_id, (select recoup.acting_kind()), greatest(n.updated_at, o.updated_at + interval '1 microsecond'),
          (select recoup.present_incarnation()), (select recoup.acting_id()), (select recoup.acting_role())
     from new_rows n
@@ -86,7 +93,8 @@ begin
   return null;
 end $$;
 revoke execute on function cl.record_recovery_moves() from public;
-comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
+comment on function cl.record_recovery_moves() is
+'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
 
 create or replace function cl.record_batch_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -99,7 +107,8 @@ begin
          coalesce(n.pause_reason, nullif(current_setting('recoup.reason', true), ''), 'none given'),
          (select recoup.acting_kind()), (select recoup.acting_id()), (select recoup.acting_role())
     from new_rows n join old_rows o on o.batch_id = n.batch_id
-   where (n.paused_at, n.paused_by, n.pause_reason) is distinct from (o.paused_at, o.paused_by, o.pause_reason) $record$;
+   where (n.paused_at, n.paused_by, n.pause_reason)
+           is distinct from (o.paused_at, o.paused_by, o.pause_reason) $record$;
   return null;
 end $$;
 revoke execute on function cl.record_batch_moves() from public;

@@ -10,7 +10,8 @@ language sql stable parallel safe as $$
   -- After the first failure the first figure, after the second the second. A third failure has nothing to wait for.
   select make_interval(hours => (figures -> 'gate' -> 'wait_hours' ->> (attempt_count - 1))::integer)
 $$;
-comment on function cl.gate_zero_wait(jsonb, integer) is 'The wait after so many failed attempts, by the figures of a policy.';
+comment on function cl.gate_zero_wait(jsonb, integer) is
+'The wait after so many failed attempts, by the figures of a policy.';
 
 create or replace function cl.gate_zero_lease() returns interval
 language sql stable parallel safe as $$
@@ -19,13 +20,15 @@ language sql stable parallel safe as $$
 $$;
 comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the policy in force.';
 
-create or replace function cl.gate_zero_recovery_window(policy_version_ integer default recoup.policy_version()) returns interval
+create or replace function cl.gate_zero_recovery_window(policy_version_ integer default recoup.policy_version())
+  returns interval
 language sql stable parallel safe as $$
   -- In hours: how long a day is depends on the session's time zone.
   select make_interval(hours => 24 * (p.figures -> 'gate' ->> 'recovery_window_days')::integer)
     from recoup.policy p where p.version = policy_version_
 $$;
-comment on function cl.gate_zero_recovery_window(integer) is 'How long after its completion a batch may be retried, by a policy.';
+comment on function cl.gate_zero_recovery_window(integer) is
+'How long after its completion a batch may be retried, by a policy.';
 
 create or replace function cl.rule_intake_births() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -43,7 +46,8 @@ begin
       hint = 'A fresh start is an operator''s decision: recoup gate restart.',
       detail = jsonb_build_object('authority', recoup.actor_name());
   end if;
-  -- EXHAUSTED is final, so nothing needs to be locked. A fresh start is made now: else it could precede what it follows.
+  -- EXHAUSTED is final, so nothing needs to be locked.
+  -- A fresh start is made now: else it could precede what it follows.
   select n.retry_of, n.created_at, i.status,
          case when i.status is distinct from 'EXHAUSTED' then 'RC042' else 'RC026' end as why into bad
     from new_rows n
@@ -53,16 +57,20 @@ begin
   if bad.why is not null then
     raise exception using errcode = bad.why,
       message = case bad.why
-        when 'RC042' then format('Intake %s is %s: only an exhausted one is started afresh.', bad.retry_of, coalesce(bad.status, 'unknown'))
-        else format('The fresh start of intake %s claims to have come in at %s, which is not now.', bad.retry_of, bad.created_at) end,
+        when 'RC042' then format('Intake %s is %s: only an exhausted one is started afresh.',
+                                 bad.retry_of, coalesce(bad.status, 'unknown'))
+        else format('The fresh start of intake %s claims to have come in at %s, which is not now.',
+                    bad.retry_of, bad.created_at) end,
       hint = case bad.why
         when 'RC042' then 'Look at its history: recoup gate history ' || bad.retry_of
         else 'Take created_at from recoup.now().' end,
-      detail = jsonb_build_object('intake_id', bad.retry_of, 'status', bad.status, 'created_at', bad.created_at, 'now', now_);
+      detail = jsonb_build_object('intake_id', bad.retry_of, 'status', bad.status, 'created_at', bad.created_at,
+                                  'now', now_);
   end if;
   return null;
 end $$;
-comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now, by an operator.';
+comment on function cl.rule_intake_births() is
+'A fresh start follows an exhausted intake, and is made now, by an operator.';
 
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql
@@ -95,7 +103,8 @@ begin
                 when n.policy_version <> in_force then 'RC033'
                 when n.lease_until > n.opened_at + interval '720 hours' then 'RC036'
                 when n.attempt_number = 1 then
-                  case when i.status is distinct from 'PENDING' then case when i.status = 'EXHAUSTED' then 'RC021' else 'RC025' end
+                  case when i.status is distinct from 'PENDING'
+                       then case when i.status = 'EXHAUSTED' then 'RC021' else 'RC025' end
                        when n.batch_id is distinct from i.batch_id then 'RC029' end
                 when r.status = 'EXHAUSTED' then 'RC021'
                 when r.status is distinct from 'ACTIVE' then 'RC025'
@@ -107,7 +116,8 @@ begin
       left join lateral (select i.status, i.batch_id from cl.gate_zero_intake i
                           where n.attempt_number = 1 and i.intake_id = n.intake_id limit 1 for no key update) i on true
       left join lateral (select r.status, r.batch_id, r.attempt_count, r.next_eligible_at from cl.gate_zero_recovery r
-                          where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1 for no key update) r on true) found
+                          where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1
+                            for no key update) r on true) found
    where found.why is not null limit 1;
   if bad.why is null or bad.why = 'RC020' then
     -- A window that is closed for good is told before a wait that will end. Once for each batch: they are few.
@@ -123,18 +133,25 @@ begin
   end if;
   if bad.why is not null then
     select i.status, r.attempt_count into stands
-      from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id where i.intake_id = bad.intake_id;
+      from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
+     where i.intake_id = bad.intake_id;
     raise exception using errcode = bad.why,
       message = case bad.why
-        when 'RC033' then format('The attempt on intake %s goes by another policy than version %s, which is in force.', bad.intake_id, in_force)
+        when 'RC033' then format('The attempt on intake %s goes by another policy than version %s, which is in force.',
+                                 bad.intake_id, in_force)
         when 'RC036' then format('The attempt on intake %s would have a lease of more than 30 days.', bad.intake_id)
         when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
-        when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.', bad.intake_id, stands.attempt_count)
+        when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.',
+                                 bad.intake_id, stands.attempt_count)
         when 'RC023' then format('Batch %s closed its recovery window at %s.', closed.batch_id, closed.batch_freeze_at)
-        when 'RC024' then format('Recovery of batch %s is paused by %s: %s', closed.batch_id, closed.paused_by, closed.pause_reason)
-        when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.', bad.intake_id, coalesce(stands.status, 'unknown'), bad.attempt_number)
-        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.', bad.intake_id, bad.opened_at)
-        when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.', bad.attempt_number, bad.intake_id)
+        when 'RC024' then format('Recovery of batch %s is paused by %s: %s',
+                                 closed.batch_id, closed.paused_by, closed.pause_reason)
+        when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.',
+                                 bad.intake_id, coalesce(stands.status, 'unknown'), bad.attempt_number)
+        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.',
+                                 bad.intake_id, bad.opened_at)
+        when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.',
+                                 bad.attempt_number, bad.intake_id)
         else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
       hint = case bad.why
         when 'RC033' then 'It may just have been applied. Try again, with recoup.policy_version().'
@@ -147,13 +164,15 @@ begin
         when 'RC026' then 'Take opened_at from recoup.now().'
         when 'RC027' then 'Open the attempts in order.'
         else 'Take batch_id from the intake.' end,
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number, 'intake_status', stands.status,
-        'attempt_count', stands.attempt_count, 'next_eligible_at', bad.next_eligible_at, 'batch_id', coalesce(closed.batch_id, bad.batch_id), 'now', now_);
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number,
+        'intake_status', stands.status, 'attempt_count', stands.attempt_count,
+        'next_eligible_at', bad.next_eligible_at, 'batch_id', coalesce(closed.batch_id, bad.batch_id), 'now', now_);
   end if;
   return null;
 end $$;
 comment on function cl.rule_attempt_births() is
-'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
+'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. '
+'A second open one is stopped by the unique index.';
 
 create or replace function cl.rule_attempt_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -175,10 +194,14 @@ begin
   if found then
     raise exception using errcode = bad.why,
       message = case bad.why
-        when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.', bad.intake_id, bad.finished_at)
-        else format('The attempt on intake %s has its lease until %s: it has not crashed.', bad.intake_id, bad.lease_until) end,
-      hint = case bad.why when 'RC026' then 'Take finished_at from recoup.now().' else 'Wait for its outcome, or for the lease to lapse.' end,
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at, 'lease_until', bad.lease_until, 'now', now_);
+        when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.',
+                                 bad.intake_id, bad.finished_at)
+        else format('The attempt on intake %s has its lease until %s: it has not crashed.',
+                    bad.intake_id, bad.lease_until) end,
+      hint = case bad.why when 'RC026' then 'Take finished_at from recoup.now().'
+                          else 'Wait for its outcome, or for the lease to lapse.' end,
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at,
+                                  'lease_until', bad.lease_until, 'now', now_);
   end if;
   return null;
 end $$;
@@ -210,8 +233,10 @@ begin
                 count(*) filter (where t.status in ('failed', 'crashed')) as ended
            from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
-     and (n.updated_at > $1 + interval '1 second' or n.next_eligible_at <> recoup.never() or n.updated_at <= o.updated_at
-          or n.updated_at < least($1, $2) or n.attempt_count <> a.ended or a.open > 0 or a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
+     and (n.updated_at > $1 + interval '1 second' or n.next_eligible_at <> recoup.never()
+          or n.updated_at <= o.updated_at or n.updated_at < least($1, $2)
+          or n.attempt_count <> a.ended or a.open > 0 or a.ended = 0
+          or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
    limit 1 $rule$ into bad using now_, recoup.statement_time();
   if bad.open > 0 then
     raise exception using errcode = 'RC022',
@@ -220,23 +245,28 @@ begin
       detail = jsonb_build_object('intake_id', bad.intake_id);
   elsif bad.updated_at > now_ + interval '1 second' then
     raise exception using errcode = 'RC026',
-      message = format('The recovery of intake %s claims to have ended at %s, which is still to come.', bad.intake_id, bad.updated_at),
+      message = format('The recovery of intake %s claims to have ended at %s, which is still to come.',
+                       bad.intake_id, bad.updated_at),
       hint = 'Take updated_at from recoup.now().',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
   elsif bad.early then
     raise exception using errcode = 'RC028',
-      message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.', bad.intake_id, bad.ended),
+      message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.',
+                       bad.intake_id, bad.ended),
       hint = 'Its batch can be paused, which stops its recovery.',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
   elsif bad.intake_id is not null then
     raise exception using errcode = 'RC026',
-      message = format('The recovery of intake %s ends now, after %s failed attempts, and is never tried again: its columns do not say so.', bad.intake_id, bad.ended),
-      hint = 'Leave attempt_count; set next_eligible_at = recoup.never() and updated_at = greatest(recoup.now(), updated_at + interval ''1 microsecond'').',
+      message = format('The recovery of intake %s ends now, after %s failed attempts, and is never tried again: '
+                       'its columns do not say so.', bad.intake_id, bad.ended),
+      hint = 'Leave attempt_count; set next_eligible_at = recoup.never() '
+             'and updated_at = greatest(recoup.now(), updated_at + interval ''1 microsecond'').',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
   end if;
   return null;
 end $$;
-comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
+comment on function cl.rule_recovery_moves() is
+'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 
 create or replace function cl.rule_batch_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -250,7 +280,8 @@ begin
    where (n.completed_at is distinct from o.completed_at
           and not (recoup.is_now(n.completed_at, $2, $1) and n.policy_version = recoup.policy_version()
                    and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window(n.policy_version)))
-      or (n.frozen_at is distinct from o.frozen_at and (n.batch_freeze_at > $1 or not recoup.is_now(n.frozen_at, $2, $1)))
+      or (n.frozen_at is distinct from o.frozen_at
+          and (n.batch_freeze_at > $1 or not recoup.is_now(n.frozen_at, $2, $1)))
       -- A pause is set now, by whoever acts, and is not rewritten while it stands.
       or ((n.paused_at, n.paused_by, n.pause_reason) is distinct from (o.paused_at, o.paused_by, o.pause_reason)
           and n.paused_at is not null
@@ -258,11 +289,16 @@ begin
    limit 1 $rule$ into bad using now_, recoup.statement_time(), recoup.acting_id();
   if bad.batch_id is not null then
     raise exception using errcode = 'RC023',
-      message = case when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.', bad.batch_id, bad.batch_freeze_at)
-                     else format('Batch %s is completed now, with a window of %s; or paused now, by whoever acts, once.', bad.batch_id, cl.gate_zero_recovery_window()) end,
-      hint = 'Take times from recoup.now(), and paused_by from recoup.acting_id(). A recovery is stopped by pausing its batch.',
+      message = case
+        when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.',
+                                      bad.batch_id, bad.batch_freeze_at)
+        else format('Batch %s is completed now, with a window of %s; or paused now, by whoever acts, once.',
+                    bad.batch_id, cl.gate_zero_recovery_window()) end,
+      hint = 'Take times from recoup.now(), and paused_by from recoup.acting_id(). '
+             'A recovery is stopped by pausing its batch.',
       detail = jsonb_build_object('batch_id', bad.batch_id, 'batch_freeze_at', bad.batch_freeze_at, 'now', now_);
   end if;
   return null;
 end $$;
-comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
+comment on function cl.rule_batch_moves() is
+'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';

@@ -37,25 +37,33 @@ last as (
 select 'rebuild/recoup.clock' as breaks, c.status, c.at, c.released_at, l.to_status as told_status, l.at as told_at,
        l.released_at as told_released_at, null::bigint as seq
   from recoup.clock c left join last l on true
- where case when l.to_status is not null then (l.to_status, l.at, l.released_at) is distinct from (c.status, c.at, c.released_at)
-            when c.status = 'released' then c.released_at > (select min(m.applied_at) from recoup.migration m where m.name like '0003%')
-            when c.status = 'simulated' then c.at is distinct from (select p.applied_at from recoup.policy p where p.version = 1) end
+ where case when l.to_status is not null
+            then (l.to_status, l.at, l.released_at) is distinct from (c.status, c.at, c.released_at)
+            when c.status = 'released'
+            then c.released_at > (select min(m.applied_at) from recoup.migration m where m.name like '0003%')
+            when c.status = 'simulated'
+            then c.at is distinct from (select p.applied_at from recoup.policy p where p.version = 1) end
 union all
-select 'rebuild/recoup.clock', e.from_status, e.before_at, null, e.to_status, (e.facts ->> 'at')::timestamptz, null, e.seq
+select 'rebuild/recoup.clock', e.from_status, e.before_at, null,
+       e.to_status, (e.facts ->> 'at')::timestamptz, null, e.seq
   from events e
- where e.event_type <> 'MOVE' or e.place > 1 and (e.from_status <> e.before_status or (e.facts ->> 'at')::timestamptz < e.before_at)
+ where e.event_type <> 'MOVE'
+    or e.place > 1 and (e.from_status <> e.before_status or (e.facts ->> 'at')::timestamptz < e.before_at)
 
 -- name: rebuild_pauses
 with last as (
   select distinct on (p.scope, p.scope_id) p.scope, p.scope_id, p.event_type, p.reason
     from recoup.pause_log p where p.scope <> 'batch' order by p.scope, p.scope_id, p.seq desc),
 chain as (
-  select p.scope, p.scope_id, bool_or(p.event_type is not distinct from p.before_type or p.before_type is null and p.event_type = 'RESUME') as broken
-    from (select p.scope, p.scope_id, p.event_type, lag(p.event_type) over (partition by p.scope, p.scope_id order by p.seq) as before_type
+  select p.scope, p.scope_id,
+         bool_or(p.event_type is not distinct from p.before_type
+                 or p.before_type is null and p.event_type = 'RESUME') as broken
+    from (select p.scope, p.scope_id, p.event_type,
+                 lag(p.event_type) over (partition by p.scope, p.scope_id order by p.seq) as before_type
             from recoup.pause_log p where p.scope <> 'batch') p
    group by p.scope, p.scope_id)
-select 'rebuild/recoup.pause' as breaks, coalesce(p.scope, l.scope) as scope, coalesce(p.scope_id, l.scope_id) as scope_id, p.status,
-       l.event_type as told, p.reason, l.reason as told_reason
+select 'rebuild/recoup.pause' as breaks, coalesce(p.scope, l.scope) as scope,
+       coalesce(p.scope_id, l.scope_id) as scope_id, p.status, l.event_type as told, p.reason, l.reason as told_reason
   from recoup.pause p
   full join last l on l.scope = p.scope and l.scope_id = p.scope_id
   left join chain c on c.scope = coalesce(p.scope, l.scope) and c.scope_id = coalesce(p.scope_id, l.scope_id)

@@ -43,9 +43,10 @@ select n.nspname || '.' || p.proname, (select format_type(a, null) from unnest(p
  where n.nspname = 'recoup' and p.proname = any(%(names)s);
 
 -- name: count_rows
--- A page of a log along seq: its last seq, how many rows, and how many that can be in no block and in no tail. A row that
--- is there was written by a transaction that is done, or by ours.
-select max(p.seq), count(*), count(*) filter (where p.possible is not true), min(p.seq) filter (where p.possible is not true)
+-- A page of a log along seq: its last seq, how many rows, and how many that can be in no block and in no tail. A row
+-- that is there was written by a transaction that is done, or by ours.
+select max(p.seq), count(*),
+       count(*) filter (where p.possible is not true), min(p.seq) filter (where p.possible is not true)
   from (select l.seq, l.seq > 0 and l.xid >= '1' and l.incarnation between %(first)s and %(present)s
                and (l.incarnation is distinct from %(here)s::integer or l.xid = pg_current_xact_id_if_assigned()
                     or pg_visible_in_snapshot(l.xid, (select pg_current_snapshot()))) as possible

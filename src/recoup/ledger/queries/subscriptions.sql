@@ -31,8 +31,8 @@ select count(*) from (
    limit %(most)s) w;
 
 -- name: before_window
--- The seq before the first one of a long window. Looked for once; the pages then go along seq. (seq + 0: by the transactions
--- of the window, and not along seq, where the whole log before it would be read to find where it begins.)
+-- The seq before the first one of a long window. Looked for once; the pages then go along seq. (seq + 0: by the
+-- transactions of the window, and not along seq, where the whole log before it would be read to find where it begins.)
 select coalesce(min(fresh.seq) - 1, 0) from (
   select l.seq + 0 as seq from {log} l
    where l.incarnation = %(incarnation)s and l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot)
@@ -41,8 +41,8 @@ select coalesce(min(fresh.seq) - 1, 0) from (
    where l.incarnation = %(incarnation)s and l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot)))) fresh;
 
 -- name: read_short_window
--- What became visible between two snapshots. "Not visible then" is spelled as "not begun then, or running then": a range
--- and a few points of the index on xid, so that one long transaction does not widen what every poll has to read.
+-- What became visible between two snapshots. "Not visible then" is spelled as "not begun then, or running then": a
+-- range and a few points of the index on xid, so that one long transaction does not widen what every poll has to read.
 with fresh as materialized (
   select {columns}, l.event_type as event_type_, l.seq as seq_, l.xid as xid_
     from {log} l
@@ -65,7 +65,8 @@ select {names}
 select {columns}
   from {log} l
  where l.incarnation = %(incarnation)s
-   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
+   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot)
+        or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
    and pg_visible_in_snapshot(l.xid, %(until)s::pg_snapshot)
    and l.seq > %(after_seq)s
    and (%(event_types)s::text[] is null or l.event_type = any(%(event_types)s::text[]))
@@ -77,7 +78,8 @@ select {columns}
 select {columns}
   from {log} l
  where l.incarnation = %(incarnation)s
-   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
+   and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot)
+        or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
    and l.seq > %(after_seq)s
    and (%(event_types)s::text[] is null or l.event_type = any(%(event_types)s::text[]))
  order by l.seq
@@ -86,6 +88,7 @@ select {columns}
 -- name: acknowledge
 -- Only from where the page was cut: of two acknowledgements of one page, one counts.
 update recoup.subscription
-   set position = nextval('recoup.subscription_position'), incarnation = %(incarnation)s, since = %(since)s::pg_snapshot,
-       until = %(until)s::pg_snapshot, after_seq = %(after_seq)s, acknowledged_at = recoup.now()
+   set position = nextval('recoup.subscription_position'), incarnation = %(incarnation)s,
+       since = %(since)s::pg_snapshot, until = %(until)s::pg_snapshot, after_seq = %(after_seq)s,
+       acknowledged_at = recoup.now()
  where log = %(log)s and name = %(name)s and position = %(position)s;

@@ -4,9 +4,11 @@ create or replace function recoup.append_only() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception using errcode = 'RC009',
-    message = format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user, lower(tg_op)),
+    message = format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user,
+                     lower(tg_op)),
     hint = 'What is written stays. Record a new event through a move instead.',
-    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op, 'authority', current_user);
+    detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op,
+                                'authority', current_user);
   return null;
 end $$;
 comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
@@ -30,7 +32,8 @@ begin
     hint = 'Make the move; its recorder writes the event.',
     detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
 end $$;
-comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
+comment on function recoup.only_recorders() is
+'Refuses every insert that does not come from one of the log''s recorders.';
 
 create or replace function recoup.require_table(fired_on oid, subject_ text) returns void
 language plpgsql as $$
@@ -39,9 +42,11 @@ begin
   if fired_on = to_regclass(subject_) then
     return;
   end if;
-  if subject_ is null or not exists (select from pg_partition_tree(to_regclass(subject_)) t where t.relid = fired_on) then
+  if subject_ is null
+     or not exists (select from pg_partition_tree(to_regclass(subject_)) t where t.relid = fired_on) then
     raise exception using errcode = 'RC010',
-      message = format('%s is not %s: nothing is recorded for it.', fired_on::regclass, coalesce(subject_, 'a guarded table')),
+      message = format('%s is not %s: nothing is recorded for it.', fired_on::regclass,
+                       coalesce(subject_, 'a guarded table')),
       hint = 'Make the move; its recorder writes the event.',
       detail = jsonb_build_object('table', fired_on::regclass, 'subject', subject_);
   end if;
@@ -105,13 +110,15 @@ begin
   end if;
   return newest.incarnation;
 end $$;
-comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
+comment on function recoup.present_incarnation() is
+'The incarnation that new log rows carry; begins a new one when the cluster is another.';
 revoke execute on function recoup.present_incarnation() from public;
 grant execute on function recoup.present_incarnation() to recoup_reader;
 
 create or replace function recoup.acting_kind() returns text
 language sql stable as $$ select coalesce(nullif(current_setting('recoup.actor_kind', true), ''), 'system') $$;
-comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
+comment on function recoup.acting_kind() is
+'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
 
 create or replace function recoup.acting_id() returns text
 language sql stable as $$ select coalesce(nullif(current_setting('recoup.actor_id', true), ''), session_user::text) $$;

@@ -13,17 +13,21 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   -- A snapshot counts its own transaction as done. Ours is not: what it has yet to write must not pass for sealed.
   select (least(pg_snapshot_xmin(s), own)::text || ':' || pg_snapshot_xmax(s)::text || ':' || coalesce(
            (select string_agg(x::text, ',' order by x)
-              from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) running (x)), ''))::pg_snapshot
+              from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) running (x)),
+           ''))::pg_snapshot
     from (select pg_current_snapshot(), pg_current_xact_id_if_assigned()) t (s, own)
 $$;
-comment on function recoup.settled_snapshot() is 'The present snapshot, with the own transaction among the running ones.';
+comment on function recoup.settled_snapshot() is
+'The present snapshot, with the own transaction among the running ones.';
 
 create or replace function recoup.snapshot_below(s pg_snapshot, below xid8) returns pg_snapshot
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select (least(pg_snapshot_xmin(s), below)::text || ':' || below::text || ':' || coalesce(
-           (select string_agg(x::text, ',' order by x) from pg_snapshot_xip(s) running (x) where x < below), ''))::pg_snapshot
+           (select string_agg(x::text, ',' order by x) from pg_snapshot_xip(s) running (x) where x < below),
+           ''))::pg_snapshot
 $$;
-comment on function recoup.snapshot_below(pg_snapshot, xid8) is 'What is visible in a snapshot (null: everything) and has a lower transaction id.';
+comment on function recoup.snapshot_below(pg_snapshot, xid8) is
+'What is visible in a snapshot (null: everything) and has a lower transaction id.';
 
 create or replace function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -31,10 +35,12 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select format('l.incarnation = %s and (l.xid >= %L::xid8%s%s)', incarnation_, pg_snapshot_xmax(since_),
                 case when until_ is not null then format(' and l.xid < %L::xid8', pg_snapshot_xmax(until_)) else '' end,
                 case when late.xids <> '{}' then format(' or l.xid = any(%L::xid8[])', late.xids) else '' end)
-      || case when until_ is not null then format(' and pg_visible_in_snapshot(l.xid, %L::pg_snapshot)', until_) else '' end
+      || case when until_ is not null then format(' and pg_visible_in_snapshot(l.xid, %L::pg_snapshot)', until_)
+              else '' end
     from (select array(select pg_snapshot_xip(since_))) late (xids)
 $$;
-comment on function recoup.in_window(integer, pg_snapshot, pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
+comment on function recoup.in_window(integer, pg_snapshot, pg_snapshot) is
+'SQL text: whether a row l of a log became visible between two snapshots.';
 
 create or replace function recoup.seal_text_1(s recoup.seal) returns text
 language sql stable as $$
@@ -46,8 +52,9 @@ language sql stable as $$
 $$;
 comment on function recoup.seal_text_1(recoup.seal) is 'Canonical text of a seal without its digest, version 1.';
 
-create or replace function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot,
-  after_ bigint, last_ bigint, most bigint default null) returns table (rows bigint, last_seq bigint, digest bytea)
+create or replace function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot,
+  until_ pg_snapshot, after_ bigint, last_ bigint, most bigint default null)
+  returns table (rows bigint, last_seq bigint, digest bytea)
 language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off
   set enable_seqscan = off set enable_sort = on set enable_bitmapscan = on as $$
 declare
@@ -69,7 +76,8 @@ begin
     format('canon_%s_%s', split_part(log_, '.', 2), canon_), log_::regclass,
     recoup.in_window(incarnation_, since_, until_), page, coalesce(' limit ' || most, ''));
 end $$;
-comment on function recoup.block_digest(text, integer, integer, pg_snapshot, pg_snapshot, bigint, bigint, bigint) is 'Count, last seq and digest of a block''s rows: SHA-256 over the SHA-256 of each, in the order of seq.';
+comment on function recoup.block_digest(text, integer, integer, pg_snapshot, pg_snapshot, bigint, bigint, bigint) is
+'Count, last seq and digest of a block''s rows: SHA-256 over the SHA-256 of each, in the order of seq.';
 
 create or replace function recoup.seal_cursor(log_ text) returns recoup.seal
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -96,21 +104,25 @@ begin
   block.sealed_at := before.sealed_at;
   return block;
 end $$;
-comment on function recoup.seal_cursor(text) is 'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a window.';
+comment on function recoup.seal_cursor(text) is
+'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a window.';
 
-create or replace function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint,
-  out until pg_snapshot, out paged boolean)
-language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_sort = off as $$
+create or replace function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot,
+  most bigint, out until pg_snapshot, out paged boolean)
+language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off
+  set enable_seqscan = off set enable_sort = off as $$
 declare
   begun  constant pg_snapshot := pg_snapshot_xmax(since_)::text || ':' || pg_snapshot_xmax(since_)::text || ':';
-  range_ constant text := format('select l.xid from %s l where %s order by l.xid', log_::regclass, recoup.in_window(incarnation_, begun, until_));
+  range_ constant text := format('select l.xid from %s l where %s order by l.xid', log_::regclass,
+                                 recoup.in_window(incarnation_, begun, until_));
   late   bigint := 0;
   first_ xid8;
   beyond xid8;
 begin
   if pg_snapshot_xmin(since_) <> pg_snapshot_xmax(since_) then
     execute format('select count(*) from (select from %s l where l.xid = any(%L::xid8[]) and %s limit %s) t',
-      log_::regclass, array(select pg_snapshot_xip(since_)), recoup.in_window(incarnation_, since_, until_), most + 1) into late;
+      log_::regclass, array(select pg_snapshot_xip(since_)), recoup.in_window(incarnation_, since_, until_), most + 1)
+      into late;
   end if;
   if late > most then  -- one that was open for long wrote that much: a window for it alone
     until := recoup.snapshot_below(until_, pg_snapshot_xmax(since_)); paged := true;
@@ -125,9 +137,11 @@ begin
   paged := first_ = beyond and late = 0;  -- one transaction alone wrote more than a block
   until := recoup.snapshot_below(until_, case when paged then (beyond::text::bigint + 1)::text::xid8 else beyond end);
 end $$;
-comment on function recoup.seal_window(text, integer, pg_snapshot, pg_snapshot, bigint) is 'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
+comment on function recoup.seal_window(text, integer, pg_snapshot, pg_snapshot, bigint) is
+'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
 
-create or replace function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval default null) returns setof recoup.seal
+create or replace function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval default null)
+  returns setof recoup.seal
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   canon_function constant text := format('recoup.canon_%s_', split_part(log_, '.', 2));
@@ -149,9 +163,11 @@ begin
   end if;
   -- By its one full name, so that no log is sealed twice under two spellings; in its newest version, so that no column
   -- is left out.
-  if log_ !~ '^[a-z_][a-z0-9_]*[.][a-z_][a-z0-9_]*$' or to_regprocedure(format('%s%s(%s)', canon_function, canon_, log_)) is null
+  if log_ !~ '^[a-z_][a-z0-9_]*[.][a-z_][a-z0-9_]*$'
+     or to_regprocedure(format('%s%s(%s)', canon_function, canon_, log_)) is null
      or to_regprocedure(format('%s%s(%s)', canon_function, canon_ + 1, log_)) is not null then
-    raise exception using errcode = 'RC035', message = format('%s is not a sealed log, or %s not its newest version.', log_, canon_),
+    raise exception using errcode = 'RC035',
+      message = format('%s is not a sealed log, or %s not its newest version.', log_, canon_),
       hint = 'recoup seal list names them.', detail = jsonb_build_object('log', log_, 'canon', canon_);
   end if;
   -- One sealer at a time: the chain has one end. Held to the end of the transaction.
@@ -184,7 +200,8 @@ begin
   end if;
   block.number := coalesce(head.number, 0) + 1;
   block.canon := canon_;
-  block.system_identifier := (select i.system_identifier from recoup.incarnation i where i.incarnation = block.incarnation);
+  block.system_identifier :=
+    (select i.system_identifier from recoup.incarnation i where i.incarnation = block.incarnation);
   block.last_seq := greatest(block.last_seq, block.after_seq);
   block.closes := not paged or block.rows < most;
   block.sealed_at := recoup.now();
@@ -195,10 +212,12 @@ begin
 end $$;
 revoke execute on function recoup.seal_next(text, integer, bigint, interval) from public;
 grant execute on function recoup.seal_next(text, integer, bigint, interval) to recoup_archiver;
-comment on function recoup.seal_next(text, integer, bigint, interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
+comment on function recoup.seal_next(text, integer, bigint, interval) is
+'Seals the next block of a log. No row: everything settled is sealed.';
 
 create or replace function recoup.first_unsealed(log_ text) returns bigint
-language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_sort = off as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off
+  set enable_seqscan = off set enable_sort = off as $$
 declare
   at_    recoup.seal := recoup.seal_cursor(log_);
   number integer;
@@ -214,15 +233,19 @@ begin
   end if;
   for number in select i.incarnation from recoup.incarnation i where i.incarnation >= at_.incarnation order by 1 loop
     exit when first_ is not null;
-    execute format('select t.seq from ((select l.seq from %1$s l where l.incarnation = %2$s and l.xid = any(%3$L::xid8[]) limit 1)
-                     union all (select l.seq from %1$s l where l.incarnation = %2$s and l.xid >= %4$L::xid8 order by l.xid limit 1)) t
+    execute format('select t.seq from ((select l.seq from %1$s l
+                                         where l.incarnation = %2$s and l.xid = any(%3$L::xid8[]) limit 1)
+                                       union all
+                                       (select l.seq from %1$s l
+                                         where l.incarnation = %2$s and l.xid >= %4$L::xid8 order by l.xid limit 1)) t
                      limit 1',
       log_::regclass, number, array(select pg_snapshot_xip(at_.since)), pg_snapshot_xmax(at_.since)) into first_;
     at_.since := '1:1:';
   end loop;
   return first_;
 end $$;
-comment on function recoup.first_unsealed(text) is 'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
+comment on function recoup.first_unsealed(text) is
+'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
 
 create or replace function recoup.check_seal(s recoup.seal) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -236,9 +259,11 @@ begin
     case when not s.closes then s.last_seq end);
   return case when found_.rows < s.rows then format('%s of its %s rows are missing', s.rows - found_.rows, s.rows)
               when found_.rows > s.rows then format('%s rows were put beside its %s', found_.rows - s.rows, s.rows)
-              when found_.digest <> s.rows_digest then format('of its %s rows, some were changed or exchanged', s.rows) end;
+              when found_.digest <> s.rows_digest
+              then format('of its %s rows, some were changed or exchanged', s.rows) end;
 end $$;
-comment on function recoup.check_seal(recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
+comment on function recoup.check_seal(recoup.seal) is
+'What is wrong with a seal or the rows behind it; null when nothing is.';
 
 create or replace function recoup.only_sealers() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -18,7 +18,8 @@ comment on function recoup.authority_of(name) is 'The authority a role stands fo
 create or replace function recoup.allowed_steps(subject_ text, from_ text) returns text
 language sql stable as $$
   select coalesce(string_agg(what, ', ' order by what), 'nothing')
-    from (select coalesce(to_status, 'delete') || ' (by ' || string_agg(authority, ', ' order by authority) || ')' as what
+    from (select coalesce(to_status, 'delete')
+                 || ' (by ' || string_agg(authority, ', ' order by authority) || ')' as what
             from recoup.lifecycle_step
            where subject = subject_ and from_status is not distinct from from_
            group by to_status) listed
@@ -65,16 +66,20 @@ language sql immutable as $$
   select step.through = '{}'
       or exists (select from unnest(step.through) t where recoup.called_by(calls, t))
 $$;
-comment on function recoup.made_through(recoup.lifecycle_step, text) is 'Whether a step that is only ever a consequence was made as one.';
+comment on function recoup.made_through(recoup.lifecycle_step, text) is
+'Whether a step that is only ever a consequence was made as one.';
 
 create or replace function recoup.is_consequence(step recoup.lifecycle_step, calls text) returns boolean
 language sql stable as $$
-  -- Of a step that is only ever a consequence: of its own cause. Of any other step that the owner makes: of a declared one.
+  -- Of a step that is only ever a consequence: of its own cause.
+  -- Of any other step that the owner makes: of a declared one.
   select recoup.made_through(step, calls)
      and (step.through <> '{}'
-          or exists (select from (select distinct unnest(s.through) from recoup.lifecycle_step s) t (cause) where recoup.called_by(calls, cause)))
+          or exists (select from (select distinct unnest(s.through) from recoup.lifecycle_step s) t (cause)
+                      where recoup.called_by(calls, cause)))
 $$;
-comment on function recoup.is_consequence(recoup.lifecycle_step, text) is 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
+comment on function recoup.is_consequence(recoup.lifecycle_step, text) is
+'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
 
 create or replace function recoup.key_object(key_ text[], alias text) returns text
 language sql immutable as $$
@@ -87,14 +92,16 @@ language plpgsql as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'RC011',
-      message = format('%s: written at READ COMMITTED, not at %s.', what, upper(current_setting('transaction_isolation'))),
+      message = format('%s: written at READ COMMITTED, not at %s.', what,
+                       upper(current_setting('transaction_isolation'))),
       hint = 'Begin the transaction at READ COMMITTED.',
       detail = jsonb_build_object('isolation', current_setting('transaction_isolation'));
   end if;
 end $$;
-comment on function recoup.require_read_committed(text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
+comment on function recoup.require_read_committed(text) is
+'Refuses isolation levels whose snapshot would be older than the locks.';
 
--- Births ---------------------------------------------------------------------------------------------------------------
+-- Births --------------------------------------------------------------------------------------------------------------
 
 create or replace function recoup.guard_births() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -106,8 +113,8 @@ declare
   missing  text;
   calls    text;
   sample   jsonb;
-  -- A consequence runs as the owner, for whoever caused it. No authority can become the owner, whatever it makes the call
-  -- stack look like; the names in the stack keep off the owner's own hands.
+  -- A consequence runs as the owner, for whoever caused it. No authority can become the owner, whatever it makes the
+  -- call stack look like; the names in the stack keep off the owner's own hands.
   caused   constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;
   acting   constant name := case when caused then recoup.acting_role() else current_user end;
 begin
@@ -157,7 +164,7 @@ begin
 end $$;
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 
--- Moves ----------------------------------------------------------------------------------------------------------------
+-- Moves ---------------------------------------------------------------------------------------------------------------
 
 create or replace function recoup.column_rules(life recoup.lifecycle)
   returns table (sqlstate_ text, column_ text, broken text, rule text)
@@ -170,7 +177,8 @@ language sql stable as $$
   select 'RC007', c, format('(o.%1$I is not null and (n.%1$I is null or n.%1$I < o.%1$I))', c), 'never falls'
     from unnest(life.rising) c
 $$;
-comment on function recoup.column_rules(recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
+comment on function recoup.column_rules(recoup.lifecycle) is
+'The rules on columns, each as a condition that is true when it is broken.';
 
 create or replace function recoup.guard_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -213,7 +221,8 @@ begin
     end if;
 
     select * into step from recoup.lifecycle_step s
-     where s.subject = subject_ and s.kind = 'move' and s.from_status = seen.from_status and s.to_status = seen.to_status
+     where s.subject = subject_ and s.kind = 'move'
+       and s.from_status = seen.from_status and s.to_status = seen.to_status
        and s.authority = recoup.authority_of(acting);
     if found and (caused or step.through <> '{}') then
       get diagnostics calls = pg_context;
@@ -265,9 +274,10 @@ begin
   return null;
 end $$;
 comment on function recoup.guard_moves() is
-'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
+'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or '
+'counting columns.';
 
--- Exits ----------------------------------------------------------------------------------------------------------------
+-- Exits ---------------------------------------------------------------------------------------------------------------
 
 create or replace function recoup.guard_exits() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -295,7 +305,8 @@ begin
   end loop;
   return null;
 end $$;
-comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
+comment on function recoup.guard_exits() is
+'Refuses the deletion of a row whose exit is not listed for this authority.';
 
 create or replace function recoup.guard_truncate() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -308,7 +319,7 @@ begin
 end $$;
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 
--- Installing it --------------------------------------------------------------------------------------------------------
+-- Installing it -------------------------------------------------------------------------------------------------------
 
 create or replace procedure recoup.put_trigger(relation regclass, name_ text, timing text, event text, level text,
   function_ text, variadic arguments text[] default '{}')
@@ -316,7 +327,8 @@ language plpgsql as $$
 declare
   events  constant text[] := string_to_array(event, ' or ');
   kind    constant integer := case level when 'row' then 1 else 0 end + case timing when 'before' then 2 else 0 end
-    + (select sum(case e when 'insert' then 4 when 'delete' then 8 when 'update' then 16 else 32 end) from unnest(events) e);
+    + (select sum(case e when 'insert' then 4 when 'delete' then 8 when 'update' then 16 else 32 end)
+         from unnest(events) e);
   -- A rule, a recorder or a consequence sees what its statement did, as two tables.
   sees    constant text := case when timing = 'before' or event = 'truncate' then '' else 'referencing'
     || case when event <> 'insert' then ' old table as old_rows' else '' end
@@ -332,8 +344,9 @@ begin
                 and (t.tgnewtable is not null) = (sees like '%new_rows%')) then
     return;
   end if;
-  execute format('create or replace trigger %I %s %s on %s %s for each %s execute function %s(%s)', name_, timing, event,
-    relation, sees, level, function_, (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
+  execute format('create or replace trigger %I %s %s on %s %s for each %s execute function %s(%s)',
+    name_, timing, event, relation, sees, level, function_,
+    (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
   -- ALWAYS: also under session_replication_role = replica.
   execute format('alter table %s enable always trigger %I', relation, name_);
 end $$;
@@ -350,7 +363,8 @@ begin
   call recoup.put_trigger(relation, 'a_guard_births', 'after', 'insert', 'statement', 'recoup.guard_births', subject_);
   call recoup.put_trigger(relation, 'a_guard_moves', 'after', 'update', 'statement', 'recoup.guard_moves', subject_);
   call recoup.put_trigger(relation, 'a_guard_exits', 'after', 'delete', 'statement', 'recoup.guard_exits', subject_);
-  call recoup.put_trigger(relation, 'a_guard_truncate', 'before', 'truncate', 'statement', 'recoup.guard_truncate', subject_);
+  call recoup.put_trigger(relation, 'a_guard_truncate', 'before', 'truncate', 'statement', 'recoup.guard_truncate',
+                          subject_);
   for follower in select * from recoup.follower f where f.subject = subject_ loop
     call recoup.put_trigger(relation, recoup.follower_name(follower), 'after', follower.event, 'statement',
                             follower.function, variadic follower.arguments);
@@ -372,7 +386,8 @@ language sql immutable as $$
   -- Function and event: two triggers of one name would silently replace each other.
   select f.place || '_' || split_part(f.function, '.', 2) || '_on_' || f.event
 $$;
-comment on function recoup.follower_name(recoup.follower) is 'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
+comment on function recoup.follower_name(recoup.follower) is
+'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
 
 create or replace procedure recoup.equip_all(subject_ text)
 language plpgsql as $$
@@ -380,7 +395,8 @@ declare
   part regclass;
 begin
   -- Statement triggers are not inherited: each partition has its own.
-  for part in select t.relid from pg_partition_tree(to_regclass(subject_)) t union select to_regclass(subject_) order by 1 loop
+  for part in select t.relid from pg_partition_tree(to_regclass(subject_)) t
+              union select to_regclass(subject_) order by 1 loop
     call recoup.equip(part, subject_);
   end loop;
 end $$;
@@ -405,7 +421,9 @@ do $$
 declare
   declared text;
 begin
-  foreach declared in array array['domain', 'lifecycle', 'lifecycle_step', 'follower', 'log', 'pausable', 'policy_bound'] loop
+  foreach declared in array
+    array['domain', 'lifecycle', 'lifecycle_step', 'follower', 'log', 'pausable', 'policy_bound']
+  loop
     call recoup.put_trigger(format('recoup.%I', declared)::regclass, 'a_only_migrations', 'before',
       'insert or update or delete or truncate', 'statement', 'recoup.only_migrations');
   end loop;

@@ -1,5 +1,6 @@
 -- name: mint
--- What was minted already is passed over, and so is what is not authorised: the rule would refuse the whole page for it.
+-- What was minted already is passed over, and so is what is not authorised:
+-- the rule would refuse the whole page for it.
 with t as materialized (select recoup.now() as now_)
 insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)
 select i.intake_id, i.company_name, i.company_domain, t.now_
@@ -10,10 +11,11 @@ on conflict (intake_id) do nothing
 returning sovereign_company_id, intake_id, company_name, company_domain, minted_at;
 
 -- name: mint_lag
--- The first AUTH that the mint has not seen. What is left of a page it has begun is not looked for: it is reading it. What
--- committed late is not looked for either: it is read next, and would have to be searched for.
+-- The first AUTH that the mint has not seen. What is left of a page it has begun is not looked for: it is reading it.
+-- What committed late is not looked for either: it is read next, and would have to be searched for.
 with stands as materialized (
-  select coalesce(s.since, '1:1:'::pg_snapshot) as since, coalesce(s.incarnation, 1) as incarnation, newest.incarnation as present
+  select coalesce(s.since, '1:1:'::pg_snapshot) as since, coalesce(s.incarnation, 1) as incarnation,
+         newest.incarnation as present
     from (select max(i.incarnation) as incarnation from recoup.incarnation i) newest
     left join recoup.subscription s on s.log = %(log)s and s.name = %(name)s)
 select extract(epoch from recoup.now() - min(first.event_timestamp))::float8

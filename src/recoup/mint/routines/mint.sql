@@ -15,15 +15,18 @@ begin
   end if;
   perform recoup.require_read_committed('The mint');
   perform recoup.refuse_paused('table:cl.company_identity');
-  -- AUTHORIZED is final, so nothing needs to be locked. A re-entered intake has no events of its own: AUTH is its origin's.
+  -- AUTHORIZED is final, so nothing needs to be locked.
+  -- A re-entered intake has no events of its own: AUTH is its origin's.
   select found.* into bad from (
     select n.intake_id, i.status, i.reentered_as,
            case when i.status is distinct from 'AUTHORIZED' or said.auth is null then 'RC040'
                 when (n.company_name, n.company_domain) is distinct from (i.company_name, i.company_domain) then 'RC041'
                 when not recoup.is_now(n.minted_at, began, now_) then 'RC026' end as why
       from new_rows n
-      left join lateral (select i.status, i.company_name, i.company_domain, coalesce(i.reentered_from, i.intake_id) as origin,
-                                (select later.intake_id from cl.gate_zero_intake later where later.reentered_from = i.intake_id) as reentered_as
+      left join lateral (select i.status, i.company_name, i.company_domain,
+                                coalesce(i.reentered_from, i.intake_id) as origin,
+                                (select later.intake_id from cl.gate_zero_intake later
+                                  where later.reentered_from = i.intake_id) as reentered_as
                            from cl.gate_zero_intake i where i.intake_id = n.intake_id limit 1) i on true
       left join lateral (select true as auth from cl.gate_zero_air a
                           where a.entity_id = i.origin and a.event_type || '' = 'AUTH' limit 1) said on true) found
@@ -31,19 +34,24 @@ begin
   if bad.why is not null then
     raise exception using errcode = bad.why,
       message = case bad.why
-        when 'RC040' then format('Intake %s is %s: it was not authorised, and nothing is minted for it.', bad.intake_id, coalesce(bad.status, 'unknown'))
-        when 'RC041' then format('The identity for intake %s has another name or domain than the intake.', bad.intake_id)
+        when 'RC040' then format('Intake %s is %s: it was not authorised, and nothing is minted for it.',
+                                 bad.intake_id, coalesce(bad.status, 'unknown'))
+        when 'RC041' then format('The identity for intake %s has another name or domain than the intake.',
+                                 bad.intake_id)
         else format('The identity for intake %s claims to be minted at another time than now.', bad.intake_id) end,
       hint = case
-        when bad.why = 'RC040' and bad.reentered_as is not null then format('Its retry passed: mint the new intake, %s.', bad.reentered_as)
+        when bad.why = 'RC040' and bad.reentered_as is not null
+        then format('Its retry passed: mint the new intake, %s.', bad.reentered_as)
         when bad.why = 'RC040' then 'Mint what cl.gate_zero_authorization names in mint_intake_id.'
         when bad.why = 'RC041' then 'Take name and domain from the intake.'
         else 'Take minted_at from recoup.now().' end,
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'status', bad.status, 'mint_intake_id', bad.reentered_as, 'now', now_);
+      detail = jsonb_build_object('intake_id', bad.intake_id, 'status', bad.status,
+                                  'mint_intake_id', bad.reentered_as, 'now', now_);
   end if;
   return null;
 end $$;
-comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
+comment on function cl.rule_identity_births() is
+'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
 
 create or replace function cl.record_identity_births() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -52,7 +60,8 @@ begin
   insert into cl.sovereign_mint_air (entity_id, batch_id, payload_ref, actor, event_timestamp, incarnation,
                                      sovereign_company_id, actor_id, authority)
   select n.intake_id, i.batch_id, 'company:' || n.sovereign_company_id, (select recoup.acting_kind()), n.minted_at,
-         (select recoup.present_incarnation()), n.sovereign_company_id, (select recoup.acting_id()), (select recoup.acting_role())
+         (select recoup.present_incarnation()), n.sovereign_company_id, (select recoup.acting_id()),
+         (select recoup.acting_role())
     from new_rows n
    cross join lateral (select i.batch_id from cl.gate_zero_intake i where i.intake_id = n.intake_id limit 1) i;
   return null;

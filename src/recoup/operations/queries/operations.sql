@@ -44,7 +44,8 @@ update recoup.operation o
 -- name: columns
 o.operation_id, o.subject, o.verb, o.arguments, o.filter, o.items, o.digest, o.status, o.requested_at, o.requested_by,
        o.done_at, (select p.changed_by || ': ' || p.reason from recoup.pause p
-                    where p.status = 'PAUSED' and p.scope = 'operation' and p.scope_id = o.operation_id::text) as paused,
+                    where p.status = 'PAUSED' and p.scope = 'operation'
+                      and p.scope_id = o.operation_id::text) as paused,
        c.pending, c.done, c.refused, c.refusals
   from recoup.operation o
  cross join lateral (

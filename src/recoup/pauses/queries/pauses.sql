@@ -16,7 +16,10 @@ update recoup.pause
 returning scope_id;
 
 -- name: list_pauses
-select scope, scope_id, paused_at, paused_by, reason from recoup.pauses order by paused_at desc, scope, scope_id limit %(limit)s;
+select scope, scope_id, paused_at, paused_by, reason
+  from recoup.pauses
+ order by paused_at desc, scope, scope_id
+ limit %(limit)s;
 
 -- name: list_log
 select logged_at, event_type, scope, scope_id, reason, actor, actor_id

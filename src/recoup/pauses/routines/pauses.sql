@@ -1,7 +1,7 @@
 -- The pause register: read in every claim.
 --
--- A pause holds for every claim that begins after it has committed. It waits for nobody, so that a kill switch cannot be
--- held up by what it is to stop; what was claimed before may finish.
+-- A pause holds for every claim that begins after it has committed. It waits for nobody, so that a kill switch cannot
+-- be held up by what it is to stop; what was claimed before may finish.
 
 create or replace function recoup.paused(variadic scopes text[]) returns recoup.pause
 language plpgsql stable as $$
@@ -28,7 +28,8 @@ begin
       message = format('%s is paused by %s since %s: %s',
         case held.scope when 'global' then 'Everything' else initcap(held.scope) || ' ' || held.scope_id end,
         held.changed_by, to_char(held.changed_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'), held.reason),
-      hint = format('Resume it first: recoup resume %s%s --reason …', held.scope, case held.scope when 'global' then '' else ' ' || held.scope_id end),
+      hint = format('Resume it first: recoup resume %s%s --reason …', held.scope,
+                    case held.scope when 'global' then '' else ' ' || held.scope_id end),
       detail = jsonb_build_object('scope', held.scope, 'scope_id', held.scope_id, 'paused_by', held.changed_by,
         'paused_at', held.changed_at, 'reason', held.reason);
   end if;
@@ -62,15 +63,19 @@ begin
   -- What was paused under a name that is not declared any more can still be resumed.
   select n.scope, n.scope_id, exists (select from recoup.pausable p where p.scope = n.scope) as known into bad
     from new_rows n
-   where n.status = 'PAUSED' and not exists (select from recoup.pausable_names(n.scope) name where name = n.scope_id) limit 1;
+   where n.status = 'PAUSED'
+     and not exists (select from recoup.pausable_names(n.scope) name where name = n.scope_id) limit 1;
   if found then
     raise exception using errcode = 'RC034',
       message = case when bad.known then format('There is no %s %s whose work can be paused.', bad.scope, bad.scope_id)
                      else format('A %s is nothing that can be paused here.', bad.scope) end,
       hint = case when bad.known
-        then coalesce(format('Of this kind: %s.', (select string_agg(name, ', ' order by name)
-               from (select * from recoup.pausable_names(bad.scope) name limit 100) names)), 'There is none of this kind.')
-        else format('Kinds: %s.', (select string_agg(distinct p.scope, ', ' order by p.scope) from recoup.pausable p)) end,
+        then coalesce(format('Of this kind: %s.', (
+               select string_agg(name, ', ' order by name)
+                 from (select * from recoup.pausable_names(bad.scope) name limit 100) names)),
+               'There is none of this kind.')
+        else format('Kinds: %s.', (
+               select string_agg(distinct p.scope, ', ' order by p.scope) from recoup.pausable p)) end,
       detail = jsonb_build_object('scope', bad.scope, 'scope_id', bad.scope_id);
   end if;
   select n.scope || ' ' || n.scope_id as named into bad from new_rows n
@@ -84,7 +89,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function recoup.rule_pauses() is 'What is paused is something that works; a pause is changed now, by whoever acts.';
+comment on function recoup.rule_pauses() is
+'What is paused is something that works; a pause is changed now, by whoever acts.';
 
 create or replace function recoup.record_pauses() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

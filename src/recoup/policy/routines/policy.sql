@@ -6,8 +6,8 @@ comment on function recoup.policy_version() is 'The version of the policy in for
 
 create or replace function recoup.wrong_figure(figures jsonb) returns text
 language sql stable as $$
-  -- The values that the database itself decides by, and their bounds. The program checks the whole document, and says it
-  -- better; this is for whoever writes a policy past it.
+  -- The values that the database itself decides by, and their bounds. The program checks the whole document, and says
+  -- it better; this is for whoever writes a policy past it.
   select case when figures::text ~ '[0-9]{20}' then 'of so many digits' end
    union all
   (select array_to_string(f.path, '.')
@@ -17,7 +17,8 @@ language sql stable as $$
     limit 1)
    order by 1 limit 1
 $$;
-comment on function recoup.wrong_figure(jsonb) is 'The first value of a policy that is missing or out of bounds, or null.';
+comment on function recoup.wrong_figure(jsonb) is
+'The first value of a policy that is missing or out of bounds, or null.';
 
 create or replace function recoup.stamp_policy() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -26,14 +27,16 @@ declare
 begin
   if new.version <> expected then
     raise exception using errcode = 'RC033',
-      message = format('The policy in force is version %s, so the next one is %s, not %s.', expected - 1, expected, new.version),
+      message = format('The policy in force is version %s, so the next one is %s, not %s.',
+                       expected - 1, expected, new.version),
       hint = 'Somebody applied another one meanwhile: look at it (recoup policy diff), then apply yours again.',
       detail = jsonb_build_object('in_force', expected - 1, 'given', new.version);
   end if;
   if recoup.wrong_figure(new.figures) is not null then
     raise exception using errcode = 'RC038',
       message = format('The policy has no valid figure %s: %s.', recoup.wrong_figure(new.figures),
-                       coalesce(left(new.figures #>> string_to_array(recoup.wrong_figure(new.figures), '.'), 100), 'it is missing')),
+                       coalesce(left(new.figures #>> string_to_array(recoup.wrong_figure(new.figures), '.'), 100),
+                                'it is missing')),
       hint = 'Apply a document instead: recoup policy apply FILE; it says what is allowed.',
       detail = jsonb_build_object('key', recoup.wrong_figure(new.figures));
   end if;

@@ -9,10 +9,12 @@ create table recoup.domain (
   applied_at     timestamptz not null,
   applied_by     text not null
 );
-comment on table recoup.domain is 'The domains in this database, and at which release each is. Programs of the same epoch work with it.';
+comment on table recoup.domain is
+'The domains in this database, and at which release each is. Programs of the same epoch work with it.';
 comment on column recoup.domain.name is 'Name of the domain.';
 comment on column recoup.domain.epoch is 'A program of another epoch does not work with it, however new.';
-comment on column recoup.domain.release is 'Rises with every change. An older program of the same epoch works on, and never puts its own back.';
+comment on column recoup.domain.release is
+'Rises with every change. An older program of the same epoch works on, and never puts its own back.';
 comment on column recoup.domain.digest is 'SHA-256 over routines and declaration.';
 comment on column recoup.domain.recoup_version is 'The program that applied it.';
 comment on column recoup.domain.applied_at is 'When, by the server''s clock.';
@@ -36,7 +38,8 @@ create table recoup.follower (
   arguments text[] not null,
   primary key (subject, event, function)
 );
-comment on table recoup.follower is 'What runs behind the guard of each table: rules, recorders, consequences. Its triggers are made from here.';
+comment on table recoup.follower is
+'What runs behind the guard of each table: rules, recorders, consequences. Its triggers are made from here.';
 comment on column recoup.follower.domain is 'The domain that declares it.';
 comment on column recoup.follower.subject is 'The guarded table.';
 comment on column recoup.follower.event is 'Behind which statements it runs.';
@@ -56,9 +59,11 @@ comment on table recoup.log is 'Every append-only table: who writes it, and how 
 comment on column recoup.log.domain is 'The domain that declares it.';
 comment on column recoup.log.log is 'Schema and name of the table.';
 comment on column recoup.log.at is 'The column that says when.';
-comment on column recoup.log.canon is 'Newest version of its canonical text (recoup.canon_<name>_<version>); 0: it is not sealed.';
+comment on column recoup.log.canon is
+'Newest version of its canonical text (recoup.canon_<name>_<version>); 0: it is not sealed.';
 comment on column recoup.log.recorders is 'Functions that alone may write it; empty: see keeper.';
-comment on column recoup.log.keeper is 'The trigger function that looks at every insert; null: whoever holds the right may write.';
+comment on column recoup.log.keeper is
+'The trigger function that looks at every insert; null: whoever holds the right may write.';
 
 create table recoup.pausable (
   domain text not null references recoup.domain,
@@ -128,7 +133,8 @@ alter table recoup.operation_item drop column error_table, drop column error_id;
 alter table recoup.operation_item alter column unit set not null;
 alter table recoup.operation alter column digest set not null;
 alter table recoup.operation_item add constraint operation_item_operation_id_unit_key unique (operation_id, unit);
-comment on table recoup.operation is 'One decision of an operator over many rows of a domain. What it is about is frozen when it begins.';
+comment on table recoup.operation is
+'One decision of an operator over many rows of a domain. What it is about is frozen when it begins.';
 comment on column recoup.operation.subject is 'The guarded table whose rows it is about.';
 comment on column recoup.operation.verb is 'What is done to each.';
 comment on column recoup.operation.arguments is 'How: the verb''s arguments.';

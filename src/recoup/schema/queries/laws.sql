@@ -1,5 +1,5 @@
--- Whether what enforces the laws stands where it was put, and what follows from each declaration. Every query gives rows
--- whose first column, breaks, is the id of an invariant of laws.py.
+-- Whether what enforces the laws stands where it was put, and what follows from each declaration. Every query gives
+-- rows whose first column, breaks, is the id of an invariant of laws.py.
 
 -- name: append_only
 select 'laws/L3/append-only' as breaks, l.log, t.name as trigger
@@ -54,7 +54,8 @@ beside as (
 select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.last_at
   from (select s.*, array_remove(array[
             case when s.known is null or s.first_seq <= s.before_seq then 'laws/L3/incarnations' end,
-            -- Of this cluster: a restored one goes on with lower ids. And a transaction's own may be beyond its snapshot.
+            -- Of this cluster: a restored one goes on with lower ids.
+            -- And a transaction's own may be beyond its snapshot.
             case when s.present and s.last_xid >= pg_snapshot_xmax(pg_current_snapshot())
                       and s.last_xid is distinct from pg_current_xact_id_if_assigned() then 'laws/L3/transactions' end,
             case when s.last_at > (select recoup.now()) + interval '1 second' then 'laws/L7/nothing-to-come' end

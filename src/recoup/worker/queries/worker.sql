@@ -22,7 +22,8 @@ update recoup.worker w set status = 'lost', ended_at = t.now_
   from t
  where w.worker_id = any(array(
          select s.worker_id from recoup.worker s
-          where s.status = 'running' and s.heartbeat_at < (select recoup.now()) - make_interval(secs => %(lost_after_s)s)
+          where s.status = 'running'
+            and s.heartbeat_at < (select recoup.now()) - make_interval(secs => %(lost_after_s)s)
           order by s.heartbeat_at limit %(limit)s for no key update skip locked))
 returning w.worker_id, w.name;
 
@@ -31,7 +32,8 @@ select extract(epoch from recoup.now() - min(s.heartbeat_at))::float8
   from recoup.worker s
  where s.status = 'running'
    and s.heartbeat_at < (select recoup.now()) - make_interval(secs => (
-         select (p.figures -> 'worker' ->> 'lost_after_s')::integer from recoup.policy p order by p.version desc limit 1));
+         select (p.figures -> 'worker' ->> 'lost_after_s')::integer
+           from recoup.policy p order by p.version desc limit 1));
 
 -- name: tally_run
 insert into recoup.duty_tally (worker_id, duty, runs, done, failures, last_run_at, last_done_at)
@@ -58,7 +60,8 @@ select t.duty, sum(t.runs)::bigint as runs, sum(t.done)::bigint as done, sum(t.f
  group by t.duty;
 
 -- name: list_workers
-select w.worker_id, w.name, w.host, w.pid, w.status, w.started_at, w.heartbeat_at, w.ended_at, w.recoup_version, w.duties
+select w.worker_id, w.name, w.host, w.pid, w.status, w.started_at, w.heartbeat_at, w.ended_at,
+       w.recoup_version, w.duties
   from recoup.worker w
  order by (w.status <> 'running'), w.started_at desc
  limit %(limit)s;

@@ -14,11 +14,14 @@ begin
       or (n.status = 'lost' and n.heartbeat_at > now_ - quiet) limit 1;
   if found then
     raise exception using errcode = 'RC037',
-      message = case when bad.beating then format('Worker %s was heard of within %s: it is not lost.', bad.worker_id, quiet)
+      message = case when bad.beating
+                     then format('Worker %s was heard of within %s: it is not lost.', bad.worker_id, quiet)
                      else format('Worker %s has a time that is not now.', bad.worker_id) end,
-      hint = case when bad.beating then 'Wait until it has been silent for worker.lost_after_s, or stop it.' else 'Take times from recoup.now().' end,
+      hint = case when bad.beating then 'Wait until it has been silent for worker.lost_after_s, or stop it.'
+                  else 'Take times from recoup.now().' end,
       detail = jsonb_build_object('worker_id', bad.worker_id, 'now', now_);
   end if;
   return null;
 end $$;
-comment on function recoup.rule_workers() is 'A worker is heard of now, ends now, and is lost only after it has been silent.';
+comment on function recoup.rule_workers() is
+'A worker is heard of now, ends now, and is lost only after it has been silent.';
