@@ -116,8 +116,10 @@ def test_many_are_previewed_then_done(cli: Run, hub: Hub) -> None:
     hub.record(STRUCTURAL, code=code, table=ORPHANS)
     asked = ("--code", code, "--status", "PARKED", "--reason", "limit raised")
     said = cli("unpark", *asked).stdout
-    assert "Nothing was changed. To unpark these 4" in said
-    assert parsed(cli("unpark", *asked, "--json"))["errors"] == 4
+    assert "Nothing was changed. To unpark these 3" in said
+    assert "does not allow RETRY" in said
+    preview = parsed(cli("unpark", *asked, "--json"))
+    assert (preview["rows"], list(preview["refused"].values())) == (3, [1])
     assert {hub.row(one)["status"] for one in errors} == {"PARKED"}
     done = cli("unpark", *asked, "--yes")
     assert "3 done, 1 refused, of 4" in done.stdout
@@ -131,7 +133,7 @@ def test_many_are_previewed_then_done(cli: Run, hub: Hub) -> None:
     assert operation in cli("operations").stdout
     other = refusal(cli("park", "--resume", operation, "--json", fails=True))
     assert other["refused"] == "operation_verb"
-    assert "No open error fits" in cli("unpark", *asked, "--table", URLS).stdout
+    assert "There is no error to unpark" in cli("unpark", *asked, "--table", URLS).stdout
 
 
 def test_killed_half_way_and_resumed(cli: Run, hub: Hub, dsn: str) -> None:

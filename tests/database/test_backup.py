@@ -29,6 +29,7 @@ from recoup.database.connection import Database, Transaction, connect
 from recoup.ledger import Log, acknowledge, read, subscribe
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused, MigrationRefused, Refusal, ServerRefused
+from recoup.schema import declarations
 from recoup.schema.describe import describe
 from recoup.settings import Settings
 
@@ -281,8 +282,9 @@ def test_a_backup_of_a_newer_schema_is_refused_and_of_an_older_one_restored(
     source = server.uri(name, admin=True)
     with psycopg.connect(source, autocommit=True) as connection:
         connection.execute("set recoup.migrating = on")
-        connection.execute("update recoup.domain set release = 0 + release, epoch = epoch where name = 'errors'")
-        connection.execute("delete from recoup.domain where name = 'mint'")
+        for table in (*reversed(declarations.TABLES), "domain"):
+            column = "name" if table == "domain" else "domain"
+            connection.execute(f"delete from recoup.{table} where {column} = 'mint'".encode())
         older = backup(settings, source, tmp_path / "older")
         connection.execute("update recoup.domain set epoch = 99 where name = 'errors'")
         newer = backup(settings, source, tmp_path / "newer")

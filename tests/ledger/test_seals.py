@@ -706,7 +706,7 @@ def test_seals_on_the_command_line(own: Own, recoup: Callable[..., tuple[int, st
     code, printed, _ = recoup("seal", "verify", "--head", str(head))
     assert code == 0
     assert "everything is as it was sealed" in printed
-    assert "not sealed yet, about which this says nothing: 2 of recoup.pause_log" in printed
+    assert "not sealed yet, about which this says nothing: 1 of recoup.control_log, 2 of recoup.pause_log" in printed
     assert "goes on from the head" in printed
     code, printed, _ = recoup("seal", "verify", "--json")
     assert (code, json.loads(printed)["problems"], json.loads(printed)["unsealed"][PAUSES]) == (0, [], 2)

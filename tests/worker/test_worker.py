@@ -17,13 +17,13 @@ import structlog
 from prometheus_client import generate_latest
 
 from company import acting, new_intake
-from product import DUTIES, apply_policy, pause, resume
+from product import DUTIES, RELEASES, apply_policy, pause, resume
 from recoup import gate, observe
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.refusals import InputRefused
+from recoup.refusals import InputRefused, from_database
 from recoup.settings import Settings
 from recoup.worker import register
 from recoup.worker.duty import Duty
@@ -290,15 +290,14 @@ def test_a_worker_survives_its_connections(lonely: Database, server: embedded.Se
 def test_a_worker_stops_when_the_schema_is_not_its_own_any_more(
     lonely: Database, server: embedded.Server, settings: Settings
 ) -> None:
-    """A newer program migrated the database: an older worker must not go on writing."""
+    """A program of another epoch migrated the database: an older worker must not go on writing."""
     name = str(psycopg.conninfo.conninfo_to_dict(lonely.conninfo)["dbname"])
-    worker = Worker(lonely, [duty("idle", lambda _tx, _policy: 0)], name="old")
+    worker = Worker(lonely, [duty("idle", lambda _tx, _policy: 0)], name="old", releases=RELEASES)
     thread = threading.Thread(target=worker.run)
     thread.start()
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin:
-        admin.execute(
-            "insert into recoup.migration select '9999_future.sql', 'x', now(), 'future', '9' from (select) t"
-        )
+        admin.execute("set recoup.migrating = on")
+        admin.execute("update recoup.domain set epoch = epoch + 1 where name = 'errors'")
     thread.join(PATIENCE_S)
     assert not thread.is_alive()
     assert worker.refusal is not None
@@ -354,10 +353,12 @@ def test_every_duty_has_an_authority_that_may_tally_it(admin: Transaction) -> No
 
 def test_an_unknown_duty_cannot_be_paused(scratch: Transaction) -> None:
     """A misspelt pause would stop nothing."""
-    with acting(scratch, Authority.OPERATOR), pytest.raises(InputRefused) as caught:
+    with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
         pause(scratch, "duty", "seals", reason="x")
-    assert caught.value.code == "duty_unknown"
-    assert "seal" in caught.value.next_step
+    refusal = from_database(caught.value)
+    assert refusal is not None
+    assert refusal.code == "pause_scope"
+    assert "seal" in refusal.next_step
 
 
 def test_only_a_runner_registers(scratch: Transaction) -> None:

@@ -14,15 +14,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from psycopg import errors
-
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
 from recoup.database.queries import load
-from recoup.database.releases import installed
 from recoup.database.roles import OWNER
 from recoup.domain import Domain, SchemaObject
-from recoup.lifecycles.declaration import Authority
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings
 
@@ -34,7 +30,6 @@ HEADER = """\
 -- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
 -- Everything belongs to its schema's owner, unless a line says otherwise.
 """
-OF_DOMAINS = "-- Domains: "
 
 
 def describe(connection: Transaction, *, owner: str = OWNER, as_shipped: Sequence[Domain] = ()) -> str:
@@ -57,24 +52,7 @@ def describe(connection: Transaction, *, owner: str = OWNER, as_shipped: Sequenc
         if (schema, kind, thing) in later:
             continue
         objects.setdefault((schema, kind, thing), []).append(text)
-    of = OF_DOMAINS + ", ".join(_installed(connection)) + "\n"
-    return "\n".join([HEADER + of, *("\n".join(texts) + "\n" for texts in objects.values())])
-
-
-def shipped_domains() -> tuple[str, ...]:
-    """The domains that the file has."""
-    lines = SCHEMA_FILE.read_text(encoding="utf-8").splitlines()
-    return tuple(next(line for line in lines if line.startswith(OF_DOMAINS)).removeprefix(OF_DOMAINS).split(", "))
-
-
-def _installed(connection: Transaction) -> list[str]:
-    with connection.transaction(force_rollback=True):
-        if connection.execute("select to_regrole(%s)", (Authority.READER.role,)).fetchone() != (None,):
-            connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
-        try:
-            return sorted(installed(connection))
-        except errors.InsufficientPrivilege:
-            return []
+    return "\n".join([HEADER, *("\n".join(texts) + "\n" for texts in objects.values())])
 
 
 def _later(connection: Transaction, domain: Domain) -> set[SchemaObject]:

@@ -1,7 +1,6 @@
 -- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
 -- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
 -- Everything belongs to its schema's owner, unless a line says otherwise.
--- Domains: errors, gate, mint, platform
 
 create schema cl authorization recoup_owner;
 comment on schema cl is 'Gate Zero and the minting of company identities.';

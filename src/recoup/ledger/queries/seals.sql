@@ -36,7 +36,8 @@ select i.incarnation, i.system_identifier, i.system_identifier = (select system_
 
 -- name: routines
 -- With settings and language: a search path of somebody's own would bend what the same text means.
-select n.nspname || '.' || p.proname, (select format_type(a, null) from unnest(p.proargtypes) a limit 1),
+select n.nspname || '.' || p.proname, (select s.nspname || '.' || t.typname from pg_type t
+          join pg_namespace s on s.oid = t.typnamespace where t.oid = p.proargtypes[0]),
        p.prosrc || case when p.prosecdef then 'definer' else '' end || coalesce(array_to_string(p.proconfig, ','), '')
        || (select l.lanname from pg_language l where l.oid = p.prolang)
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
