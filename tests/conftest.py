@@ -83,25 +83,40 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="session")
 def server(settings: Settings) -> embedded.Server:
-    return embedded.start(settings)
+    """It does not wait for the disk: nobody pulls its plug. Tests of what survives that start servers of their own."""
+    server = embedded.start(settings)
+    with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
+        admin.execute("alter system set fsync = off")
+        admin.execute("alter system set full_page_writes = off")
+        admin.execute("select pg_reload_conf()")
+    return server
 
 
 @pytest.fixture(scope="session")
 def new_database(server: embedded.Server, settings: Settings) -> Iterator[Callable[..., str]]:
-    """Makes a migrated database and returns its name."""
+    """Makes a migrated database and returns its name. Copies of one that was migrated: that takes a third of the time."""
     made: list[str] = []
+    templates: dict[tuple[object, ...], str] = {}
+
+    def created(template: str) -> str:
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
+            admin.execute(SQL("create database {} template {}").format(Identifier(name), Identifier(template)))
+        made.append(name)
+        return name
 
     def make(
         *, simulated_from: datetime | None = START, migrated: bool = True, domains: Sequence[Domain] = DOMAINS
     ) -> str:
-        name = f"test_{uuid.uuid4().hex[:12]}"
-        with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
-            admin.execute(SQL("create database {}").format(Identifier(name)))
-        made.append(name)
-        if migrated:
+        if not migrated:
+            return created("template1")
+        key = (simulated_from, *(domain.at for domain in domains))
+        if key not in templates:
+            name = created("template1")
             with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:
                 migrate(connection, domains, login=server.app, simulated_from=simulated_from)
-        return name
+            templates[key] = name
+        return created(templates[key])
 
     yield make
     with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
