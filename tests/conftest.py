@@ -94,7 +94,7 @@ def server(settings: Settings) -> embedded.Server:
 
 @pytest.fixture(scope="session")
 def new_database(server: embedded.Server, settings: Settings) -> Iterator[Callable[..., str]]:
-    """Makes a migrated database and returns its name. Copies of one that was migrated: that takes a third of the time."""
+    """Makes a migrated database and returns its name: a copy of one, which takes a third of the time."""
     made: list[str] = []
     templates: dict[tuple[object, ...], str] = {}
 
