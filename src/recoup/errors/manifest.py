@@ -19,7 +19,9 @@ ERRORS = Domain(
     release=1,
     lifecycles=(ERROR, ARCHIVE_MONTH),
     logs=(EVENTS, ARCHIVE),
-    routines=routines("recoup.errors", "rules", "recorder", "tables", "retries", "promotion"),
+    routines=routines(
+        "recoup.errors", "policy", "promotion", "rules", "recorder", "tables", "recording", "retrying", "archive"
+    ),
     policy=(ErrorPolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,

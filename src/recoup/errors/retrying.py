@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import repeat
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from recoup.database.arrays import Routine, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
@@ -16,8 +16,24 @@ from recoup.errors.redaction import in_words
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
 from recoup.worker.duty import seconds
+from recoup.worker.lease import check_lease
 
 Q = load("recoup.errors", "retrying.sql")
+CLAIM = Routine(
+    name="recoup.claim_errors",
+    plain={"among": "text[]", "most": "integer", "worker_": "text", "lease": "interval"},
+    results={
+        "error_table": "tables", "error_id": "ids", "outreach_id": "entities", "error_code": "codes",
+        "error_message": "messages", "error_signature": "signatures", "severity": "severities",
+        "category": "categories", "retry_count": "counts", "max_retries": "budgets", "payload": "payloads",
+        "created_at": "created", "token": "token_", "lease_until": "until_",
+    },
+)  # fmt: skip
+END = Routine(
+    name="recoup.end_retries",
+    sets=({"tables": "text", "ids": "bigint", "tokens": "uuid", "outcomes": "text", "failures": "text"},),
+    results={"error_id": "ended", "status": "statuses"},
+)
 LEASE_MOST = timedelta(days=1)
 FAILURE_MOST = 10_000  # characters of what a failed retry says
 NAME_BYTES_MOST = 500  # of a worker
@@ -80,14 +96,11 @@ def claim(
 
     Claim no more than you start at once. The lease is the policy's, unless another one is asked for.
     """
-    if lease is not None and not timedelta(0) < lease <= LEASE_MOST:
-        raise InputRefused("lease_length", f"A lease of {lease}.", f"Give it some seconds, and at most {LEASE_MOST}.")
+    check_lease(lease, most=LEASE_MOST)
     if tables is not None:
         figures.check_tables(tx, tables)
-    given = {"tables": None if tables is None else list(tables), "limit": limit, "worker": worker, "lease": lease}
-    row = tx.execute(Q["claim"], given, binary=True).fetchone()
-    assert row is not None
-    return list(_claimed(row))
+    among = None if tables is None else list(tables)
+    return records(Claimed, CLAIM.call(tx, among=among, most=limit, worker_=worker, lease=lease))
 
 
 def finish(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> list[Ended]:
@@ -97,17 +110,15 @@ def finish(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> list[Ende
     ids = [outcome.error_id for outcome in outcomes]
     if len(set(ids)) < len(ids):
         raise InputRefused("outcome_twice", "One error is reported twice in one call.", "Report each error once.")
-    failed = [isinstance(outcome, Failed) for outcome in outcomes]
-    given = {
-        "tables": [outcome.error_table for outcome in outcomes],
-        "ids": ids,
-        "tokens": "{" + ",".join(str(outcome.token) for outcome in outcomes) + "}",
-        "outcomes": "{" + ",".join("FAILED" if one else "SUCCEEDED" for one in failed) + "}",
-        "failures": [_said(outcome) for outcome in outcomes],
-    }
-    row = tx.execute(Q["end"], given, binary=True).fetchone()
-    assert row is not None
-    ended = list(map(Ended._make, zip(*row, strict=True)))
+    found = END.call(
+        tx,
+        tables=[outcome.error_table for outcome in outcomes],
+        ids=ids,
+        tokens=[outcome.token for outcome in outcomes],
+        outcomes=["FAILED" if isinstance(outcome, Failed) else "SUCCEEDED" for outcome in outcomes],
+        failures=[_said(outcome) for outcome in outcomes],
+    )
+    ended = records(Ended, found)
     _refuse_unknown(outcomes, ended)
     return ended
 
@@ -158,17 +169,6 @@ def _ids(tx: Transaction, query: str, limit: int) -> list[int]:
 
 def _seconds(tx: Transaction, query: str, tables: Sequence[str] = ()) -> float | None:
     return seconds(tx, Q[query], {"tables": list(tables)} if tables else None)
-
-
-def _claimed(row: tuple[Any, ...]) -> Iterator[Claimed]:
-    """Claims from a row of columns; they share one token and one lease."""
-    *columns, token, until = row
-    payloads = columns[10] if columns[10] is not None else repeat(None)
-    columns = [column or () for column in columns]
-    if not columns[0]:
-        return iter(())
-    columns[10] = payloads
-    return map(Claimed._make, zip(*columns, repeat(token), repeat(until)))
 
 
 def _said(outcome: Succeeded | Failed) -> str | None:

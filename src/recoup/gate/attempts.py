@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
+from recoup.database.arrays import Routine, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.intake import refuse_unknown
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.worker.duty import seconds
+from recoup.worker.lease import check_lease
 
 Q = load("recoup.gate", "attempts.sql")
 LEASE_MOST = timedelta(days=30)  # the intake of a lost worker waits no longer than this
+
+_OPENED = {
+    "attempt_id": "attempts", "intake_id": "intakes", "attempt_number": "numbers", "token": "tokens",
+    "lease_until": "lease_until",
+}  # fmt: skip
+_CLAIMING = {"most": "integer", "worker_": "text", "lease": "interval"}
+OPEN = Routine(
+    name="cl.open_attempts",
+    sets=({"wanted": "uuid"},),
+    plain={"worker_": "text", "lease": "interval"},
+    results=_OPENED,
+)
+CLAIM_RETRIES = Routine(name="cl.claim_retries", plain=_CLAIMING, results=_OPENED)
+CLAIM_PENDING = Routine(name="cl.claim_pending", plain=_CLAIMING, results=_OPENED)
+FINISH = Routine(
+    name="cl.finish_attempts",
+    sets=({"wanted": "uuid", "with_tokens": "uuid", "reasons": "text", "payloads": "text"},),
+    optional=frozenset({"payloads"}),
+    results={"attempt_id": "attempts", "intake_id": "intakes", "status": "statuses", "reentered_as": "reentered"},
+)
 
 
 # Attempts and what became of them come in thousands: as tuples with names they cost a tenth of a dataclass each.
@@ -68,15 +89,12 @@ def open_attempts(
 
     The lease is the policy's, unless another one is asked for.
     """
-    _check_lease(lease)
+    check_lease(lease, most=LEASE_MOST)
     asked = list(intakes)
-    row = tx.execute(
-        Q["open_attempts"], {"intakes": _array(asked), "worker": worker, "lease": lease}, binary=True
-    ).fetchone()
-    assert row is not None
-    if row[0] is None:
-        refuse_unknown(asked, set(row[1] or ()))
-    by_intake = {attempt.intake_id: attempt for attempt in _attempts(row)}
+    opened = OPEN.call(tx, wanted=asked, worker_=worker, lease=lease)
+    if opened["attempt_id"] is None:
+        refuse_unknown(asked, set(opened["intake_id"] or ()))
+    by_intake = {attempt.intake_id: attempt for attempt in records(Attempt, opened)}
     return [by_intake[intake_id] for intake_id in dict.fromkeys(asked)]
 
 
@@ -87,11 +105,9 @@ def claim_attempts(
 
     Claim no more than starts at once. Nobody gets what another worker holds; nothing is claimed in a paused scope.
     """
-    _check_lease(lease)
-    query = Q["claim_retries" if retries else "claim_pending"]
-    row = tx.execute(query, {"limit": limit, "worker": worker, "lease": lease}, binary=True).fetchone()
-    assert row is not None
-    return list(_attempts(row))
+    check_lease(lease, most=LEASE_MOST)
+    claim = CLAIM_RETRIES if retries else CLAIM_PENDING
+    return records(Attempt, claim.call(tx, most=limit, worker_=worker, lease=lease))
 
 
 def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> list[Finished]:
@@ -102,15 +118,14 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
             "outcome_twice", "One attempt is reported twice in one call.", "Report each attempt once.",
         )  # fmt: skip
     payloads = [outcome.payload_ref for outcome in outcomes]
-    given = {
-        "attempts": _array(attempts),
-        "tokens": _array(outcome.token for outcome in outcomes),
-        "reasons": _array(o.reason_code if isinstance(o, Failed) else None for o in outcomes),
-        "payloads": payloads if any(payload is not None for payload in payloads) else None,
-    }
-    row = tx.execute(Q["finish_attempts"], given, binary=True).fetchone()
-    assert row is not None
-    finished = list(map(Finished._make, zip(*row, strict=True)))
+    found = FINISH.call(
+        tx,
+        wanted=attempts,
+        with_tokens=[outcome.token for outcome in outcomes],
+        reasons=[outcome.reason_code if isinstance(outcome, Failed) else None for outcome in outcomes],
+        payloads=payloads if any(payload is not None for payload in payloads) else None,
+    )
+    finished = records(Finished, found)
     _refuse_unknown_attempts(attempts, finished)
     return finished
 
@@ -136,22 +151,6 @@ def lapsed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> l
 def sweep_lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest lapsed attempt has been waiting to be swept; None: there is none."""
     return seconds(tx, Q["sweep_lag"])
-
-
-def _attempts(row: tuple[Any, ...]) -> Iterator[Attempt]:
-    """Attempts from a row of columns; they share one lease."""
-    *columns, lease_until = row
-    return map(Attempt._make, zip(*(column or () for column in columns), repeat(lease_until)))
-
-
-def _array(values: Iterable[UUID | ReasonCode | None]) -> str:
-    """Ids or codes as the text of an array: a thousand of them take the driver 8 ms one by one, and so one."""
-    return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
-
-
-def _check_lease(lease: timedelta | None) -> None:
-    if lease is not None and not timedelta(0) < lease <= LEASE_MOST:
-        raise InputRefused("lease_length", f"A lease of {lease}.", f"Give it some seconds, and at most {LEASE_MOST}.")
 
 
 def _refuse_unknown_attempts(asked: Sequence[UUID], found: Sequence[Finished]) -> None:

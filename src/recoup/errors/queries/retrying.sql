@@ -1,9 +1,3 @@
--- name: claim
-select * from recoup.claim_errors(%(tables)s::text[], %(limit)s, %(worker)s, %(lease)s);
-
--- name: end
-select * from recoup.end_retries(%(tables)s::text[], %(ids)s::bigint[], %(tokens)s::uuid[], %(outcomes)s::text[], %(failures)s::text[]);
-
 -- name: lapse
 select recoup.lapse_retries(%(limit)s, %(only)s);
 

@@ -1,7 +1,7 @@
 -- The recorders of errors: what a birth, a move or an exit says in recoup.error_event; and the way into the archive.
 --
--- SECURITY DEFINER and owned by the tables' owner, like every recorder. An error that leaves is written to its archive by
--- the database itself, in the same statement: there is no other way out of a live table, and no other way into an archive.
+-- SECURITY DEFINER and owned by the tables' owner, like every recorder. An error that leaves is written to its archive
+-- by the database itself, in the same statement: there is no other way out of a live table, and none into an archive.
 
 create or replace function recoup.record_error_births() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -12,12 +12,14 @@ declare
   role_        constant text := recoup.acting_role();
 begin
   perform recoup.require_table(tg_relid, 'recoup.error');
-  insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, to_status, disposition, retry_count,
-                                  reason, facts, actor, actor_id, authority)
-  select incarnation_, n.updated_at, n.error_table, n.error_id, 'RECORDED', n.status, n.disposition, n.retry_count, n.park_reason,
+  insert into recoup.error_event (
+    incarnation, logged_at, error_table, error_id, event_type, to_status, disposition, retry_count, reason, facts,
+    actor, actor_id, authority)
+  select incarnation_, n.updated_at, n.error_table, n.error_id, 'RECORDED', n.status, n.disposition, n.retry_count,
+         n.park_reason,
          -- As little as can be: every birth has one, and the row itself has the rest.
-         case when n.clamped_from is not null or n.superseded_by is not null
-              then jsonb_strip_nulls(jsonb_build_object('decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'superseded_by', n.superseded_by)) end,
+         case when n.clamped_from is not null or n.superseded_by is not null then jsonb_strip_nulls(jsonb_build_object(
+           'decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'superseded_by', n.superseded_by)) end,
          kind, id, role_
     from new_rows n;
   return null;
@@ -42,9 +44,11 @@ begin
   if not exists (select from new_rows) then
     return null;
   end if;
-  insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count,
-                                  reason, facts, actor, actor_id, authority)
-  select incarnation_, n.updated_at, n.error_table, n.error_id, said.event_type, o.status, n.status, n.disposition, n.retry_count,
+  insert into recoup.error_event (
+    incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count, reason,
+    facts, actor, actor_id, authority)
+  select incarnation_, n.updated_at, n.error_table, n.error_id, said.event_type, o.status, n.status, n.disposition,
+         n.retry_count,
          case said.event_type when 'FAILED' then n.last_failure when 'LAPSED' then n.last_failure
                               when 'PARKED' then n.park_reason when 'WINDOW_CLOSED' then n.park_reason
                               when 'ESCALATED' then n.escalation_reason when 'CLAIMED' then n.leased_by
@@ -75,7 +79,32 @@ begin
   return null;
 end $$;
 revoke execute on function recoup.record_error_moves() from public;
-comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
+comment on function recoup.record_error_moves() is
+'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
+
+create or replace function recoup.archive_statement() returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  -- Every column that is written, from the catalogue: what a later migration adds is archived, too.
+  select format($insert$
+    insert into recoup.error_archive (%s, archived_by, final_disposition, was_blocking)
+    select %s, coalesce(v.actor_id, $3), o.disposition,
+           coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
+           and o.error_table = any($2)
+      from old_rows o
+      -- Who ended it: what is over does not move, so its last event is the one that did.
+      left join lateral (
+        select v.actor_id from recoup.error_event v
+         where o.archived_at is not null and v.error_id = o.error_id order by v.seq desc limit 1) v on true $insert$,
+    string_agg(quote_ident(a.attname), ', ' order by a.attnum),
+    string_agg(case a.attname when 'status' then '''ARCHIVED'''
+                              when 'archived_at' then 'coalesce(o.archived_at, $1)'
+                              when 'archive_reason' then 'coalesce(o.archive_reason, ''TTL_EXPIRED'')'
+                              else 'o.' || quote_ident(a.attname) end, ', ' order by a.attnum))
+    from pg_attribute a
+   where a.attrelid = 'recoup.error'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+$$;
+comment on function recoup.archive_statement() is
+'What recoup.archive_errors_gone executes, with the time, the blocking tables and whoever acts.';
 
 create or replace function recoup.archive_errors_gone() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -91,29 +120,18 @@ begin
   if not exists (select from old_rows) then
     return null;
   end if;
-  insert into recoup.error_archive (error_table, error_id, outreach_id, error_code, error_message, error_signature, severity, category, disposition,
-    status, ttl_tier, expires_at, retry_count, max_retries, last_retry_at, next_retry_at, retry_until, last_outcome, last_failure, parked_at, parked_by,
-    park_reason, assigned_to, escalation_level, last_reviewed_at, escalated_at, escalated_to, escalation_reason, token, leased_by, lease_until,
-    payload, decided_by, clamped_from, policy_version, created_at, updated_at, superseded_by, archived_at, archive_reason, archived_by,
-    final_disposition, was_blocking)
-  select o.error_table, o.error_id, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity, o.category, o.disposition,
-    'ARCHIVED', o.ttl_tier, o.expires_at, o.retry_count, o.max_retries, o.last_retry_at, o.next_retry_at, o.retry_until, o.last_outcome, o.last_failure,
-    o.parked_at, o.parked_by, o.park_reason, o.assigned_to, o.escalation_level, o.last_reviewed_at, o.escalated_at, o.escalated_to,
-    o.escalation_reason, o.token, o.leased_by, o.lease_until, o.payload, o.decided_by, o.clamped_from, o.policy_version, o.created_at, o.updated_at,
-    o.superseded_by, coalesce(o.archived_at, now_), coalesce(o.archive_reason, 'TTL_EXPIRED'), coalesce(v.actor_id, id), o.disposition,
-    coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED') and o.error_table = any(blocking)
-    from old_rows o
-    -- Who ended it: what is over does not move, so its last event is the one that did.
-    left join lateral (select v.actor_id from recoup.error_event v where o.archived_at is not null and v.error_id = o.error_id
-                        order by v.seq desc limit 1) v on true;
-  insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count,
-                                  reason, facts, actor, actor_id, authority)
+  execute recoup.archive_statement() using now_, blocking, id;
+  insert into recoup.error_event (
+    incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count, reason,
+    facts, actor, actor_id, authority)
   select incarnation_, now_, o.error_table, o.error_id, 'ARCHIVED', o.status, 'ARCHIVED', o.disposition, o.retry_count,
          coalesce(o.archive_reason, 'TTL_EXPIRED'),
-         case when coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED') and o.error_table = any(blocking) then '{"was_blocking": true}'::jsonb end,
+         case when coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
+                   and o.error_table = any(blocking) then '{"was_blocking": true}'::jsonb end,
          kind, id, role_
     from old_rows o;
   return null;
 end $$;
 revoke execute on function recoup.archive_errors_gone() from public;
-comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
+comment on function recoup.archive_errors_gone() is
+'Writes what left a live table to its archive, and ARCHIVED to the log.';

@@ -1,7 +1,7 @@
 -- Error tables: partitions of recoup.error, each with its guards and its archive, made from the policy.
 --
--- A statement that names a partition fires the triggers of that partition alone, so each has them all. All partitions are
--- made here, and nowhere else.
+-- A statement that names a partition fires the triggers of that partition alone, so each has them all. All partitions
+-- are made here, and nowhere else.
 
 create or replace procedure recoup.make_error_table(name_ text, insert_only boolean, entity_needed boolean)
 language plpgsql as $$
@@ -10,14 +10,17 @@ declare
   table_  constant text := split_part(name_, '.', 2);
   taken   text;
 begin
-  if exists (select from pg_inherits i where i.inhparent = 'recoup.error'::regclass and i.inhrelid = to_regclass(name_)) then
+  if exists (select from pg_inherits i
+              where i.inhparent = 'recoup.error'::regclass and i.inhrelid = to_regclass(name_)) then
     return;
   end if;
-  select t.name into taken from (values (name_), (name_ || '_archive')) t (name) where to_regclass(t.name) is not null limit 1;
+  select t.name into taken
+    from (values (name_), (name_ || '_archive')) t (name) where to_regclass(t.name) is not null limit 1;
   if found then
     raise exception using errcode = 'RC052',
       message = format('There is a relation %s already, and Recoup did not make it.', taken),
-      hint = format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then bring its rows in: recoup errors record --table %3$s --file ROWS.jsonl',
+      hint = format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then bring its rows in:'
+                    ' recoup errors record --table %3$s --file ROWS.jsonl',
                     taken, split_part(taken, '.', 2) || '_before', name_),
       detail = jsonb_build_object('table', taken);
   end if;
@@ -26,11 +29,14 @@ begin
     execute format('comment on schema %I is %L', schema_, 'Error tables of a hub.');
     execute format('grant usage on schema %I to recoup_reader', schema_);
   end if;
-  execute format('create table %I.%I partition of recoup.error (error_table default %L) for values in (%L) with (fillfactor = 85)', schema_, table_, name_, name_);
-  execute format('comment on table %I.%I is %L', schema_, table_, 'Errors of this hub. Read here; written through recoup.error.');
-  -- By entity, for the promotion gate. Unique, so that of one failure of one entity there is one that is open: a newer one supersedes it.
+  execute format('create table %I.%I partition of recoup.error (error_table default %L) for values in (%L)'
+                 ' with (fillfactor = 85)', schema_, table_, name_, name_);
+  execute format('comment on table %I.%I is %L', schema_, table_,
+                 'Errors of this hub. Read here; written through recoup.error.');
+  -- By entity, for the promotion gate. Unique, so that of one failure of one entity there is one that is open: a newer
+  -- one supersedes it.
   execute format('create %s index %I on %I.%I (outreach_id, error_signature) where archived_at is null',
-    case when insert_only then '' else 'unique' end, table_ || '_open', schema_, table_);
+                 case when insert_only then '' else 'unique' end, table_ || '_open', schema_, table_);
   if entity_needed then
     execute format('alter table %I.%I alter column outreach_id set not null', schema_, table_);
   end if;
@@ -40,17 +46,20 @@ begin
   end if;
   execute format('grant select on %I.%I to recoup_reader', schema_, table_);
 
-  execute format('create table %I.%I partition of recoup.error_archive (error_table default %L) for values in (%L) partition by range (archived_at)',
-    schema_, table_ || '_archive', name_, name_);
-  execute format('comment on table %I.%I is %L', schema_, table_ || '_archive', 'Archived errors of ' || name_ || ', by month.');
+  execute format('create table %I.%I partition of recoup.error_archive (error_table default %L) for values in (%L)'
+                 ' partition by range (archived_at)', schema_, table_ || '_archive', name_, name_);
+  execute format('comment on table %I.%I is %L', schema_, table_ || '_archive',
+                 'Archived errors of ' || name_ || ', by month.');
   call recoup.close_log(format('%I.%I', schema_, table_ || '_archive')::regclass, 'recoup.error_archive');
   execute format('grant select on %I.%I to recoup_reader', schema_, table_ || '_archive');
 end $$;
-comment on procedure recoup.make_error_table(text, boolean, boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
+comment on procedure recoup.make_error_table(text, boolean, boolean) is
+'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 create or replace function recoup.archive_month_name(error_table_ text, month_ date) returns text
 language sql immutable as $$
-  select format('%I.%I', split_part(error_table_, '.', 1), split_part(error_table_, '.', 2) || '_archive_' || to_char(month_, 'YYYYMM'))
+  select format('%I.%I', split_part(error_table_, '.', 1),
+                split_part(error_table_, '.', 2) || '_archive_' || to_char(month_, 'YYYYMM'))
 $$;
 comment on function recoup.archive_month_name(text, date) is 'Name of the partition of a month.';
 
@@ -69,12 +78,14 @@ begin
   perform recoup.require_table(tg_relid, 'recoup.error_archive_month');
   for made in select n.error_table, n.month, n.status, n.rows from new_rows n order by 1, 2 loop
     name_ := recoup.archive_month_name(made.error_table, made.month);
-    archive := format('%I.%I', split_part(made.error_table, '.', 1), split_part(made.error_table, '.', 2) || '_archive');
+    archive := format('%I.%I', split_part(made.error_table, '.', 1),
+                      split_part(made.error_table, '.', 2) || '_archive');
     if made.status = 'DROPPED' then
       execute format('select count(*) from %s', name_) into held;
       if held <> made.rows then
         raise exception using errcode = 'RC051',
-          message = format('The archive of %s of %s holds %s errors, not %s.', made.error_table, to_char(made.month, 'YYYY-MM'), held, made.rows),
+          message = format('The archive of %s of %s holds %s errors, not %s.', made.error_table,
+                           to_char(made.month, 'YYYY-MM'), held, made.rows),
           hint = 'Count it, and take its digest, in the transaction that drops it.',
           detail = jsonb_build_object('error_table', made.error_table, 'month', made.month, 'rows', held);
       end if;
@@ -83,7 +94,7 @@ begin
       -- Made beside it and attached: that locks out neither readers nor writers.
       execute format('create table %s (like %s including all)', name_, archive);
       execute format('alter table %s attach partition %s for values from (%L) to (%L)', archive, name_,
-        made.month::timestamptz, (made.month + interval '1 month')::timestamptz);
+                     made.month::timestamptz, (made.month + interval '1 month')::timestamptz);
       call recoup.close_log(name_::regclass, 'recoup.error_archive');
       execute format('grant select on %s to recoup_reader', name_);
     end if;
@@ -91,4 +102,5 @@ begin
   return null;
 end $$;
 revoke execute on function recoup.settle_archive_months() from public;
-comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
+comment on function recoup.settle_archive_months() is
+'Makes the partition of a month that begins, drops that of one whose retention is over.';

@@ -1,23 +1,9 @@
--- Attempts: opened, claimed, ended, swept.
+-- Attempts that outlived their lease: found and ended. What opens, claims and ends the others: routines/attempts.sql.
 --
 -- Rows named by their key are looked up by their key. Where a status beside it is written  status || '' = 'open'  the
 -- partial index on that status is kept out of it: analysed on a quiet day it seems to hold nothing, and would be read
 -- from end to end for every row. The time is a materialised row of its own: in any other form it is called anew for
 -- every row and every use, and rows of one statement would not share one instant.
-
--- name: open_attempts
-select attempts, intakes, numbers, tokens, lease_until
-  from cl.open_attempts(%(intakes)s::uuid[], %(worker)s, %(lease)s);
-
--- name: claim_retries
-select attempts, intakes, numbers, tokens, lease_until from cl.claim_retries(%(limit)s, %(worker)s, %(lease)s);
-
--- name: claim_pending
-select attempts, intakes, numbers, tokens, lease_until from cl.claim_pending(%(limit)s, %(worker)s, %(lease)s);
-
--- name: finish_attempts
-select attempts, intakes, statuses, reentered
-  from cl.finish_attempts(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[]);
 
 -- name: lock_lapsed
 -- What somebody holds at this moment is passed over, and does not count against the limit.

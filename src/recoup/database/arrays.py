@@ -1,0 +1,92 @@
+"""Routines that take and give rows as one array for each column, each declared once.
+
+Arrays by column are what a thousand rows travel in fastest, and they lose which element belongs where. So a routine is
+called by the names of its parameters, arrays that go together must be of one length, and columns come back by name. A
+test holds each declaration against the routine in the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import repeat
+from typing import Any, NamedTuple, TypeVar
+
+from psycopg.sql import SQL, Identifier, Placeholder
+
+from recoup.database.connection import Transaction
+
+UNQUOTED = frozenset({"integer", "bigint", "uuid"})  # their elements need no quotes in the text of an array
+Record = TypeVar("Record", bound=NamedTuple)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routine:
+    """A routine of the database that takes arrays, or gives them."""
+
+    name: str  # with its schema
+    sets: tuple[Mapping[str, str], ...] = ()  # arrays of one length: the parameter, and the type of its elements
+    optional: frozenset[str] = frozenset()  # arrays that may be None
+    plain: Mapping[str, str] = field(default_factory=dict)  # the other parameters, and their types
+    results: Mapping[str, str]  # what a column is called here, and the parameter that gives it
+
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        """The type of each parameter."""
+        return {name: f"{kind}[]" for arrays in self.sets for name, kind in arrays.items()} | dict(self.plain)
+
+    @cached_property
+    def text(self) -> str:
+        """The statement that calls it."""
+        given = (
+            SQL("{} => {}::{}").format(Identifier(name), Placeholder(name), SQL(kind))
+            for name, kind in self.parameters.items()
+        )
+        query = SQL("select {} from {}({})").format(
+            SQL(", ").join(map(Identifier, self.results.values())),
+            Identifier(*self.name.split(".")),
+            SQL(", ").join(given),
+        )
+        return query.as_string()
+
+    def call(self, tx: Transaction, **given: Any) -> dict[str, Any]:
+        """Call it; its results by name."""
+        if given.keys() != self.parameters.keys():
+            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}, not {', '.join(given)}.")
+        for arrays in self.sets:
+            given |= self._encoded(arrays, given)
+        row = tx.execute(self.text, given, binary=True).fetchone()
+        assert row is not None
+        return dict(zip(self.results, row, strict=True))
+
+    def _encoded(self, arrays: Mapping[str, str], given: Mapping[str, Sequence[object] | None]) -> dict[str, str]:
+        """The arrays of one set that are given, as text."""
+        found = {name: values for name in arrays if (values := given[name]) is not None or name not in self.optional}
+        lengths = {name: None if values is None else len(values) for name, values in found.items()}
+        if len(set(lengths.values())) > 1 or None in lengths.values():
+            raise ValueError(f"{self.name}: arrays of one length are needed, not {lengths}.")
+        return {name: literal(arrays[name], values or ()) for name, values in found.items()}
+
+
+def literal(kind: str, values: Iterable[object]) -> str:
+    """Elements of a type as the text of an array, which takes the driver a tenth of the time of a list."""
+    if kind in UNQUOTED:
+        elements = ["NULL" if value is None else str(value) for value in values]
+    else:
+        elements = ["NULL" if value is None else _quoted(str(value)) for value in values]
+    return "{" + ",".join(elements) + "}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def records(kind: type[Record], columns: Mapping[str, Any]) -> list[Record]:
+    """Columns as records with fields of their names. What is no array is the same in all of them.
+
+    The first field is an array, or None: then there are no records.
+    """
+    first, *others = (columns[name] for name in kind._fields)
+    same = (column if isinstance(column, list) else repeat(column) for column in others)
+    return list(map(kind._make, zip(first or (), *same, strict=False)))

@@ -1,0 +1,82 @@
+-- What the policy says of errors, for whoever decides in the database. Figures come as the policy's section on errors
+-- (recoup.error_policy), read once for a statement and handed on.
+
+create or replace function recoup.error_policy() returns jsonb
+language sql stable as $$ select p.figures -> 'errors' from recoup.policy p order by p.version desc limit 1 $$;
+comment on function recoup.error_policy() is 'The section on errors of the policy in force.';
+
+create or replace function recoup.each_blocking_table() returns setof text
+language sql stable as $$
+  select t.key
+    from jsonb_each((select p.figures -> 'errors' -> 'tables' from recoup.policy p order by p.version desc limit 1)) t
+   where (t.value -> 'blocks')::boolean
+$$;
+comment on function recoup.each_blocking_table() is
+'Error tables whose open errors keep their entity from moving on. Inlined where it is asked.';
+
+create or replace function recoup.blocking_tables() returns text[]
+language sql stable as $$ select coalesce(array_agg(b), '{}') from recoup.each_blocking_table() b $$;
+comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
+
+create or replace function recoup.retry_rules(policy jsonb,
+  out category text, out backoff text, out base_s integer, out cap_s integer, out jitter_percent integer,
+  out time_window interval)
+returns setof record
+language sql immutable as $$
+  select r.key, r.value ->> 'backoff', (r.value ->> 'base_s')::integer, (r.value ->> 'cap_s')::integer,
+         (r.value ->> 'jitter_percent')::integer, make_interval(hours => (r.value ->> 'window_hours')::integer)
+    from jsonb_each(policy -> 'retry') r
+  offset 0  -- read once for each category, not once for each row that is joined to it
+$$;
+comment on function recoup.retry_rules(jsonb) is 'How each category is retried, by a policy''s section on errors.';
+
+create or replace function recoup.retry_wait(
+  backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) returns interval
+language sql volatile as $$
+  -- Exponential: base to the power of the retry's number; linear: base times it. Jitter only ever lengthens it. Not
+  -- before a power of 60 does a double precision overflow; any cap is far below.
+  -- Written so that it is inlined: called for each of a thousand rows it would cost more than writing them.
+  select case when backoff <> 'none' then
+    interval '1 second'
+    * least(cap_s, case backoff when 'exponential' then power(base_s::float8, least(retry, 60))
+                                else base_s::float8 * retry end)
+    * (1 + case when jitter_percent = 0 then 0 else random() * jitter_percent / 100 end) end
+$$;
+comment on function recoup.retry_wait(text, integer, integer, integer, integer) is
+'How long after the last failure the retry of this number comes; null: not by itself.';
+
+create or replace function recoup.retries_over(
+  retry_count integer, max_retries integer, next_retry_at timestamptz, retry_until timestamptz) returns boolean
+language sql immutable as $$
+  select retry_count >= max_retries or next_retry_at is null or coalesce(next_retry_at > retry_until, false)
+$$;
+comment on function recoup.retries_over(integer, integer, timestamptz, timestamptz) is
+'Whether no retry follows: the budget is spent, or the next would come after the window, or by itself never.';
+
+create or replace function recoup.ends_as(policy jsonb) returns jsonb
+language sql immutable as $$
+  select jsonb_object_agg(t.key, case when t.value -> 'allowed' ? 'PARK' then 'PARKED'
+                                      when t.value -> 'allowed' ? 'ARCHIVE' then 'ARCHIVE' else 'IGNORE' end)
+    from jsonb_each(policy -> 'tables') t
+$$;
+comment on function recoup.ends_as(jsonb) is
+'Disposition, by table, of what is not retried any more: it waits for a person, or if none may, for the archive.';
+
+create or replace function recoup.status_of(disposition text) returns text
+language sql immutable as $$
+  select case disposition when 'RETRY' then 'RETRY_PENDING' when 'PARKED' then 'PARKED' else 'ACTIVE' end
+$$;
+comment on function recoup.status_of(text) is 'The status of an error that has just got this disposition.';
+
+create or replace function recoup.may_expire(e recoup.error, now_ timestamptz, policy jsonb) returns boolean
+language sql stable as $$
+  -- Whoever is called about a parked one has had time; and a table may hold on to what still blocks. Days of 24 hours,
+  -- whatever the session's time zone makes of its own.
+  select e.expires_at < now_
+     and (e.status not in ('PARKED', 'ESCALATED')
+          or e.parked_at < now_ - make_interval(hours => 24 * (policy ->> 'keep_parked_days')::integer))
+     and not (e.disposition in ('RETRY', 'PARKED')
+              and coalesce((policy -> 'tables' -> e.error_table ->> 'hold_blocking_past_ttl')::boolean, false))
+$$;
+comment on function recoup.may_expire(recoup.error, timestamptz, jsonb) is
+'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';

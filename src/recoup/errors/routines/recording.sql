@@ -1,0 +1,262 @@
+-- Recording, in sets: one call of one function, whose plans are kept.
+--
+-- There is one right plan for each statement here: a look-up for each row, along an index. So scanning and hashing are
+-- switched off, here and in all that is called from here, and the plan is kept. Rows come as one array for each column:
+-- an array of composites takes four times as long.
+
+create or replace function recoup.require_same_length(what text, variadic lengths integer[]) returns void
+language plpgsql as $$
+begin
+  if not coalesce(lengths[1] = all(lengths), false) then
+    raise exception using errcode = 'RC039',
+      message = format('The arrays of %s have the lengths %s.', what, array_to_string(lengths, ', ', 'null')),
+      hint = 'Give one array for each column, all of one length.',
+      detail = jsonb_build_object('arrays', what, 'lengths', lengths);
+  end if;
+end $$;
+comment on function recoup.require_same_length(text, integer[]) is
+'Refuses arrays that do not make rows: one is missing, or shorter than another.';
+
+create or replace function recoup.require_made(tables text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  missing constant text := (select t from unnest(tables) t where to_regclass(t) is null limit 1);
+begin
+  if missing is not null then
+    raise exception using errcode = 'RC053',
+      message = format('%s is in the policy, and has not been made yet.', missing),
+      hint = 'Run: recoup migrate', detail = jsonb_build_object('error_table', missing);
+  end if;
+end $$;
+comment on function recoup.require_made(text[]) is 'Refuses error tables that a migration has still to make.';
+
+create or replace function recoup.lock_open_errors(
+  places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[],
+  policy jsonb, now_ timestamptz,
+  out by_row bigint[], out of_table text[], out ids bigint[], out expired boolean[], out leased boolean[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  table_ text;
+begin
+  -- In the order of tables and ids, as everybody does who locks several. One table after the other, each planned for
+  -- what it holds now: a plan that was made while a table was empty, and kept, read all of it for each row.
+  for table_ in
+    select distinct t.name from unnest(tables, tiers) t (name, tier) where t.tier <> 'INFINITE' order by 1
+  loop
+    execute format($look$
+      select $8 || array_agg(f.place), $9 || array_agg(f.error_table), $10 || array_agg(f.error_id),
+             $11 || array_agg(f.expired), $12 || array_agg(f.leased)
+        from (select r.place, e.error_table, e.error_id, coalesce(recoup.may_expire(e, $6, $7), false) as expired,
+                     e.token is not null as leased
+                from (select u.place, e.error_id
+                        from unnest($1, $2, $3, $4) with ordinality u (decision, entity, signature, later, place)
+                       cross join lateral (
+                         select e.error_id from recoup.error e
+                          where e.error_table = %1$L and e.outreach_id = u.entity and e.error_signature = u.signature
+                            and e.archived_at is null limit 1) e
+                       where u.entity is not null and u.later is null and ($5)[u.decision] = %1$L
+                       order by e.error_id) r
+               cross join lateral (
+                 select e.* from recoup.error e
+                  where e.error_table = %1$L and e.error_id = r.error_id and e.archived_at is null
+                  limit 1 for no key update) e) f $look$, table_)
+      into by_row, of_table, ids, expired, leased
+      using places, entities, signatures, later, tables, now_, policy, by_row, of_table, ids, expired, leased;
+  end loop;
+end $$;
+comment on function recoup.lock_open_errors(
+  integer[], uuid[], text[], integer[], text[], text[], jsonb, timestamptz) is
+'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+
+create or replace function recoup.supersede_errors(
+  by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[],
+  new_ids bigint[], now_ timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  update recoup.error e
+     set archived_at = now_, updated_at = greatest(e.updated_at, now_),
+         archive_reason = case when o.expired then 'TTL_EXPIRED' else 'SUPERSEDED' end,
+         superseded_by = case when not o.expired then new_ids[o.place] end,
+         retry_count = e.retry_count + o.leased::integer,
+         last_outcome = case when o.leased then 'FAILED' else e.last_outcome end,
+         last_failure = case when o.leased then 'superseded by error ' || new_ids[o.place] else e.last_failure end,
+         token = null, leased_by = null, lease_until = null, next_retry_at = null
+    from unnest(by_row, of_table, ids, expired, leased) o (place, error_table, error_id, expired, leased)
+   where e.error_table = o.error_table and e.error_id = o.error_id;
+end $$;
+comment on function recoup.supersede_errors(
+  bigint[], text[], bigint[], boolean[], boolean[], bigint[], timestamptz) is
+'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
+
+create or replace function recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
+returns table (
+  heir bigint, was_parked boolean, was_retried boolean, old_created_at timestamptz, old_expires_at timestamptz,
+  old_retry_count integer, old_max_retries integer, old_retry_until timestamptz,
+  last_retry_at timestamptz, last_outcome text, last_failure text,
+  old_parked_at timestamptz, old_parked_by text, old_park_reason text,
+  assigned_to text, last_reviewed_at timestamptz,
+  old_escalation_level integer, escalated_at timestamptz, escalated_to text, escalation_reason text)
+language sql stable as $$
+  -- STABLE, and one SELECT: only then is it inlined. LIMIT, for one look-up each.
+  select h.heir, s.was_parked, s.was_retried, e.created_at, e.expires_at,
+         e.retry_count, e.max_retries, e.retry_until,
+         e.last_retry_at, e.last_outcome, e.last_failure,
+         case when s.was_parked then e.parked_at end, case when s.was_parked then e.parked_by end,
+         case when s.was_parked then e.park_reason end,
+         e.assigned_to, e.last_reviewed_at,
+         e.escalation_level, e.escalated_at, e.escalated_to, e.escalation_reason
+    from unnest(by_row, of_table, ids) h (heir, error_table, error_id)
+   cross join lateral (
+     select e.* from recoup.error e where e.error_table = h.error_table and e.error_id = h.error_id limit 1) e
+   cross join lateral (
+     select e.status in ('PARKED', 'ESCALATED') as was_parked, e.status = 'RETRY_PENDING' as was_retried) s
+   where e.superseded_by is not null
+$$;
+comment on function recoup.inherited(bigint[], text[], bigint[]) is
+'What a row of the call, the heir, takes over from the error that it superseded (recoup.supersede_errors).';
+
+create or replace function recoup.insert_errors(
+  new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[],
+  later integer[],
+  tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[],
+  budgets integer[], park_reasons text[], deciders text[], clamps text[],
+  decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamptz)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+-- Each row finds its decision and what it inherits by hash, because a thousand rows may supersede a thousand.
+set enable_hashjoin = on set enable_nestloop = off
+as $$
+declare
+  ends constant jsonb := recoup.ends_as(policy);
+begin
+  insert into recoup.error (
+    error_table, error_id, outreach_id, error_code, error_message, error_signature, severity, category, payload,
+    decided_by, clamped_from, policy_version, disposition, status, ttl_tier, expires_at, created_at, updated_at,
+    retry_count, max_retries, next_retry_at, retry_until, last_retry_at, last_outcome, last_failure,
+    parked_at, parked_by, park_reason,
+    assigned_to, last_reviewed_at, escalation_level, escalated_at, escalated_to, escalation_reason,
+    superseded_by, archived_at, archive_reason)
+  with given as (
+    -- Each row with its decision, and with what it inherits.
+    select d.*, i.*, r.place, r.entity, r.message, r.signature, r.payload,
+           new_ids[r.place] as error_id, new_ids[r.later] as superseded_by,
+           coalesce(i.old_created_at, now_) as created_at,
+           coalesce(i.old_retry_count, 0) as retry_count,
+           greatest(i.old_max_retries, d.budget) as max_retries,
+           i.was_parked and ends ->> d.error_table = 'PARKED' as stays_parked
+      from unnest(places, entities, messages, signatures, payloads, later)
+             with ordinality r (decision, entity, message, signature, payload, later, place)
+      join unnest(tables, codes, severities, categories, dispositions, tiers, days, budgets, park_reasons, deciders,
+                  clamps)
+             with ordinality d (error_table, code, severity, category, wanted, ttl_tier, ttl_days, budget, park_reason,
+                                decided_by, clamped_from, decision) on d.decision = r.decision
+      left join recoup.inherited(by_row, of_table, old_ids) i on i.heir = r.place),
+  timed as (
+    -- When it would be retried, and until when. A person may start what is not retried by itself.
+    select g.*, case when g.was_retried then g.old_retry_until else g.created_at + k.time_window end as retry_until,
+           coalesce(now_ + recoup.retry_wait(k.backoff, k.base_s, k.cap_s, k.jitter_percent, g.retry_count + 1),
+                    case when g.decided_by = 'person' and g.clamped_from is null then now_ end) as next_retry_at
+      from given g
+      join recoup.retry_rules(policy) k on k.category = g.category),
+  spent as (
+    select t.*, t.wanted = 'RETRY' and t.stays_parked is not true
+                and recoup.retries_over(t.retry_count, t.max_retries, t.next_retry_at, t.retry_until) as is_spent
+      from timed t),
+  decided as (
+    -- What was parked stays parked, where that is allowed. What should be retried and cannot be ends as its table says.
+    select s.*, case when s.stays_parked then 'PARKED' when s.is_spent then ends ->> s.error_table
+                     else s.wanted end as disposition
+      from spent s)
+  select d.error_table, d.error_id, d.entity, d.code, d.message, d.signature, d.severity, d.category, d.payload,
+         d.decided_by, d.clamped_from, decided_under, d.disposition, recoup.status_of(d.disposition), d.ttl_tier,
+         greatest(d.created_at + make_interval(hours => 24 * d.ttl_days), d.old_expires_at), d.created_at, now_,
+         d.retry_count, d.max_retries,
+         case when d.disposition = 'RETRY' and d.superseded_by is null then d.next_retry_at end, d.retry_until,
+         d.last_retry_at, d.last_outcome, d.last_failure,
+         case when d.disposition = 'PARKED' then coalesce(d.old_parked_at, now_) end,
+         case when d.disposition = 'PARKED' then coalesce(d.old_parked_by, 'system') end,
+         case when d.disposition = 'PARKED' or d.is_spent
+              then coalesce(d.old_park_reason, d.park_reason, 'MAX_RETRIES_EXCEEDED') end,
+         d.assigned_to, d.last_reviewed_at, coalesce(d.old_escalation_level, 0), d.escalated_at, d.escalated_to,
+         d.escalation_reason,
+         d.superseded_by, case when d.superseded_by is not null then now_ end,
+         case when d.superseded_by is not null then 'SUPERSEDED' end
+    from decided d
+   order by d.error_table, d.entity, d.signature, d.place;
+end $$;
+comment on function recoup.insert_errors(
+  bigint[], integer[], uuid[], text[], text[], jsonb[], integer[],
+  text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[],
+  integer, bigint[], text[], bigint[], jsonb, timestamptz) is
+'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
+
+create or replace function recoup.record_errors(
+  -- Each row: which of the decisions below, its entity, message, signature and payload, and which later row of this
+  -- call supersedes it. Payloads may be missing altogether.
+  places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[],
+  -- Each decision, once.
+  tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[],
+  budgets integer[], park_reasons text[], deciders text[], clamps text[],
+  decided_under integer,
+  out ids bigint[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  policy constant jsonb := recoup.error_policy();
+  now_   timestamptz;
+  old    record;  -- what is open of the same failures: recoup.lock_open_errors
+begin
+  perform recoup.require_same_length('errors', cardinality(places), cardinality(entities), cardinality(messages),
+    cardinality(signatures), coalesce(cardinality(payloads), cardinality(places)), cardinality(later));
+  perform recoup.require_same_length('decisions', cardinality(tables), cardinality(codes), cardinality(severities),
+    cardinality(categories), cardinality(dispositions), cardinality(tiers), cardinality(days), cardinality(budgets),
+    cardinality(park_reasons), cardinality(deciders), cardinality(clamps));
+  perform recoup.require_made(tables);
+  perform recoup.hold_promotions((
+    select array_agg(distinct recoup.entity_bucket(e)) from unnest(entities) e where e is not null));
+  for turn in 1 .. 10 loop
+    begin
+      now_ := recoup.now();
+      -- The newest row of a call supersedes what is open of the same failure.
+      old := recoup.lock_open_errors(places, entities, signatures, later, tables, tiers, policy, now_);
+      ids := null;
+      -- Not before all has been waited for: what is decided by a policy that is not in force any more is decided anew,
+      -- and what supersedes has the greater id.
+      if recoup.policy_version() <> decided_under then
+        return;
+      end if;
+      select array_agg(nextval('recoup.error_seq')) into ids from generate_series(1, cardinality(places));
+      if old.ids is not null then
+        perform recoup.supersede_errors(old.by_row, old.of_table, old.ids, old.expired, old.leased, ids, now_);
+      end if;
+      perform recoup.insert_errors(ids, places, entities, messages, signatures, payloads, later,
+        tables, codes, severities, categories, dispositions, tiers, days, budgets, park_reasons, deciders, clamps,
+        decided_under, old.by_row, old.of_table, old.ids, policy, now_);
+      return;
+    exception
+      when unique_violation or deadlock_detected then
+        -- Somebody recorded the same failure of the same entity at the same moment: look again, and supersede it.
+        if turn = 10 then
+          raise;
+        end if;
+      when sqlstate 'RC044' then
+        -- It was allowed when it was decided, and a moment later not any more.
+        if recoup.policy_version() = decided_under then
+          raise;
+        end if;
+        ids := null;
+        return;
+    end;
+  end loop;
+end $$;
+comment on function recoup.record_errors(
+  integer[], uuid[], text[], text[], jsonb[], integer[],
+  text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[], integer) is
+'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
