@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
-
 import pytest
-from psycopg.types.json import Jsonb
 
 from hub import DAY, DOL, OPERATIONAL, SECOND, STRUCTURAL, TARGET, TRANSIENT, Hub, NewHub
 from recoup.errors.vocabulary import Severity

@@ -493,6 +493,13 @@ CREATE OR REPLACE FUNCTION cl.gate_zero_wait(figures jsonb, attempt_count intege
 comment on function cl.gate_zero_wait(figures jsonb, attempt_count integer) is 'The wait after so many failed attempts, by the figures of a policy.';
 grant execute on function cl.gate_zero_wait(figures jsonb, attempt_count integer) to public;
 
+CREATE OR REPLACE FUNCTION cl.max_attempts()
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body ac79f45d9f23ad49c79bc6771e476da0
+comment on function cl.max_attempts() is 'How often an intake is verified, the first attempt included.';
+grant execute on function cl.max_attempts() to public;
+
 grant execute on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
@@ -549,7 +556,7 @@ CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1290b3048f496af0e9e5039a83a16f1b
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 91ec70e18bb115e6055826a09fd0348c
 comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
 
 CREATE OR REPLACE FUNCTION cl.record_restarts()
@@ -599,7 +606,7 @@ grant execute on function cl.rule_intake_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9636afef9e9c81bc84893a0de18ea2f2
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 95590cfde9916cb9782e96a83b1c5b58
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
@@ -607,7 +614,7 @@ CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9392900565d9a5284f67829ec6b9466b
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 88ed15add7d56b2c0c19e43ad1a9425d
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
@@ -2059,6 +2066,13 @@ CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
 comment on function recoup.allowed_steps(subject_ text, from_ text) is 'What is listed from a status (null: births), in words.';
 grant execute on function recoup.allowed_steps(subject_ text, from_ text) to public;
 
+CREATE OR REPLACE FUNCTION recoup.allows(allowed jsonb, disposition_ text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 2889ed7ad2c9081272e6cf19508b1448
+comment on function recoup.allows(allowed jsonb, disposition_ text) is 'Whether a disposition is among those that the policy allows a table; not, when it does not know the table.';
+grant execute on function recoup.allows(allowed jsonb, disposition_ text) to public;
+
 CREATE OR REPLACE FUNCTION recoup.append_only()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2075,15 +2089,23 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 85ba5fabe21133b9878172496b90d947
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4ae9e5530d422897234dc506accdc455
 comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
 
 CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body 66aad905333c5f3f1965f9ddb33758c5
+ IMMUTABLE; -- body 3e09918158796a18745edce97499664a
 comment on function recoup.archive_month_name(error_table_ text, month_ date) is 'Name of the partition of a month.';
 grant execute on function recoup.archive_month_name(error_table_ text, month_ date) to public;
+
+CREATE OR REPLACE FUNCTION recoup.archive_statement()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ff8cec64d297f9841286fd2a5c2684f
+comment on function recoup.archive_statement() is 'What recoup.archive_errors_gone executes, with the time, the blocking tables and whoever acts.';
+grant execute on function recoup.archive_statement() to public;
 
 CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
  RETURNS text
@@ -2110,7 +2132,7 @@ CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 7e9f784ec7415f2776b7140970cab951
+ SET enable_seqscan TO 'off'; -- body 98cb4754d5054963dbbeb7d9e4a9e26a
 comment on function recoup.blocked_locking(outreach_ids uuid[]) is 'Those of the entities that are blocked. Errors of all of them wait until this transaction is over.';
 grant execute on function recoup.blocked_locking(outreach_ids uuid[]) to public;
 
@@ -2120,7 +2142,7 @@ CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body c8bbfcb14e2d6a6760246b5415814e04
+ SET enable_seqscan TO 'off'; -- body c37d81df36eaafd5303ec8237e860e52
 comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that keep these entities from moving on.';
 grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
 
@@ -2207,7 +2229,7 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 75ad0df32b9eba9ca1d6bcb72fb3c3b7
+ SET jit TO 'off'; -- body 7a03bf54c179a964674f7713032540b5
 comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes errors of these tables (null: of all) whose retry is due, longest due first, under one lease.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
@@ -2230,7 +2252,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 06f01fa368fe58aac6acce5b9f309cbb
+ SET jit TO 'off'; -- body 68b2814a34a645ea47b4bd268710792c
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks what was not retried within its window, or one of it.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -2244,7 +2266,7 @@ grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
  LANGUAGE sql
- STABLE; -- body 14b9ae0f681ada8477f224b4db85d7fb
+ STABLE; -- body f1308a082714f3ac4793ce7246cbc59d
 comment on function recoup.each_blocking_table() is 'Error tables whose open errors keep their entity from moving on. Inlined where it is asked.';
 grant execute on function recoup.each_blocking_table() to public;
 
@@ -2259,14 +2281,14 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body a8a58a172373a4786b380a03edd94559
-comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries, succeeded and failed alike: resolved, once more later, parked, or left to the archive. Late ones are stored, and not applied.';
+ SET jit TO 'off'; -- body 63ecfa30b0052e0226ad9fe344d846be
+comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
  RETURNS jsonb
  LANGUAGE sql
- IMMUTABLE; -- body 1b78fdbe92ef1082811d3f51c0a3b769
-comment on function recoup.ends_as(policy jsonb) is 'The disposition, by table, of what is not retried any more: it waits for a person, or where that is not allowed for the archive.';
+ IMMUTABLE; -- body aa72b7d8e70eef108612b7bd2c8d47ed
+comment on function recoup.ends_as(policy jsonb) is 'Disposition, by table, of what is not retried any more: it waits for a person, or if none may, for the archive.';
 grant execute on function recoup.ends_as(policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.entity_bucket(entity uuid)
@@ -2291,8 +2313,15 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 6f7b5504ef876694905bd3ccca6c61d5
-comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks, or null.';
+ STABLE; -- body 7f874c36f9586febd0c651334e21d2f1
+comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
+
+CREATE OR REPLACE FUNCTION recoup.error_move_rules()
+ RETURNS TABLE(code text, sqlstate text, message text, hint text)
+ LANGUAGE sql
+ IMMUTABLE; -- body 5d70c994a2cb69604ac7e54acc2907e8
+comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
+grant execute on function recoup.error_move_rules() to public;
 
 CREATE OR REPLACE FUNCTION recoup.error_policy()
  RETURNS jsonb
@@ -2347,23 +2376,10 @@ CREATE OR REPLACE FUNCTION recoup.guard_truncate()
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
 
-grant execute on function recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[]) to public;
-
-CREATE OR REPLACE FUNCTION recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[])
- RETURNS record
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET enable_bitmapscan TO 'off'
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body bc599e7f1c2a5fdf47eeba10c1eddc5f
-comment on function recoup.hold_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT parked boolean[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
-
 CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
  RETURNS void
  LANGUAGE plpgsql
- SET lock_timeout TO '20s'; -- body bb2274db90c989518ca988697077dc79
+ SET lock_timeout TO '20s'; -- body fb39e8024061b697f34d3f3e594a1608
 comment on function recoup.hold_promotions(buckets integer[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking).';
 grant execute on function recoup.hold_promotions(buckets integer[]) to public;
 
@@ -2376,6 +2392,23 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 07876fd3987cb5fa95edc87963ea0cc7
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
+CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
+ RETURNS TABLE(heir bigint, was_parked boolean, was_retried boolean, old_created_at timestamp with time zone, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
+ LANGUAGE sql
+ STABLE; -- body e2d150dde50abfd3f2724dac6be097db
+comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call, the heir, takes over from the error that it superseded (recoup.supersede_errors).';
+grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
+
+grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_hashjoin TO 'on'
+ SET enable_nestloop TO 'off'; -- body c2a0a7ae546f09dd070beaab5db44578
+comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
+
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
  LANGUAGE plpgsql; -- body e83a16bec656fcd7145e97c8ed4ec8b1
 comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
@@ -2387,7 +2420,7 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked(outreach_id uuid)
  STABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body e05fd215524e5900ac406268318709b1
+ SET enable_seqscan TO 'off'; -- body 97801fa79fb24671638c85df8b46609f
 comment on function recoup.is_blocked(outreach_id uuid) is 'Whether a blocking table holds an error of this entity that is to be retried, or is parked.';
 grant execute on function recoup.is_blocked(outreach_id uuid) to public;
 
@@ -2429,9 +2462,22 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body ee92a24345beacac462f26c2bc2aca9d
+ SET jit TO 'off'; -- body 3b8dbff851671a4af0ad07056928a35e
 comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Counts as failed every retry that outlived its lease, or one of them.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
+
+grant execute on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 530125e921f725beb8712bb268aa3a04
+comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
 
 CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)
  RETURNS boolean
@@ -2443,7 +2489,7 @@ grant execute on function recoup.made_through(step recoup.lifecycle_step, calls 
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
- LANGUAGE plpgsql; -- body d37b2ae47f875700bc123619d34ec4c1
+ LANGUAGE plpgsql; -- body c857095cb9a8098bb5031c0ea34b3a6a
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
@@ -2451,7 +2497,7 @@ grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with 
 CREATE OR REPLACE FUNCTION recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body 99dedfc9055ae4da8118bc035ced6844
+ STABLE; -- body 3e75d46db05010d2067033234c8a461c
 comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';
 
 CREATE OR REPLACE FUNCTION recoup.never()
@@ -2542,7 +2588,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 26ff053048f455ce753092fa5049568b
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0d5b71db72a514c1c03a3dc8c0ead890
 comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()
@@ -2553,12 +2599,12 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 1439ceb54bdb15ca8b5765be84cbab3c
+ SET enable_mergejoin TO 'off'; -- body 04c4afbb554ba0cb4714b43dfa91b380
 comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
-grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) to public;
+grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer)
+CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[])
  RETURNS bigint[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2567,8 +2613,8 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 0fb5e28436f60638e898e440e22d25f8
-comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer) is 'Records errors, superseding what is open of the same failure; ids in the order given, or null when another policy is in force.';
+ SET jit TO 'off'; -- body 22cd73a017c4194fb4f4aad839bdd473
+comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
  RETURNS trigger
@@ -2581,8 +2627,14 @@ grant execute on function recoup.refuse_disposition(error_table_ text, dispositi
 
 CREATE OR REPLACE FUNCTION recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb)
  RETURNS void
- LANGUAGE plpgsql; -- body 0c64cc1b0343220222c9f09cb1153a33
+ LANGUAGE plpgsql; -- body e7a0ed29f4cddfffc4ad569916db94c1
 comment on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) is 'Refuses a disposition that its table does not allow.';
+
+CREATE OR REPLACE FUNCTION recoup.refuse_error_move(code_ text, o recoup.error, n recoup.error)
+ RETURNS void
+ LANGUAGE plpgsql; -- body 5b3c85d9fc257a82b3ffade91ab070b6
+comment on function recoup.refuse_error_move(code_ text, o recoup.error, n recoup.error) is 'Refuses a move that breaks a rule of recoup.error_move_broken.';
+grant execute on function recoup.refuse_error_move(code_ text, o recoup.error, n recoup.error) to public;
 
 CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  RETURNS void
@@ -2598,11 +2650,24 @@ CREATE OR REPLACE FUNCTION recoup.release_clock()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
 
+CREATE OR REPLACE FUNCTION recoup.require_made(tables text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a2db50ce5b68b078f7cb17a1c87a5ee2
+comment on function recoup.require_made(tables text[]) is 'Refuses error tables that a migration has still to make.';
+grant execute on function recoup.require_made(tables text[]) to public;
+
 CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
  RETURNS void
  LANGUAGE plpgsql; -- body 6ac282f205c35bacb81cc38994d5a972
 comment on function recoup.require_read_committed(what text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
 grant execute on function recoup.require_read_committed(what text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.require_same_length(what text, VARIADIC lengths integer[])
+ RETURNS void
+ LANGUAGE plpgsql; -- body f8ecf8586dc7ec6a29004ce345dc461d
+comment on function recoup.require_same_length(what text, VARIADIC lengths integer[]) is 'Refuses arrays that do not make rows: one is missing, or shorter than another.';
+grant execute on function recoup.require_same_length(what text, VARIADIC lengths integer[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
  RETURNS void
@@ -2610,19 +2675,27 @@ CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
 comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
 
+grant execute on function recoup.retries_over(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.retries_over(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body ccdbd6a94d28c5d927e734ebdaae7cfc
+comment on function recoup.retries_over(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Whether no retry follows: the budget is spent, or the next would come after the window, or by itself never.';
+
 grant execute on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) to public;
 
 CREATE OR REPLACE FUNCTION recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval)
  RETURNS SETOF record
  LANGUAGE sql
- IMMUTABLE; -- body cc20eabb05805dc4d9713739941ee12a
+ IMMUTABLE; -- body 2222ba1a8d60b7a128a3b4807c622fdc
 comment on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) is 'How each category is retried, by a policy''s section on errors.';
 
 grant execute on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) to public;
 
 CREATE OR REPLACE FUNCTION recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer)
  RETURNS interval
- LANGUAGE sql; -- body 62e949f73f7e3e9a2def47f754d0c3ff
+ LANGUAGE sql; -- body 575ec042e7839ff697db3902ce474b4c
 comment on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) is 'How long after the last failure the retry of this number comes; null: not by itself.';
 
 CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
@@ -2635,7 +2708,7 @@ grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 CREATE OR REPLACE FUNCTION recoup.rule_archive_months()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ba8c06bb7278fe27bf81832198491aa7
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d00785176f63acd07ea351a1237a08c6
 comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over, or while an error of it is still live.';
 grant execute on function recoup.rule_archive_months() to public;
 
@@ -2649,14 +2722,14 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 20fa0f5e40d18157989d8b88f6608ada
-comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait for it.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 321ab7bd1c9bed600354346a8318ab85
+comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
 grant execute on function recoup.rule_error_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9c03409fd9bf125c09063b9c715395eb
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ecf1549f5ba42d5762104125187b3836
 comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
 grant execute on function recoup.rule_error_exits() to public;
 
@@ -2667,7 +2740,7 @@ CREATE OR REPLACE FUNCTION recoup.rule_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body c0650207e9b980877a03cc57c1c6e756
+ SET enable_mergejoin TO 'off'; -- body e520371c482466eeffa77f6f75282b0d
 comment on function recoup.rule_error_moves() is 'Leases, counts, budgets and reasons of a move; what is over does not move.';
 grant execute on function recoup.rule_error_moves() to public;
 
@@ -2734,7 +2807,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET lock_timeout TO '2s'
- SET "TimeZone" TO 'UTC'; -- body bafe1aabe0fbb3ccdc7769175468c584
+ SET "TimeZone" TO 'UTC'; -- body ddee985edd54d76af712cf753b23017e
 comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
@@ -2766,12 +2839,27 @@ CREATE OR REPLACE FUNCTION recoup.statement_time()
 comment on function recoup.statement_time() is 'When the present statement began, by the same clock: the earliest time that it may call now.';
 grant execute on function recoup.statement_time() to public;
 
+CREATE OR REPLACE FUNCTION recoup.status_of(disposition text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body cafa8751ec697183ff42330e8133c2ea
+comment on function recoup.status_of(disposition text) is 'The status of an error that has just got this disposition.';
+grant execute on function recoup.status_of(disposition text) to public;
+
 CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text)
  RETURNS jsonb
  LANGUAGE sql
  STABLE; -- body a149e04ae5b46324e24fec4966205fe5
 comment on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) is 'The facts of a refused birth, move or exit.';
 grant execute on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) to public;
+
+grant execute on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body cf7afe3c1ed3fa0420f3e0c8d07c926c
+comment on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone) is 'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
 
 grant execute on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) to public;
 
@@ -2785,7 +2873,7 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body d7d56ce46b37e2ee48c4e5eec2f7cd6d
+ SET jit TO 'off'; -- body d59ac285aa81214bacfc9273e625a975
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves up to so many errors of one table to its archive: those that are over, then those that have expired.';
 
 CREATE OR REPLACE FUNCTION recoup.wake()
