@@ -59,7 +59,7 @@ PLATFORM = {
     "RC036": ("lease_too_long", "a lost worker holds its intake for a bounded time"),
     "RC037": ("worker_times", "a worker is heard of when it beats, and lost when it has been silent"),
     "RC038": ("policy_figures", "every figure that the database decides by is there and within bounds"),
-    "RC039": ("outcomes_malformed", "each attempt is reported once, with its token, as passed or as failed"),
+    "RC039": ("outcomes_malformed", "arrays of one call make rows, and each outcome is reported once, with its token"),
     "RC043": ("subscription_of_another", "a subscription is moved by the authority that made it"),
 }
 declare(PLATFORM)

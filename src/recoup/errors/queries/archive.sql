@@ -2,8 +2,10 @@
 select * from recoup.sweep_errors(%(table)s, %(limit)s, %(only)s);
 
 -- name: leaving
--- Through the parent, as in queries.sql: what is over, and what has expired.
-(select e.error_table, e.error_id from recoup.error e where e.archived_at is not null order by e.archived_at limit %(limit)s)
+-- Through the parent, as in retrying.sql: what is over, and what has expired.
+(select e.error_table, e.error_id from recoup.error e
+  where e.archived_at is not null
+  order by e.archived_at limit %(limit)s)
  union all
 (select e.error_table, e.error_id from recoup.error e
   where e.archived_at is null and e.expires_at < (select recoup.now()) and e.token is null
@@ -22,26 +24,34 @@ select extract(epoch from recoup.now() - min(l.since)) from (
  where l.since < recoup.now();
 
 -- name: months_over
--- Months all of which is older than its table's retention, oldest first. Not while an error has yet to be archived there:
--- after a long pause of the archiver it would find no place. Last, the seconds since the first retention of all ended.
+-- Months all of which is older than its table's retention, oldest first. Not while an error has yet to be archived
+-- there: after a long pause of the archiver it would find no place. Last, the seconds since the first retention of all
+-- ended.
 select m.error_table, m.month, recoup.archive_month_name(m.error_table, m.month),
        extract(epoch from recoup.now() at time zone 'UTC'
                           - min(m.month + interval '1 month' + make_interval(years => t.years)) over ())::float8
   from recoup.error_archive_month m
   join unnest(%(tables)s::text[], %(years)s::integer[]) t (name, years) on t.name = m.error_table
- where m.status = 'KEPT' and m.month + interval '1 month' <= recoup.now() at time zone 'UTC' - make_interval(years => t.years)
-   and not exists (select from recoup.error e where e.error_table = m.error_table and e.archived_at < (m.month + interval '1 month') at time zone 'UTC')
+ where m.status = 'KEPT'
+   and m.month + interval '1 month' <= recoup.now() at time zone 'UTC' - make_interval(years => t.years)
+   and not exists (
+     select from recoup.error e
+      where e.error_table = m.error_table and e.archived_at < (m.month + interval '1 month') at time zone 'UTC')
  order by m.month, m.error_table limit %(limit)s;
 
 -- name: lock_month
 -- Nobody else drops it meanwhile.
-select from recoup.error_archive_month where error_table = %(table)s and month = %(month)s and status = 'KEPT' for update;
+select from recoup.error_archive_month
+ where error_table = %(table)s and month = %(month)s and status = 'KEPT' for update;
 
 -- name: digest_page
 -- The text of a row depends on the session's time zone: UTC, set before. Chained to the page before it.
-select count(*), max(p.error_id), sha256(%(before)s::bytea || coalesce(string_agg(sha256(convert_to(p::text, 'UTF8')), ''::bytea order by p.error_id), ''))
+select count(*), max(p.error_id),
+       sha256(%(before)s::bytea
+              || coalesce(string_agg(sha256(convert_to(p::text, 'UTF8')), ''::bytea order by p.error_id), ''))
   from (select * from {month} where error_id > %(after)s order by error_id limit %(page)s) p;
 
 -- name: drop_month
-update recoup.error_archive_month set status = 'DROPPED', dropped_at = recoup.now(), rows = %(rows)s, digest = %(digest)s
+update recoup.error_archive_month
+   set status = 'DROPPED', dropped_at = recoup.now(), rows = %(rows)s, digest = %(digest)s
  where error_table = %(table)s and month = %(month)s and status = 'KEPT';

@@ -1,43 +1,49 @@
 -- name: open
-(select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity, o.category, o.status, o.parked_at, o.created_at
-    from recoup.error o where o.archived_at is null)
+(select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
+        o.category, o.status, o.parked_at, o.created_at
+   from recoup.error o where o.archived_at is null)
 
 -- name: all
 -- Those that are over, and the archives, as well.
-(select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity, o.category, o.status, o.parked_at, o.created_at
-    from recoup.error o
+(select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
+        o.category, o.status, o.parked_at, o.created_at
+   from recoup.error o
   union all
- select a.error_id, a.error_table, a.outreach_id, a.error_code, a.error_message, a.error_signature, a.severity, a.category, a.status, a.parked_at, a.created_at
-    from recoup.error_archive a)
+ select a.error_id, a.error_table, a.outreach_id, a.error_code, a.error_message, a.error_signature, a.severity,
+        a.category, a.status, a.parked_at, a.created_at
+   from recoup.error_archive a)
 
 -- name: groups
--- Errors of one signature, the largest groups first. What fits is read once; the entities of the groups that are shown are
--- counted from there, where no index looks like the way to them; the newest of each is found by its id.
+-- Errors of one signature, the largest groups first. What fits is read once; the entities of the groups that are shown
+-- are counted from there, where no index looks like the way to them; the newest of each is found by its id.
 with fitting as materialized (
   select e.error_signature, e.error_table, e.status, e.category, e.outreach_id, e.created_at, e.error_id
     from {errors} e
    where e.error_table = any(%(tables)s::text[]) and {matching}),
 counted as materialized (
-  select f.error_signature, f.error_table, f.status, f.category, count(*) as errors, min(f.created_at) as first_failed_at, max(f.error_id) as newest
+  select f.error_signature, f.error_table, f.status, f.category, count(*) as errors,
+         min(f.created_at) as first_failed_at, max(f.error_id) as newest
     from fitting f
    group by f.error_signature, f.error_table, f.status, f.category),
 largest as materialized (
-  select c.error_signature, sum(c.errors)::bigint as errors, min(c.first_failed_at) as first_failed_at, max(c.newest) as newest,
-         count(*) over () as all_groups, (sum(sum(c.errors)) over ())::bigint as all_errors
+  select c.error_signature, sum(c.errors)::bigint as errors, min(c.first_failed_at) as first_failed_at,
+         max(c.newest) as newest, count(*) over () as all_groups,
+         (sum(sum(c.errors)) over ())::bigint as all_errors
     from counted c
    group by c.error_signature
    order by errors desc, c.error_signature limit %(limit)s),
 told as (
   select c.error_signature, max(c.error_table) filter (where c.newest = l.newest) as error_table,
-         jsonb_agg(jsonb_build_array(c.error_table, c.status, c.category, c.errors) order by c.error_table, c.status, c.category) as counted
+         jsonb_agg(jsonb_build_array(c.error_table, c.status, c.category, c.errors)
+                   order by c.error_table, c.status, c.category) as counted
     from counted c join largest l using (error_signature)
    group by c.error_signature),
 touched as (
   select f.error_signature, count(distinct f.outreach_id) as entities
     from fitting f join largest l using (error_signature)
    group by f.error_signature)
-select l.error_signature, l.errors, n.entities, t.counted, l.first_failed_at, x.last_recorded_at, l.newest as error_id, t.error_table,
-       x.error_code, x.error_message, l.all_groups, l.all_errors
+select l.error_signature, l.errors, n.entities, t.counted, l.first_failed_at, x.last_recorded_at,
+       l.newest as error_id, t.error_table, x.error_code, x.error_message, l.all_groups, l.all_errors
   from largest l
   join told t using (error_signature)
   join touched n using (error_signature)

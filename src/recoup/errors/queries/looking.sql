@@ -8,16 +8,17 @@
      and (%(entities)s::uuid[] is null or e.outreach_id = any(%(entities)s::uuid[]))
      and (%(older)s::interval is null or e.created_at < (select recoup.now()) - %(older)s::interval)
      and (%(newer)s::interval is null or e.created_at > (select recoup.now()) - %(newer)s::interval)
-     and (%(parked)s::interval is null or (e.status in ('PARKED', 'ESCALATED') and e.parked_at < (select recoup.now()) - %(parked)s::interval))
+     and (%(parked)s::interval is null
+          or e.status in ('PARKED', 'ESCALATED') and e.parked_at < (select recoup.now()) - %(parked)s::interval)
 
 -- name: list_live
 -- Table by table, each along its primary key from the newest on: no more is read than is shown, unless little fits.
 select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
-   select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity, e.category, e.status, e.disposition,
-          e.retry_count, e.max_retries, e.next_retry_at, e.leased_by, e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at,
-          e.expires_at, e.archived_at, e.archive_reason
+   select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity,
+          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, e.leased_by, e.parked_at,
+          e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at, e.archive_reason
      from recoup.error e
     where e.error_table = t.name and (%(archived)s or e.archived_at is null)
       and {matching}
@@ -27,9 +28,9 @@ select f.*
 select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
-   select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity, e.category, e.status, e.disposition,
-          e.retry_count, e.max_retries, e.next_retry_at, e.leased_by, e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at,
-          e.expires_at, e.archived_at, e.archive_reason
+   select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity,
+          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, e.leased_by, e.parked_at,
+          e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at, e.archive_reason
      from recoup.error_archive e
     where e.error_table = t.name and %(archived)s
       and {matching}
@@ -42,7 +43,8 @@ select e.* from recoup.error e where e.error_table = %(error_table)s and e.error
 select e.* from recoup.error_archive e where e.error_table = %(error_table)s and e.error_id = %(error_id)s;
 
 -- name: events
-select v.logged_at, v.event_type, v.from_status, v.to_status, v.disposition, v.retry_count, v.reason, v.facts, v.actor, v.actor_id, v.authority
+select v.logged_at, v.event_type, v.from_status, v.to_status, v.disposition, v.retry_count, v.reason, v.facts,
+       v.actor, v.actor_id, v.authority
   from recoup.error_event v
  where v.error_id = %(error_id)s and v.error_table = %(error_table)s
  order by v.seq;
@@ -56,15 +58,18 @@ select c.error_table,
        count(*) filter (where c.is_open and c.status = 'RETRY_PENDING') as retry_pending,
        count(*) filter (where c.is_open and c.status = 'PARKED') as parked,
        count(*) filter (where c.is_open and c.status = 'ESCALATED') as escalated,
-       count(*) filter (where c.is_open and c.disposition in ('RETRY', 'PARKED') and c.error_table = any(t.blocking)) as blocking,
-       count(*) filter (where c.is_open and c.token is null and c.next_retry_at <= t.now_ and (c.retry_until is null or c.retry_until > t.now_)) as due_now,
-       count(*) filter (where c.is_open and c.status = 'RETRY_PENDING' and c.token is null and c.retry_until <= t.now_) as overdue,
+       count(*) filter (where c.is_open and c.disposition in ('RETRY', 'PARKED')
+                          and c.error_table = any(t.blocking)) as blocking,
+       count(*) filter (where c.is_open and c.token is null and c.next_retry_at <= t.now_
+                          and (c.retry_until is null or c.retry_until > t.now_)) as due_now,
+       count(*) filter (where c.is_open and c.status = 'RETRY_PENDING' and c.token is null
+                          and c.retry_until <= t.now_) as overdue,
        count(*) filter (where c.token is not null) as retrying,
        count(*) filter (where c.lease_until < t.now_) as lapsed,
        min(c.parked_at) filter (where c.is_open and c.status in ('PARKED', 'ESCALATED')) as oldest_parked_at,
        count(*) filter (where not c.is_open or c.expires_at < t.now_) as for_the_archiver
-  from (select e.error_table, e.status, e.disposition, e.token, e.next_retry_at, e.retry_until, e.lease_until, e.parked_at, e.expires_at,
-               e.archived_at is null as is_open
+  from (select e.error_table, e.status, e.disposition, e.token, e.next_retry_at, e.retry_until, e.lease_until,
+               e.parked_at, e.expires_at, e.archived_at is null as is_open
           from recoup.error e) c
  cross join t
  group by c.error_table;

@@ -10,9 +10,12 @@ with later as (
     join pg_class c on c.oid = t.relid
     join pg_namespace n on n.oid = c.relnamespace
    where t.level > 1
-      or t.level = 1 and n.nspname || '.' || case t.part when 'live' then c.relname else regexp_replace(c.relname, '_archive$', '') end
-                         <> all(%(shipped)s::text[]))
+      or t.level = 1
+         and n.nspname || '.' || case t.part when 'live' then c.relname
+                                             else regexp_replace(c.relname, '_archive$', '') end
+             <> all(%(shipped)s::text[]))
 select nspname, 2, relname from later
 union
 select nspname, 0, '' from later
- where level = 1 and ours and nspname not in ('cl', 'recoup') and nspname <> all(select split_part(s, '.', 1) from unnest(%(shipped)s::text[]) s);
+ where level = 1 and ours and nspname not in ('cl', 'recoup')
+   and nspname <> all(select split_part(s, '.', 1) from unnest(%(shipped)s::text[]) s);

@@ -1,5 +1,5 @@
--- What people do with errors. Rows are found twice over, by pairs and by the lists of tables and ids: the pairs say which,
--- the lists lead along the primary keys, however large the tables.
+-- What people do with errors. Rows are found twice over, by pairs and by the lists of tables and ids: the pairs say
+-- which, the lists lead along the primary keys, however large the tables.
 
 -- name: hold_promotions
 -- Before the errors are locked, as whoever records does: else one has the entity and wants the error, the other has the
@@ -7,15 +7,20 @@
 select recoup.hold_promotions((
   select array_agg(distinct recoup.entity_bucket(e.outreach_id))
     from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
-   cross join lateral (select e.outreach_id from recoup.error e where e.error_table = g.error_table and e.error_id = g.error_id limit 1) e
+   cross join lateral (
+     select e.outreach_id from recoup.error e
+      where e.error_table = g.error_table and e.error_id = g.error_id limit 1) e
    where e.outreach_id is not null));
 
 -- name: lock
 -- In the order of tables and ids, so that two sets that share some wait for each other instead of deadlocking.
 select g.error_table, g.error_id, e.status, e.ttl_tier, e.escalation_level, e.assigned_to, e.archive_reason,
        coalesce(e.expires_at < (select recoup.now()), false) as is_expired
-  from (select * from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id) order by error_table, error_id) g
- cross join lateral (select e.* from recoup.error e where e.error_table = g.error_table and e.error_id = g.error_id limit 1 for no key update) e;
+  from (select * from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
+         order by error_table, error_id) g
+ cross join lateral (
+   select e.* from recoup.error e
+    where e.error_table = g.error_table and e.error_id = g.error_id limit 1 for no key update) e;
 
 -- name: archived
 select a.error_table, a.error_id
@@ -27,10 +32,12 @@ select a.error_table, a.error_id
 with t as materialized (select recoup.now() as now_, recoup.acting_id() as who)
 update recoup.error e
    set status = 'PARKED', disposition = 'PARKED', parked_at = t.now_, parked_by = t.who, park_reason = %(reason)s,
-       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer, token = null, leased_by = null, lease_until = null,
+       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer,
+       token = null, leased_by = null, lease_until = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
- where e.error_table = g.error_table and e.error_id = g.error_id and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
+ where e.error_table = g.error_table and e.error_id = g.error_id
+   and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: unpark
 -- Without a window: a person started it. Whatever was said while it was parked is over; the log has it.
@@ -41,45 +48,54 @@ update recoup.error e
        escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
- where e.error_table = g.error_table and e.error_id = g.error_id and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
+ where e.error_table = g.error_table and e.error_id = g.error_id
+   and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: resolve
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set status = 'RESOLVED', archived_at = t.now_, archive_reason = 'RESOLVED',
-       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer, token = null, leased_by = null, lease_until = null,
+       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer,
+       token = null, leased_by = null, lease_until = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
- where e.error_table = g.error_table and e.error_id = g.error_id and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
+ where e.error_table = g.error_table and e.error_id = g.error_id
+   and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: escalate
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
-   set status = 'ESCALATED', escalation_level = g.level, escalated_at = t.now_, escalated_to = g.owner, escalation_reason = %(reason)s,
-       updated_at = greatest(e.updated_at, t.now_)
-  from t, unnest(%(tables)s::text[], %(ids)s::bigint[], %(levels)s::integer[], %(owners)s::text[]) g (error_table, error_id, level, owner)
- where e.error_table = g.error_table and e.error_id = g.error_id and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
+   set status = 'ESCALATED', escalation_level = g.level, escalated_at = t.now_, escalated_to = g.owner,
+       escalation_reason = %(reason)s, updated_at = greatest(e.updated_at, t.now_)
+  from t, unnest(%(tables)s::text[], %(ids)s::bigint[], %(levels)s::integer[], %(owners)s::text[])
+            g (error_table, error_id, level, owner)
+ where e.error_table = g.error_table and e.error_id = g.error_id
+   and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: assign
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set assigned_to = %(to)s, updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
- where e.error_table = g.error_table and e.error_id = g.error_id and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
+ where e.error_table = g.error_table and e.error_id = g.error_id
+   and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: review
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set last_reviewed_at = t.now_, updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
- where e.error_table = g.error_table and e.error_id = g.error_id and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
+ where e.error_table = g.error_table and e.error_id = g.error_id
+   and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: archive
 -- Its status stays what it was; the archiver comes for it.
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set archived_at = t.now_, archive_reason = 'MANUAL',
-       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer, token = null, leased_by = null, lease_until = null,
+       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer,
+       token = null, leased_by = null, lease_until = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
- where e.error_table = g.error_table and e.error_id = g.error_id and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
+ where e.error_table = g.error_table and e.error_id = g.error_id
+   and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);

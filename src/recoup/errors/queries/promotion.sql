@@ -3,8 +3,8 @@ select recoup.is_blocked(%(entity)s::uuid);
 
 -- name: blocking
 with p as materialized (select recoup.error_policy() -> 'tables' as tables)
-select e.outreach_id, e.error_table, e.error_id, e.error_code, e.error_message, e.status, e.created_at, e.park_reason, e.next_retry_at,
-       coalesce(e.assigned_to, e.escalated_to, p.tables -> e.error_table ->> 'owner')
+select e.outreach_id, e.error_table, e.error_id, e.error_code, e.error_message, e.status, e.created_at, e.park_reason,
+       e.next_retry_at, coalesce(e.assigned_to, e.escalated_to, p.tables -> e.error_table ->> 'owner')
   from recoup.blocking_errors(%(entities)s::uuid[]) e
  cross join p
  order by e.outreach_id, e.created_at, e.error_id;

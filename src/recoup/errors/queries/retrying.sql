@@ -29,6 +29,7 @@ select extract(epoch from recoup.now() - e.retry_until) from recoup.error e
 
 -- name: due_lag
 select extract(epoch from recoup.now() - e.next_retry_at) from recoup.error e
- where e.status = 'RETRY_PENDING' and e.token is null and e.archived_at is null and e.next_retry_at <= (select recoup.now())
+ where e.status = 'RETRY_PENDING' and e.token is null and e.archived_at is null
+   and e.next_retry_at <= (select recoup.now())
    and e.error_table = any(%(tables)s::text[])
  order by e.next_retry_at limit 1;

@@ -37,10 +37,11 @@ begin
        set failure_reason = n.reason_code, attempt_count = r.attempt_count + 1,
            next_eligible_at = coalesce(
              least(n.finished_at, $1) + cl.gate_zero_wait(p.figures, n.attempt_number), recoup.never()),
-           status = case when n.attempt_number < 3 then 'ACTIVE' else 'EXHAUSTED' end,
+           status = case when n.attempt_number < cl.max_attempts() then 'ACTIVE' else 'EXHAUSTED' end,
            -- Behind FAIL, which has finished_at.
            updated_at = greatest(r.updated_at, n.finished_at)
-                        + case when n.attempt_number < 3 then interval '0' else interval '1 microsecond' end
+                        + case when n.attempt_number < cl.max_attempts() then interval '0'
+                               else interval '1 microsecond' end
       from new_rows n join recoup.policy p on p.version = n.policy_version
      where r.intake_id = n.intake_id and n.status <> 'passed' and n.attempt_number > 1 $settle$ using now_;
   end if;

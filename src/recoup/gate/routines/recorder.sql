@@ -83,12 +83,12 @@ begin
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp,
                                 incarnation, actor_id, authority)
   select n.intake_id, 'EXHAUSTED',
-         case when third.attempt_id is null then 'RECOVERY_WINDOW_CLOSED' else 'MAX_ATTEMPTS_REACHED' end,
+         case when final.attempt_id is null then 'RECOVERY_WINDOW_CLOSED' else 'MAX_ATTEMPTS_REACHED' end,
          n.batch_id, (select recoup.acting_kind()), greatest(n.updated_at, o.updated_at + interval '1 microsecond'),
          (select recoup.present_incarnation()), (select recoup.acting_id()), (select recoup.acting_role())
     from new_rows n
     join old_rows o on o.recovery_id = n.recovery_id
-    left join cl.gate_zero_attempt third on third.intake_id = n.intake_id and third.attempt_number = 3
+    left join cl.gate_zero_attempt final on final.intake_id = n.intake_id and final.attempt_number = cl.max_attempts()
    where n.status = 'EXHAUSTED' $record$;
   return null;
 end $$;

@@ -5,6 +5,10 @@
 -- thousand with a thousand, one made for many scanned whole tables for one row ever after. So what joins a transition
 -- table to a table is either written as a look-up for each row (LATERAL … LIMIT 1, which has one plan) or EXECUTEd.
 
+create or replace function cl.max_attempts() returns integer
+language sql immutable parallel safe as $$ select 3 $$;  -- the documents fix it: no figure of the policy
+comment on function cl.max_attempts() is 'How often an intake is verified, the first attempt included.';
+
 create or replace function cl.gate_zero_wait(figures jsonb, attempt_count integer) returns interval
 language sql stable parallel safe as $$
   -- After the first failure the first figure, after the second the second. A third failure has nothing to wait for.
@@ -224,7 +228,7 @@ begin
 
   execute $rule$
   select n.intake_id, n.updated_at, a.ended, a.open,
-         a.ended = 0 or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)) as early
+         a.ended = 0 or (a.ended < cl.max_attempts() and coalesce(b.batch_freeze_at > $1, true)) as early
     from new_rows n
     join old_rows o on o.recovery_id = n.recovery_id
     left join cl.gate_zero_batch b on b.batch_id = n.batch_id
@@ -236,7 +240,7 @@ begin
      and (n.updated_at > $1 + interval '1 second' or n.next_eligible_at <> recoup.never()
           or n.updated_at <= o.updated_at or n.updated_at < least($1, $2)
           or n.attempt_count <> a.ended or a.open > 0 or a.ended = 0
-          or (a.ended < 3 and coalesce(b.batch_freeze_at > $1, true)))
+          or (a.ended < cl.max_attempts() and coalesce(b.batch_freeze_at > $1, true)))
    limit 1 $rule$ into bad using now_, recoup.statement_time();
   if bad.open > 0 then
     raise exception using errcode = 'RC022',
@@ -251,8 +255,8 @@ begin
       detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
   elsif bad.early then
     raise exception using errcode = 'RC028',
-      message = format('Intake %s has failed %s of 3 attempts and its window is open: it is not exhausted.',
-                       bad.intake_id, bad.ended),
+      message = format('Intake %s has failed %s of %s attempts and its window is open: it is not exhausted.',
+                       bad.intake_id, bad.ended, cl.max_attempts()),
       hint = 'Its batch can be paused, which stops its recovery.',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
   elsif bad.intake_id is not null then

@@ -1,0 +1,134 @@
+"""The rules of a move, one by one: each has a code of its own, and says of its breach what is wrong."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from hub import DAY, DOL, HOUR, SECOND, Hub
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import LawRefused
+
+HUB, WORKER, OPERATOR = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR
+
+
+class Breach(NamedTuple):
+    """A rule of a move, by its code: the error before and after, whoever moves it, and what is said of it.
+
+    What is not given of the error before is that of one which waits for its retry, due a moment ago, under a window of
+    a day; what is not given of the one after is as before. A timedelta is so long from now.
+    """
+
+    code: str
+    acting: Authority
+    before: dict[str, Any]
+    after: dict[str, Any]
+    words: str
+    sqlstate: str = "RC049"
+
+
+NOW = timedelta(0)
+WAITING = {
+    "status": "RETRY_PENDING", "retry_count": 1, "max_retries": 3, "next_retry_at": -SECOND, "retry_until": DAY,
+    "expires_at": 5 * DAY, "updated_at": -SECOND, "category": "TRANSIENT", "token": None,
+}  # fmt: skip
+ONE, OTHER = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
+CLAIMED = {"token": ONE, "leased_by": "w", "lease_until": 60 * SECOND}
+ENDED = {"token": None, "leased_by": None, "lease_until": None, "retry_count": 2}
+IN_PARK = {"status": "PARKED", "disposition": "PARKED", "next_retry_at": None, "parked_at": -DAY, "parked_by": "ann"}
+BY_SYSTEM = {"status": "PARKED", "parked_at": NOW, "parked_by": "system", "park_reason": "MAX_RETRIES_EXCEEDED"}
+RESOLVED = {"status": "RESOLVED", "archived_at": NOW, "archive_reason": "RESOLVED", "next_retry_at": None}
+
+BREACHES = (
+    Breach("over", OPERATOR, {"archived_at": -DAY}, {"assigned_to": "ann"}, "it is over", "RC046"),
+    Breach("leased", WORKER, CLAIMED, {"token": OTHER}, "under a lease until 20", "RC047"),
+    Breach("claimed_by_operator", OPERATOR, {}, CLAIMED, "claims no retries"),
+    Breach("claimed_early", HUB, {"next_retry_at": SECOND}, CLAIMED, "due at 20", "RC048"),
+    Breach("claimed_late", HUB, {"retry_until": -2 * SECOND}, CLAIMED, "window for retries closed at 20", "RC048"),
+    Breach("lease_too_long", HUB, {}, CLAIMED | {"lease_until": 2 * DAY}, "a day at most"),
+    Breach("retry_count", HUB, CLAIMED, ENDED | {"retry_count": 1}, "by one when a retry ends"),
+    Breach("max_retries", OPERATOR, IN_PARK, {"max_retries": 5}, "grants one retry"),
+    Breach(
+        "superseded_by_another", WORKER, {}, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}, "only a hub",
+    ),
+    Breach("archived_by_another", HUB, {}, {"archived_at": NOW, "archive_reason": "MANUAL"}, "only an operator"),
+    Breach("unexpired", HUB, {}, {"archived_at": NOW, "archive_reason": "TTL_EXPIRED"}, "expires at 20"),
+    Breach(
+        "held", HUB, IN_PARK | {"expires_at": -SECOND}, {"archived_at": NOW, "archive_reason": "TTL_EXPIRED"},
+        "parked not long ago",
+    ),
+    Breach("resolved_unclaimed", WORKER, {}, RESOLVED, "nobody claimed"),
+    Breach("resolved_by_failure", WORKER, CLAIMED, ENDED | RESOLVED | {"last_outcome": "FAILED"}, "is not SUCCEEDED"),
+    Breach("park_reason", WORKER, CLAIMED, ENDED | BY_SYSTEM | {"park_reason": "DATA_QUALITY"}, "for that reason"),
+    Breach("window_open", WORKER, {}, BY_SYSTEM, "its window is open"),
+    Breach("retries_left", WORKER, CLAIMED, ENDED | BY_SYSTEM, "it has retries left"),
+    Breach("operator_reschedules", OPERATOR, {}, {"next_retry_at": HOUR}, "neither the lease nor the time of a retry"),
+    Breach("no_retry_moved", WORKER, CLAIMED, {"lease_until": HOUR}, "neither its lease nor its next retry"),
+    Breach("put_off", WORKER, CLAIMED, ENDED | {"next_retry_at": 31 * DAY}, "more than 30 days away"),
+    Breach("unmoved", HUB, IN_PARK, {"updated_at": NOW}, "nothing happened to it"),
+    Breach("archived_at", OPERATOR, IN_PARK, RESOLVED | {"archived_at": -HOUR}, "archived_at is not now"),
+    Breach("updated_at", OPERATOR, IN_PARK, {"updated_at": HOUR}, "updated_at is not now"),
+    Breach("parked_at", OPERATOR, IN_PARK, {"parked_at": -HOUR}, "parked_at is not now"),
+)  # fmt: skip
+
+# Whoever moves it, before and after.
+LAWFUL: tuple[tuple[Authority, dict[str, Any], dict[str, Any]], ...] = (
+    (HUB, {}, CLAIMED),
+    (WORKER, CLAIMED, ENDED | {"next_retry_at": HOUR}),
+    (WORKER, CLAIMED, ENDED | RESOLVED | {"last_outcome": "SUCCEEDED"}),
+    (WORKER, CLAIMED | {"retry_count": 2}, ENDED | BY_SYSTEM | {"retry_count": 3}),
+    (WORKER, {"retry_until": -SECOND}, BY_SYSTEM),
+    (OPERATOR, IN_PARK, {"status": "RETRY_PENDING", "retry_until": None, "next_retry_at": NOW, "parked_at": None}),
+    (OPERATOR, CLAIMED, ENDED | RESOLVED),
+    (OPERATOR, {}, {"assigned_to": "ann", "updated_at": NOW}),
+)
+
+
+MOVED = """
+select {}
+  from jsonb_populate_record(null::recoup.error, %(old)s) o, jsonb_populate_record(null::recoup.error, %(new)s) n
+"""
+BROKEN = "recoup.error_move_broken(o, n, recoup.now(), %(acting)s, recoup.error_policy())"
+
+
+def asked(hub: Hub, what: str, acting: Authority, before: dict[str, Any], after: dict[str, Any]) -> Any:
+    """What the rules say of a move. Asked of them alone: no guard and no right stands before them."""
+    now = hub.now()
+    old = {"error_table": DOL, "error_id": 7} | WAITING | before
+    given = {"acting": acting.role, "old": _at(now, old), "new": _at(now, old | after)}
+    with hub.db.transaction(Authority.READER) as tx:
+        row = tx.execute(MOVED.format(what), given).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def _at(now: datetime, values: dict[str, Any]) -> Jsonb:
+    return Jsonb({name: str(now + v) if isinstance(v, timedelta) else v for name, v in values.items()})
+
+
+@pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: breach.code)
+def test_each_rule_says_what_is_wrong(hub: Hub, breach: Breach) -> None:
+    move = (breach.acting, breach.before, breach.after)
+    assert asked(hub, BROKEN, *move) == breach.code
+    with pytest.raises(LawRefused, match=breach.words) as refused:
+        asked(hub, f"recoup.refuse_error_move({BROKEN}, o, n)", *move)
+    assert (refused.value.facts["sqlstate"], refused.value.facts["why"]) == (breach.sqlstate, breach.code)
+    assert "%" not in refused.value.happened
+
+
+@pytest.mark.parametrize("place", range(len(LAWFUL)))
+def test_what_breaks_no_rule_is_let_through(hub: Hub, place: int) -> None:
+    assert asked(hub, BROKEN, *LAWFUL[place]) is None
+
+
+def test_every_rule_is_tried_here_and_has_its_words(hub: Hub) -> None:
+    """Code by code: the conditions, the messages, and the breaches above."""
+    ((conditions,),) = hub.rows("select prosrc from pg_proc where oid = 'recoup.error_move_broken'::regproc")
+    said = hub.rows("select code, message from recoup.error_move_rules()")
+    tried = [breach.code for breach in BREACHES]
+    assert sorted(re.findall(r"then '(\w+)'", conditions)) == sorted(tried) == sorted(code for code, _ in said)
+    assert len({message for _, message in said}) == len(said)
