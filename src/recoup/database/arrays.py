@@ -5,8 +5,6 @@ called by the names of its parameters, arrays that go together must be of one le
 test holds each declaration against the routine in the database.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

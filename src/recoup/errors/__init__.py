@@ -3,8 +3,6 @@
 What a hub uses is named here. What people do with errors is in ``parking``; over many, in ``recoup.operations``.
 """
 
-from __future__ import annotations
-
 from recoup.errors.decision import Decision, decide, delay
 from recoup.errors.promotion import blocked_locking, blocking, is_blocked
 from recoup.errors.recording import NewError, Recorded, record

@@ -3,8 +3,6 @@
 Whoever is refused is told why in words that do not name the error, so that the reasons of many can be counted.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

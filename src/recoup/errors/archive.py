@@ -4,8 +4,6 @@ An error leaves in bounded batches, one transaction each, and is written to its 
 it. Archives lie in months; a month whose retention is over is dropped as a whole, with its count and digest logged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date

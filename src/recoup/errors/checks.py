@@ -1,7 +1,5 @@
 """What the doctor looks at in errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from recoup.database.connection import Transaction

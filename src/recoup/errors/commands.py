@@ -1,7 +1,5 @@
 """Commands of any kind, run and watched: one that fails is recorded as an error, with the end of what it said."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

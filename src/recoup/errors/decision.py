@@ -5,8 +5,6 @@ is given, the table's default. What is wanted is then held to what the table all
 clock.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import NamedTuple
 

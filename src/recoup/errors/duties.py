@@ -1,7 +1,5 @@
 """What workers do for errors by themselves."""
 
-from __future__ import annotations
-
 from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.errors import archive, handling, retrying

@@ -1,7 +1,5 @@
 """The policy in force, kept for each connection: asking for it costs a round trip, and reading it a millisecond."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Groups of errors: the same failure, whatever the values in it, how often and where. Changes nothing."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

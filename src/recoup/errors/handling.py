@@ -6,8 +6,6 @@ A coroutine function is awaited. It may be called twice for one retry only if th
 fenced: make it safe to repeat, or use ``error.key`` with whatever it calls.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import queue

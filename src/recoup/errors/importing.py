@@ -5,8 +5,6 @@ one from before and has its age, retries and parking; one about no entity, or in
 is there twice. Whoever knows how far it came skips those rows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ An id names section and promise. Lines that say the same thing are held by one q
 ids.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from psycopg.rows import dict_row

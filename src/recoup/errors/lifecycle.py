@@ -1,7 +1,5 @@
 """The lifecycles of errors and of the months of their archives, and the logs of both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Looking at errors: which there are, one in full with its story, and how many stand where. Changes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Errors, as the product sees them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from recoup.domain import Command, Demo, Domain, routines

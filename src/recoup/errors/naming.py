@@ -1,7 +1,5 @@
 """How people name an error: by its id, which is unique, or by table and id: ``outreach.dol_errors/123``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

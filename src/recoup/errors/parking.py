@@ -4,8 +4,6 @@ Each error has its own answer: done, or why not. One that is refused takes none 
 in the order of their ids, so that two people who act on the same errors wait for each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ A look tells how things stand. Whoever promotes asks with the lock, in the trans
 entity can then slip in between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple

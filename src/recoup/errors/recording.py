@@ -4,8 +4,6 @@ What is masked, redacted and decided here is pure; the database adds what only i
 same table, entity and signature that a newer one supersedes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

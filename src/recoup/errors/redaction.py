@@ -3,8 +3,6 @@
 Whatever failed, its failure is recorded: so nothing here raises, and nothing takes for ever, whatever a payload holds.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the routines of errors refuse."""
 
-from __future__ import annotations
-
 from recoup.refusals import declare
 
 LAWS = {

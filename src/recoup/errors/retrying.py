@@ -1,7 +1,5 @@
 """Retries: claimed under a lease, in sets; ended in sets, succeeded and failed alike; fenced by a token."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

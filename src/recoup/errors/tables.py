@@ -1,7 +1,5 @@
 """Error tables: made from the policy, as partitions of ``recoup.error``, each with its archive."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from recoup.database.connection import Transaction

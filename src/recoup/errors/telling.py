@@ -1,7 +1,5 @@
 """An error in words: how it came to stand as it does, and what happened to it, as a story. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

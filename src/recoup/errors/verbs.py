@@ -1,7 +1,5 @@
 """Errors as a subject of verbs: how a filter is counted, chosen, and acted on. One error or many go the same way."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

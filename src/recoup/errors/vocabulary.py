@@ -1,7 +1,5 @@
 """The words of the errors domain. Each list is closed."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from recoup.categories import Category

@@ -1,7 +1,5 @@
 """Verification attempts: opened in one transaction, ended in another, fenced by a token, swept when a worker dies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -444,7 +444,7 @@ CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 8a849f6397ad0533bdf86ee9891a408e
+ SET jit TO 'off'; -- body 01ac1b9c76560d52b8ced500e4798aaa
 comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of intakes that wait for it, oldest first.';
 
 grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
@@ -457,7 +457,7 @@ CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body d4bc991338e4f5f98012dd40bd6f379b
+ SET jit TO 'off'; -- body ec1901b9559b4c6745c8818abb356478
 comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
@@ -469,7 +469,7 @@ CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[],
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body f47510aaf9093a3cc8d72763ab96b8bf
+ SET jit TO 'off'; -- body 0d7a1a204bbd7ddf1bbaf6201c9a9bf2
 comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
@@ -509,7 +509,7 @@ CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease i
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 35bdd0e40926527113ac2c5ad0975ea8
+ SET jit TO 'off'; -- body cc7667c90d3002dee2cd16290912a949
 comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
 
 grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
@@ -521,35 +521,35 @@ CREATE OR REPLACE FUNCTION cl.open_picked(picked uuid[], batches text[], places 
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body dc21175f5d5dfbd505197ff13479673d
+ SET jit TO 'off'; -- body 13f4bbbd7217d0e55395626c32d3ae4f
 comment on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) is 'Opens attempts on intakes that the caller has picked and locked. What was opened meanwhile is refused, or passed over.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0049479eca82f6e8012ede60ee6e6cc9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9a82bb740c9873de36379fbbacb23679
 comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1906b49827236db539d55da61086b378
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body db94439de03b96f4e5c95666b01dfd84
 comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
 CREATE OR REPLACE FUNCTION cl.record_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ace9fc72de291cc20f57ad240cd8f4c
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body caf5fe6c1922fc452af32ab0530bb245
 comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
 
 CREATE OR REPLACE FUNCTION cl.record_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6789db1898d14e1db9ab0453d3e51f82
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f7d8e27408f129f4fe4e6ec7d2aa781e
 comment on function cl.record_identity_births() is 'MINT, in the AIR log of the mint.';
 
 CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
@@ -563,28 +563,28 @@ CREATE OR REPLACE FUNCTION cl.record_restarts()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 508a03874c776e429d789d3d9c253e4e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body cb7a8b4e21f72a31bfd5d29f961f1ac0
 comment on function cl.record_restarts() is 'A fresh start, in the control log.';
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body f7e3f9c02c23e0c65d2d17cbd132bec8
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 7eb699df56667ad66ca699428ab59ea7
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6a88f8af9645588a31017b4bac45733d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 22e900184a3eeb7a9e91bd2564f29a2d
 comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 grant execute on function cl.rule_attempt_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ff00f21a79b6228231333ff160bd7d67
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 426abb7c5a18cd4d900340457cd24167
 comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
 
@@ -592,21 +592,21 @@ CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body f477dc97f006111936422dd2e64b5108
+ SET plan_cache_mode TO 'force_generic_plan'; -- body c8545fb3ed4c9a6473a4717501d3c232
 comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
 grant execute on function cl.rule_identity_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body c05f456b4f774a01f509947065b9d77a
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ef8c7c224fa5e36aa7c0f873a7da15e5
 comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now, by an operator.';
 grant execute on function cl.rule_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 95590cfde9916cb9782e96a83b1c5b58
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6ed1810d24e658f25d09f08f07eab5a6
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
@@ -614,14 +614,14 @@ CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 88ed15add7d56b2c0c19e43ad1a9425d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 25a0765f3e598183c52b9f687e593b69
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body fbfafd3e0ecdb3c91209246826311a7a
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2b89e0c3f2627774a4680bf8172edd9d
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 
 create schema company authorization recoup_owner;
@@ -2062,7 +2062,7 @@ grant execute on function recoup.actor_name() to public;
 CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 911ffe245899c052320228a9e23c8cf7
+ STABLE; -- body afaac22e98b3288ae653afc16de21d63
 comment on function recoup.allowed_steps(subject_ text, from_ text) is 'What is listed from a status (null: births), in words.';
 grant execute on function recoup.allowed_steps(subject_ text, from_ text) to public;
 
@@ -2076,12 +2076,12 @@ grant execute on function recoup.allows(allowed jsonb, disposition_ text) to pub
 CREATE OR REPLACE FUNCTION recoup.append_only()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 15c49dd5351e9d70d5e56dbf25ec4e2a
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9f042a20bc58f4abc2eb68be95c321cb
 comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
 grant execute on function recoup.append_only() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
- LANGUAGE plpgsql; -- body 93e6e1c09ae0132de9e306f214314765
+ LANGUAGE plpgsql; -- body 7527e78ed66c24f56e7ac7eec32ad576
 comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
 grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
 
@@ -2213,7 +2213,7 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e187746f12c83af2671af595d46d76ed
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e27eca28e14a068876d8a3a99a9df0c0
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
@@ -2238,7 +2238,7 @@ comment on procedure recoup.close_all(IN log_ text) is 'Closes a declared log an
 grant execute on procedure recoup.close_all(IN log_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, IN log_ text)
- LANGUAGE plpgsql; -- body 921729d21d48d38ca194cb45afb091a4
+ LANGUAGE plpgsql; -- body c0e84869bc3c458dd7803e15ae13b958
 comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written by its recorders alone if it has any.';
 grant execute on procedure recoup.close_log(IN relation regclass, IN log_ text) to public;
 
@@ -2299,12 +2299,12 @@ comment on function recoup.entity_bucket(entity uuid) is 'The lock that an entit
 grant execute on function recoup.entity_bucket(entity uuid) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
- LANGUAGE plpgsql; -- body bd459e45288244289fcb3e398b781ccb
+ LANGUAGE plpgsql; -- body b90c9d7192a618f7ef9963b7929839e8
 comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
 grant execute on procedure recoup.equip(IN relation regclass, IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_all(IN subject_ text)
- LANGUAGE plpgsql; -- body 7ab3f8804e8c58682b1da49d69729314
+ LANGUAGE plpgsql; -- body aa3a66a590cc9f7915d97ea61234d359
 comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of a lifecycle and all its partitions.';
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
@@ -2337,7 +2337,7 @@ CREATE OR REPLACE FUNCTION recoup.first_unsealed(log_ text)
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
- SET enable_sort TO 'off'; -- body 53bf82cc9ff192af78ef2af6da731572
+ SET enable_sort TO 'off'; -- body fb4df51b6a1e391757fea0a5810c6b86
 comment on function recoup.first_unsealed(log_ text) is 'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
 grant execute on function recoup.first_unsealed(log_ text) to public;
 
@@ -2351,7 +2351,7 @@ grant execute on function recoup.follower_name(f recoup.follower) to public;
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body fe8b901cd6fc3c04ab57ecde9db653d1
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 957b05fd84cde3817aeb82dbccb73d13
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
 
@@ -2365,7 +2365,7 @@ grant execute on function recoup.guard_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.guard_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 10604c3b5b54460f2a7e8607e5927f8f
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8318ace35b7b07322828843718b03789
 comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
 grant execute on function recoup.guard_moves() to public;
 
@@ -2389,7 +2389,7 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 07876fd3987cb5fa95edc87963ea0cc7
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0e11cb33ecfbd00e373a71b28dcf5ed5
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
@@ -2410,7 +2410,7 @@ CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer
 comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
- LANGUAGE plpgsql; -- body e83a16bec656fcd7145e97c8ed4ec8b1
+ LANGUAGE plpgsql; -- body 1bf25b37ca17b6716c0f8e8a996a6d17
 comment on procedure recoup.install_clock() is 'Writes recoup.now() for the status of the clock.';
 grant execute on procedure recoup.install_clock() to public;
 
@@ -2433,7 +2433,7 @@ grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 CREATE OR REPLACE FUNCTION recoup.is_consequence(step recoup.lifecycle_step, calls text)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body d8eb08dd3456c84469e9b64a3d82f7fd
+ STABLE; -- body 12cc15d0b1270b64f51da2c0172635cc
 comment on function recoup.is_consequence(step recoup.lifecycle_step, calls text) is 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
 grant execute on function recoup.is_consequence(step recoup.lifecycle_step, calls text) to public;
 
@@ -2442,7 +2442,7 @@ grant execute on function recoup.is_now(told timestamp with time zone, began tim
 CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body 3d490878a1a832b81867a0b2c04e773d
+ STABLE; -- body ba5a14172c8cb177d8f1a67639669168
 comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
 
 CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
@@ -2574,14 +2574,14 @@ grant execute on function recoup.present_incarnation() to recoup_reader;
 grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 305222f2ab95ac8029e8faa9100be7b0
+ LANGUAGE plpgsql; -- body 9422dc72dffb040b173bdeb655a9be23
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
 CREATE OR REPLACE FUNCTION recoup.record_control()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 34958f72626078a7b4e008efd498cb88
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 93e7efc3c3502decebf9854fcad7fdf6
 comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_births()
@@ -2639,7 +2639,7 @@ grant execute on function recoup.refuse_error_move(code_ text, o recoup.error, n
 CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  RETURNS void
  LANGUAGE plpgsql
- STABLE; -- body b7cbff7fa225a6005384c62ea913174d
+ STABLE; -- body f0fb72d5bf3dd2c5683dfec29937420a
 comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
 grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
 
@@ -2659,7 +2659,7 @@ grant execute on function recoup.require_made(tables text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
  RETURNS void
- LANGUAGE plpgsql; -- body 6ac282f205c35bacb81cc38994d5a972
+ LANGUAGE plpgsql; -- body 551ed512c5ae9a347c6542a8565ba45c
 comment on function recoup.require_read_committed(what text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
 grant execute on function recoup.require_read_committed(what text) to public;
 
@@ -2671,7 +2671,7 @@ grant execute on function recoup.require_same_length(what text, VARIADIC lengths
 
 CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
  RETURNS void
- LANGUAGE plpgsql; -- body bc5783e8c28bcef5bfc1aa1f79567f4a
+ LANGUAGE plpgsql; -- body 4e1a351e1b0ed37859d69b087aeb99c5
 comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
 
@@ -2715,7 +2715,7 @@ grant execute on function recoup.rule_archive_months() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body bdf6bb3eb21fd7154af67332cda31575
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3e3c72d0a895424ef0cbfba6c348d808
 comment on function recoup.rule_cursors() is 'A subscription is moved by the authority that made it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
 
@@ -2747,21 +2747,21 @@ grant execute on function recoup.rule_error_moves() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5acc7a06587d706540f3f0397dd216c7
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6431d312aa6988b51cedc83899126b69
 comment on function recoup.rule_pauses() is 'What is paused is something that works; a pause is changed now, by whoever acts.';
 grant execute on function recoup.rule_pauses() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_times()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1b2d9acf8a427e7f978668d0116ca1d4
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4aaaf36859e82d0ad4e87ed3785f2115
 comment on function recoup.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
 grant execute on function recoup.rule_times() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_workers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b5272256cb3b2887e6a4743dea90b17d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2078816ec3c85239d84657ddac4aa193
 comment on function recoup.rule_workers() is 'A worker is heard of now, ends now, and is lost only after it has been silent.';
 grant execute on function recoup.rule_workers() to public;
 
@@ -2779,7 +2779,7 @@ CREATE OR REPLACE FUNCTION recoup.seal_next(log_ text, canon_ integer, most bigi
  RETURNS SETOF recoup.seal
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body c4e283372669b567dde2030204ea7e40
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3fdb0eb518b5f9e2d9953f83eeb90002
 comment on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
 
 CREATE OR REPLACE FUNCTION recoup.seal_text_1(s recoup.seal)
@@ -2798,7 +2798,7 @@ CREATE OR REPLACE FUNCTION recoup.seal_window(log_ text, incarnation_ integer, s
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
- SET enable_sort TO 'off'; -- body e9e531ec0103730af74f61ba2a75e64c
+ SET enable_sort TO 'off'; -- body d1ae4d42217ff299759f51abdc177287
 comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
 
 CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
@@ -2813,7 +2813,7 @@ comment on function recoup.settle_archive_months() is 'Makes the partition of a 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
  RETURNS pg_snapshot
  LANGUAGE sql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 50554bd28ec4756f84b0c18946025ba1
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5ce4239be2c93a99d1d99153a07b2edd
 comment on function recoup.settled_snapshot() is 'The present snapshot, with the own transaction among the running ones.';
 grant execute on function recoup.settled_snapshot() to public;
 
@@ -2821,14 +2821,14 @@ CREATE OR REPLACE FUNCTION recoup.snapshot_below(s pg_snapshot, below xid8)
  RETURNS pg_snapshot
  LANGUAGE sql
  IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75c14e270fdb4d9c368033f91462451e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a3d16d00fde13f37654e17e2243750ce
 comment on function recoup.snapshot_below(s pg_snapshot, below xid8) is 'What is visible in a snapshot (null: everything) and has a lower transaction id.';
 grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to public;
 
 CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1d54ae2f398d01cc9dc8a7e6c11fcbe3
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 24e7b26e0a0cf4f4edb6fb9bd7f13a55
 comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
 grant execute on function recoup.stamp_policy() to public;
 
@@ -2886,6 +2886,6 @@ grant execute on function recoup.wake() to public;
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body b9210852516b84abb1da6f3c09ba0185
+ STABLE; -- body 2006759133b5691390459cd01b09f949
 comment on function recoup.wrong_figure(figures jsonb) is 'The first value of a policy that is missing or out of bounds, or null.';
 grant execute on function recoup.wrong_figure(figures jsonb) to public;

@@ -1,7 +1,5 @@
 """Leases: for how long somebody may hold what nobody else gets meanwhile."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from recoup.refusals import InputRefused
