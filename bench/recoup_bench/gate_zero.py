@@ -81,8 +81,8 @@ def due_retries(trial: Trial) -> Stage:
 
 def fill(ground: Ground, given: Mapping[str, Any]) -> None:
     with ground.unguarded(GATE_ZERO.names) as tx:
-        for part in ("batches", "intakes", "attempts", "recoveries", "events"):
-            tx.execute(Q[f"fill_{part}"], given)
+        for part in ("fill_batches", "fill_intakes", "fill_attempts", "fill_recoveries", "fill_events"):
+            tx.execute(Q[part], given)
     ground.copy(GATE_ZERO, given)
     ground.tidy(GATE_ZERO)
 

@@ -13,12 +13,14 @@ from uuid import UUID
 from psycopg.sql import SQL, Identifier
 
 from recoup.database.connection import Transaction
+from recoup.database.queries import load
 from recoup.errors.promotion import is_blocked
 from recoup.lifecycles.declaration import Authority
-from recoup_bench.errors import BLOCKING, ERRORS, Q, filling
+from recoup_bench.errors import BLOCKING, ERRORS, filling
 from recoup_bench.measure import OURS, RAW, Timed
 from recoup_bench.workload import Bound, Size, Stage, Trial, Workload, small
 
+Q = load("recoup_bench", "errors.sql")
 EXISTS = SQL("select ") + SQL(" or ").join(
     Q["blocked"].format(table=Identifier(*table.split("."))) for table in BLOCKING
 )

@@ -26,7 +26,7 @@ from recoup.gate.policy import GatePolicy
 from recoup.lifecycles.declaration import Authority
 from recoup_demo.world import Company, World, files
 
-Q = load("recoup.gate", "reports.sql")
+Q = load("recoup_demo", "gate.sql")
 COMPANIES, SEED = 2000, 7
 SPAN = timedelta(days=20)
 WORKER = "demo-worker"

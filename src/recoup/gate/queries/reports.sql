@@ -27,10 +27,3 @@ select a.reason_code, count(*)
  where a.event_type = 'FAIL' and (%(batch_id)s::text is null or a.batch_id = %(batch_id)s::text)
  group by a.reason_code
  order by count(*) desc, a.reason_code;
-
--- name: longest_recovery
--- For the demo, whose tables are small: an intake whose last attempt passed.
-select a.intake_id from cl.gate_zero_attempt a
- where a.attempt_number = 3 and a.status = 'passed'
- order by a.opened_at, a.intake_id
- limit 1;

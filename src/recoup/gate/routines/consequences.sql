@@ -48,7 +48,7 @@ begin
 
   -- An attempt in flight when its batch was frozen may finish; its failure is the last. Asked of each batch once,
   -- before anything is planned: hardly any window is closed. (status || '': by the key, not by the partial index on the
-  -- status; see queries.sql.)
+  -- status; see queries/attempts.sql.)
   if exists (select from (select distinct n.batch_id from new_rows n
                            where n.status <> 'passed' and n.batch_id is not null) d
               cross join lateral (select from cl.gate_zero_batch b

@@ -71,7 +71,8 @@ begin
   if relation = to_regclass(log_) then
     call recoup.append_only_table(relation);
   else  -- a part: it has its parent's trigger for each row, and none of those for statements
-    call recoup.put_trigger(relation, 'a_append_only_truncate', 'before', 'truncate', 'statement', 'recoup.append_only');
+    call recoup.put_trigger(relation, 'a_append_only_truncate', 'before', 'truncate', 'statement',
+                            'recoup.append_only');
   end if;
   if declared.recorders <> '{}' then
     call recoup.put_trigger(relation, 'a_only_recorders', 'before', 'insert', 'statement', 'recoup.only_recorders',
