@@ -336,6 +336,7 @@ def test_a_peer_runs_beside_ours(settings: Settings) -> None:
     assert beside.ratio is not None
 
 
+@pytest.mark.usefixtures("server")
 def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: Path) -> None:
     """Every figure with its rounds, the server's settings, no host, no user, no folder."""
     results = measure([tiny("moves-100")], settings, say=silent, quick=True)
@@ -346,7 +347,7 @@ def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: 
     assert text == written(results)
     stored = json.loads(text)
     assert set(stored) == {"began_at", "quick", "machine", "workloads"}
-    assert stored["machine"]["server_settings"]["fsync"] == "on"
+    assert stored["machine"]["server_settings"]["fsync"] == "off"  # as the server of the tests has it
     assert stored["machine"]["server_settings"]["synchronous_commit"] == "on"
     assert stored["machine"]["server"].startswith("PostgreSQL ")
     (workload,) = stored["workloads"]

@@ -22,6 +22,13 @@ def database_name(new_database: Callable[..., str]) -> str:
 
 
 @pytest.fixture(scope="session")
+def db(server: embedded.Server, settings: Settings, database_name: str) -> Iterator[Database]:
+    """The everyday login. Without one of its own, whoever asks first would choose the database of all tests."""
+    with Database(server.uri(database_name), settings) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
 def ground(server: embedded.Server, settings: Settings, database_name: str) -> Iterator[Transaction]:
     """A superuser's connection in autocommit, one for all."""
     with contextlib.closing(connect(server.uri(database_name, admin=True), settings)) as connection:
