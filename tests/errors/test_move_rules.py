@@ -11,7 +11,6 @@ from psycopg.types.json import Jsonb
 
 from hub import DAY, DOL, HOUR, SECOND, Hub
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import LawRefused
 
 HUB, WORKER, OPERATOR = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR
 
@@ -114,10 +113,11 @@ def _at(now: datetime, values: dict[str, Any]) -> Jsonb:
 def test_each_rule_says_what_is_wrong(hub: Hub, breach: Breach) -> None:
     move = (breach.acting, breach.before, breach.after)
     assert asked(hub, BROKEN, *move) == breach.code
-    with pytest.raises(LawRefused, match=breach.words) as refused:
-        asked(hub, f"recoup.refuse_error_move({BROKEN}, o, n)", *move)
-    assert (refused.value.facts["sqlstate"], refused.value.facts["why"]) == (breach.sqlstate, breach.code)
-    assert "%" not in refused.value.happened
+    refusal = asked(hub, f"to_jsonb(recoup.error_move_refusal({BROKEN}, o, n))", *move)
+    assert (refusal["sqlstate"], refusal["detail"]["why"]) == (breach.sqlstate, breach.code)
+    assert breach.words in refusal["message"]
+    assert "%" not in refusal["message"]
+    assert refusal["hint"]
 
 
 @pytest.mark.parametrize("place", range(len(LAWFUL)))

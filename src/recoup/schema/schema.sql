@@ -2316,6 +2316,14 @@ CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.err
  STABLE; -- body 7f874c36f9586febd0c651334e21d2f1
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
+grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body e70df33940e1cd330ae6fc133b4579d1
+comment on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'How a move is refused that breaks a rule of recoup.error_move_broken.';
+
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
@@ -2630,12 +2638,6 @@ CREATE OR REPLACE FUNCTION recoup.refuse_disposition(error_table_ text, disposit
  LANGUAGE plpgsql; -- body e7a0ed29f4cddfffc4ad569916db94c1
 comment on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) is 'Refuses a disposition that its table does not allow.';
 
-CREATE OR REPLACE FUNCTION recoup.refuse_error_move(code_ text, o recoup.error, n recoup.error)
- RETURNS void
- LANGUAGE plpgsql; -- body 5b3c85d9fc257a82b3ffade91ab070b6
-comment on function recoup.refuse_error_move(code_ text, o recoup.error, n recoup.error) is 'Refuses a move that breaks a rule of recoup.error_move_broken.';
-grant execute on function recoup.refuse_error_move(code_ text, o recoup.error, n recoup.error) to public;
-
 CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -2740,7 +2742,7 @@ CREATE OR REPLACE FUNCTION recoup.rule_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body e520371c482466eeffa77f6f75282b0d
+ SET enable_mergejoin TO 'off'; -- body 3e9eb114af334b407b5c9911389d1381
 comment on function recoup.rule_error_moves() is 'Leases, counts, budgets and reasons of a move; what is over does not move.';
 grant execute on function recoup.rule_error_moves() to public;
 

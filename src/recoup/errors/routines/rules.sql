@@ -171,22 +171,19 @@ language sql immutable as $$
 $$;
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 
-create or replace function recoup.refuse_error_move(code_ text, o recoup.error, n recoup.error) returns void
-language plpgsql as $$
-declare
-  rule record;
-begin
-  select * into strict rule from recoup.error_move_rules() r where r.code = code_;
-  raise exception using errcode = rule.sqlstate,
-    message = format('Error %s of %s: ', n.error_id, n.error_table)
-              || format(rule.message, o.lease_until, o.next_retry_at, o.retry_until,
-                        coalesce(o.expires_at::text, 'no time')),
-    hint = coalesce(rule.hint, 'Use the verbs: recoup errors --help.'),
-    detail = jsonb_build_object('error_table', n.error_table, 'error_id', n.error_id, 'why', code_, 'from', o.status,
-                                'to', n.status);
-end $$;
-comment on function recoup.refuse_error_move(text, recoup.error, recoup.error) is
-'Refuses a move that breaks a rule of recoup.error_move_broken.';
+create or replace function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error,
+  out sqlstate text, out message text, out hint text, out detail jsonb)
+language sql stable as $$
+  select r.sqlstate,
+         format('Error %s of %s: ', n.error_id, n.error_table)
+           || format(r.message, o.lease_until, o.next_retry_at, o.retry_until, coalesce(o.expires_at::text, 'no time')),
+         coalesce(r.hint, 'Use the verbs: recoup errors --help.'),
+         jsonb_build_object('error_table', n.error_table, 'error_id', n.error_id, 'why', code_, 'from', o.status,
+                            'to', n.status)
+    from recoup.error_move_rules() r where r.code = code_
+$$;
+comment on function recoup.error_move_refusal(text, recoup.error, recoup.error) is
+'How a move is refused that breaks a rule of recoup.error_move_broken.';
 
 create or replace function recoup.rule_error_moves() returns trigger
 language plpgsql
@@ -215,9 +212,11 @@ begin
     into seen
     from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table;
   if seen.broken then
-    perform recoup.refuse_error_move(recoup.error_move_broken(o, n, now_, acting, policy), o, n)
-       from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
-      where recoup.error_move_broken(o, n, now_, acting, policy) is not null limit 1;
+    select r.* into bad
+      from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
+     cross join lateral recoup.error_move_refusal(recoup.error_move_broken(o, n, now_, acting, policy), o, n) r
+     where recoup.error_move_broken(o, n, now_, acting, policy) is not null limit 1;
+    raise exception using errcode = bad.sqlstate, message = bad.message, hint = bad.hint, detail = bad.detail;
   end if;
   if seen.buckets is not null then
     perform recoup.hold_promotions(seen.buckets);  -- what begins to block makes locked promotions wait
