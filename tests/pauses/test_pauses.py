@@ -162,7 +162,11 @@ def test_a_table_without_work_cannot_be_paused(scratch: Transaction) -> None:
 
 def test_what_is_not_there_is_not_paused(scratch: Transaction) -> None:
     """Neither a duty that nobody has, nor a kind of thing that no domain declares. The refusal names what there is."""
-    for scope, name, hint in (("duty", "sela", "seal"), ("source", "crm", "duty, global, operation, table")):
+    for scope, name, hint in (
+        ("duty", "sela", "seal"),
+        ("operation", "of yesterday", "none of this kind"),
+        ("source", "crm", "duty, global, operation, table"),
+    ):
         with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
             product.pause(scratch, scope, name, reason="x")
         assert caught.value.sqlstate == "RC034"

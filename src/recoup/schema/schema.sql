@@ -2749,7 +2749,7 @@ grant execute on function recoup.rule_error_moves() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6431d312aa6988b51cedc83899126b69
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1237b865613cb75ad1354d0942a0054d
 comment on function recoup.rule_pauses() is 'What is paused is something that works; a pause is changed now, by whoever acts.';
 grant execute on function recoup.rule_pauses() to public;
 

@@ -70,10 +70,10 @@ begin
       message = case when bad.known then format('There is no %s %s whose work can be paused.', bad.scope, bad.scope_id)
                      else format('A %s is nothing that can be paused here.', bad.scope) end,
       hint = case when bad.known
-        then coalesce(format('Of this kind: %s.', (
+        then coalesce('Of this kind: ' || (
                select string_agg(name, ', ' order by name)
-                 from (select * from recoup.pausable_names(bad.scope) name limit 100) names)),
-               'There is none of this kind.')
+                 from (select * from recoup.pausable_names(bad.scope) name limit 100) names) || '.',
+               'There is none of this kind now.')
         else format('Kinds: %s.', (
                select string_agg(distinct p.scope, ', ' order by p.scope) from recoup.pausable p)) end,
       detail = jsonb_build_object('scope', bad.scope, 'scope_id', bad.scope_id);
