@@ -158,6 +158,8 @@ drop procedure if exists recoup.follow(regclass, text, text, regproc, text[]);
 drop procedure if exists recoup.close_log(regclass, text[]);
 drop procedure if exists recoup.equip_error_table(regclass);
 drop procedure if exists recoup.equip_archive(regclass);
+drop function if exists recoup.hold_open_errors(
+  integer[], uuid[], text[], integer[], text[], text[], jsonb, timestamptz);
 
 -- Routines have other names now, and are all applied anew.
 delete from recoup.routine;
