@@ -136,6 +136,7 @@ def test_what_was_sealed_of_an_older_schema_stays_sealed(
                 assert seals.verify(connection, LOGS) != []
 
 
+# Written by PostgreSQL 15, so that 15 and what is newer read it.
 BEFORE_DOMAINS = Path(__file__).with_name("data") / "demo-before-domains.dump"
 
 
