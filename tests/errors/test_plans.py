@@ -25,6 +25,7 @@ from recoup.errors.naming import ErrorKey
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Claimed, Failed, Succeeded
+from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 from recoup.signatures import signature
@@ -286,6 +287,47 @@ def test_what_people_do_reads_the_errors_that_they_name(
         plans.take()
         assert [answer.done for answer in verb(crowded, named)] == [True] * SET
         found = plans.take()
+    assert_reads_only(found, LOOKED_AT * SET, big=BIG)
+
+
+@pytest.fixture(scope="module")
+def emptied(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> Iterator[Transaction]:
+    """A superuser's connection to a database whose first table was vacuumed when all but one of its errors had gone."""
+    table = BLOCKING[0]
+    with contextlib.closing(connect(server.uri(new_database(simulated_from=None), admin=True), settings)) as admin:
+        with admin.transaction(), acting(admin, Authority.HUB):
+            record(admin, [NewError(table=table, message=MESSAGE, outreach_id=entity(n)) for n in range(3000)])
+        guards = admin.execute("select tgname from pg_trigger where tgrelid = %s::regclass", (table,)).fetchall()
+        with admin.transaction():
+            admin.execute(f"alter table {table} disable trigger user")
+            admin.execute(f"delete from {table} where error_id < (select max(error_id) from {table})")
+            for (guard,) in guards:
+                admin.execute(f"alter table {table} enable always trigger {guard}")
+        admin.execute(f"alter table {table} set (autovacuum_enabled = off)")
+        admin.execute(f"vacuum {table}")
+        admin.execute(NONE_LEFT, {"table": table})
+        yield admin
+
+
+NONE_LEFT = """
+update pg_class set reltuples = 0
+ where oid = %(table)s::regclass or oid in (select indexrelid from pg_index where indrelid = %(table)s::regclass)
+"""
+
+
+def test_a_table_that_was_empty_is_read_no_more_than_another(emptied: Transaction) -> None:
+    """Recorded, superseded, claimed and ended, a hundred at a time, while the planner believes that there are none."""
+    # Due at once: a person has it retried, and by itself it would not be.
+    due = [NewError(table=BLOCKING[0], message="no such column", want=Want.RETRY, outreach_id=one) for one in FRESH]
+    with carried_out(emptied, kept=True) as plans:
+        with acting(emptied, Authority.HUB):
+            for _ in range(3):
+                assert len(record(emptied, due)) == SET
+        with acting(emptied, Authority.ERROR_WORKER):
+            claimed = retrying.claim(emptied, limit=SET, worker="w")
+            ended = retrying.finish(emptied, [outcome(one, failed=False, late=False) for one in claimed])
+        found = plans.take()
+    assert [one.status for one in ended] == ["RESOLVED"] * SET
     assert_reads_only(found, LOOKED_AT * SET, big=BIG)
 
 

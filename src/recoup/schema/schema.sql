@@ -2089,7 +2089,7 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4ae9e5530d422897234dc506accdc455
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3d90e848f8faf5f4d29d795b5128f2aa
 comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
 
 CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
@@ -2098,14 +2098,6 @@ CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ d
  IMMUTABLE; -- body 3e09918158796a18745edce97499664a
 comment on function recoup.archive_month_name(error_table_ text, month_ date) is 'Name of the partition of a month.';
 grant execute on function recoup.archive_month_name(error_table_ text, month_ date) to public;
-
-CREATE OR REPLACE FUNCTION recoup.archive_statement()
- RETURNS text
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ff8cec64d297f9841286fd2a5c2684f
-comment on function recoup.archive_statement() is 'What recoup.archive_errors_gone executes, with the time, the blocking tables and whoever acts.';
-grant execute on function recoup.archive_statement() to public;
 
 CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
  RETURNS text
@@ -2229,7 +2221,7 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 7a03bf54c179a964674f7713032540b5
+ SET jit TO 'off'; -- body 6fc26c96abb3202b4621fcbb1b28939f
 comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes errors of these tables (null: of all) whose retry is due, longest due first, under one lease.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
@@ -2252,7 +2244,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 68b2814a34a645ea47b4bd268710792c
+ SET jit TO 'off'; -- body de8ae5f206528a6a1df961db1c17f68b
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks what was not retried within its window, or one of it.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -2281,7 +2273,7 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 63ecfa30b0052e0226ad9fe344d846be
+ SET jit TO 'off'; -- body 6fc0804a854e6fec1a808ff62f84b3e1
 comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
@@ -2484,7 +2476,7 @@ CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uu
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 530125e921f725beb8712bb268aa3a04
+ SET jit TO 'off'; -- body affa6519815b61349c2a60cb416ce7d2
 comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
 
 CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)
@@ -2621,7 +2613,7 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 22cd73a017c4194fb4f4aad839bdd473
+ SET jit TO 'off'; -- body 9aa323731d9cf4b2fcf4c986e5078e4f
 comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
@@ -2651,13 +2643,6 @@ CREATE OR REPLACE FUNCTION recoup.release_clock()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
-
-CREATE OR REPLACE FUNCTION recoup.require_made(tables text[])
- RETURNS void
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a2db50ce5b68b078f7cb17a1c87a5ee2
-comment on function recoup.require_made(tables text[]) is 'Refuses error tables that a migration has still to make.';
-grant execute on function recoup.require_made(tables text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
  RETURNS void
@@ -2860,7 +2845,7 @@ grant execute on function recoup.supersede_errors(by_row bigint[], of_table text
 CREATE OR REPLACE FUNCTION recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body cf7afe3c1ed3fa0420f3e0c8d07c926c
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 33c67d373702ceef911258dce1c1bea7
 comment on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone) is 'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
 
 grant execute on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) to public;

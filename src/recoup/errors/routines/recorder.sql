@@ -82,32 +82,24 @@ revoke execute on function recoup.record_error_moves() from public;
 comment on function recoup.record_error_moves() is
 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
-create or replace function recoup.archive_statement() returns text
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  -- Every column that is written, from the catalogue: what a later migration adds is archived, too.
-  select format($insert$
-    insert into recoup.error_archive (%s, archived_by, final_disposition, was_blocking)
-    select %s, coalesce(v.actor_id, $3), o.disposition,
-           coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
-           and o.error_table = any($2)
-      from old_rows o
-      -- Who ended it: what is over does not move, so its last event is the one that did.
-      left join lateral (
-        select v.actor_id from recoup.error_event v
-         where o.archived_at is not null and v.error_id = o.error_id order by v.seq desc limit 1) v on true $insert$,
-    string_agg(quote_ident(a.attname), ', ' order by a.attnum),
-    string_agg(case a.attname when 'status' then '''ARCHIVED'''
-                              when 'archived_at' then 'coalesce(o.archived_at, $1)'
-                              when 'archive_reason' then 'coalesce(o.archive_reason, ''TTL_EXPIRED'')'
-                              else 'o.' || quote_ident(a.attname) end, ', ' order by a.attnum))
+-- Made from the catalogue, because there is one right list of columns: all that are written. A migration that adds one
+-- to recoup.error and to its archive has to change this file too, or the function stays as it was.
+do $make$
+declare
+  columns text;
+  taken   text;  -- what each of them gets
+begin
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
+         string_agg(case a.attname when 'status' then '''ARCHIVED'''
+                                   when 'archived_at' then 'coalesce(o.archived_at, now_)'
+                                   when 'archive_reason' then 'coalesce(o.archive_reason, ''TTL_EXPIRED'')'
+                                   else 'o.' || quote_ident(a.attname) end, ', ' order by a.attnum)
+    into columns, taken
     from pg_attribute a
-   where a.attrelid = 'recoup.error'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-$$;
-comment on function recoup.archive_statement() is
-'What recoup.archive_errors_gone executes, with the time, the blocking tables and whoever acts.';
-
+   where a.attrelid = 'recoup.error'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '';
+  execute format($function$
 create or replace function recoup.archive_errors_gone() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $body$
 declare
   incarnation_ constant integer := recoup.present_incarnation();
   kind         constant text := recoup.acting_kind();
@@ -120,7 +112,15 @@ begin
   if not exists (select from old_rows) then
     return null;
   end if;
-  execute recoup.archive_statement() using now_, blocking, id;
+  insert into recoup.error_archive (%1$s, archived_by, final_disposition, was_blocking)
+  select %2$s, coalesce(v.actor_id, id), o.disposition,
+         coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
+         and o.error_table = any(blocking)
+    from old_rows o
+    -- Who ended it: what is over does not move, so its last event is the one that did.
+    left join lateral (
+      select v.actor_id from recoup.error_event v
+       where o.archived_at is not null and v.error_id = o.error_id order by v.seq desc limit 1) v on true;
   insert into recoup.error_event (
     incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count, reason,
     facts, actor, actor_id, authority)
@@ -131,7 +131,8 @@ begin
          kind, id, role_
     from old_rows o;
   return null;
-end $$;
+end $body$ $function$, columns, taken);
+end $make$;
 revoke execute on function recoup.archive_errors_gone() from public;
 comment on function recoup.archive_errors_gone() is
 'Writes what left a live table to its archive, and ARCHIVED to the log.';

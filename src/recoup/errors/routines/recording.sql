@@ -1,8 +1,10 @@
 -- Recording, in sets: one call of one function, whose plans are kept.
 --
 -- There is one right plan for each statement here: a look-up for each row, along an index. So scanning and hashing are
--- switched off, here and in all that is called from here, and the plan is kept. Rows come as one array for each column:
--- an array of composites takes four times as long.
+-- switched off, here and in all that is called from here, and the plan is kept. What is updated is looked up by
+-- error_id = any(array[...]), which cannot be merged: of a table that was vacuumed while it was empty the planner takes
+-- reading a whole index, in its order, for as good as a look-up. Rows come as one array for each column: an array of
+-- composites takes four times as long.
 
 create or replace function recoup.require_same_length(what text, variadic lengths integer[]) returns void
 language plpgsql as $$
@@ -16,19 +18,6 @@ begin
 end $$;
 comment on function recoup.require_same_length(text, integer[]) is
 'Refuses arrays that do not make rows: one is missing, or shorter than another.';
-
-create or replace function recoup.require_made(tables text[]) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  missing constant text := (select t from unnest(tables) t where to_regclass(t) is null limit 1);
-begin
-  if missing is not null then
-    raise exception using errcode = 'RC053',
-      message = format('%s is in the policy, and has not been made yet.', missing),
-      hint = 'Run: recoup migrate', detail = jsonb_build_object('error_table', missing);
-  end if;
-end $$;
-comment on function recoup.require_made(text[]) is 'Refuses error tables that a migration has still to make.';
 
 create or replace function recoup.lock_open_errors(
   places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[],
@@ -60,9 +49,9 @@ begin
                        where u.entity is not null and u.later is null and ($5)[u.decision] = %1$L
                        order by e.error_id) r
                cross join lateral (
-                 select e.* from recoup.error e
-                  where e.error_table = %1$L and e.error_id = r.error_id and e.archived_at is null
-                  limit 1 for no key update) e) f $look$, table_)
+                 select e.* from recoup.error e where e.error_table = %1$L and e.error_id = r.error_id
+                  limit 1 for no key update) e
+               where e.archived_at is null) f $look$, table_)
       into by_row, of_table, ids, expired, leased
       using places, entities, signatures, later, tables, now_, policy, by_row, of_table, ids, expired, leased;
   end loop;
@@ -85,7 +74,7 @@ begin
          last_failure = case when o.leased then 'superseded by error ' || new_ids[o.place] else e.last_failure end,
          token = null, leased_by = null, lease_until = null, next_retry_at = null
     from unnest(by_row, of_table, ids, expired, leased) o (place, error_table, error_id, expired, leased)
-   where e.error_table = o.error_table and e.error_id = o.error_id;
+   where e.error_table = o.error_table and e.error_id = any(array[o.error_id]);
 end $$;
 comment on function recoup.supersede_errors(
   bigint[], text[], bigint[], boolean[], boolean[], bigint[], timestamptz) is
@@ -209,16 +198,22 @@ set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
-  policy constant jsonb := recoup.error_policy();
-  now_   timestamptz;
-  old    record;  -- what is open of the same failures: recoup.lock_open_errors
+  policy  constant jsonb := recoup.error_policy();
+  missing text;
+  now_    timestamptz;
+  old     record;  -- what is open of the same failures: recoup.lock_open_errors
 begin
   perform recoup.require_same_length('errors', cardinality(places), cardinality(entities), cardinality(messages),
     cardinality(signatures), coalesce(cardinality(payloads), cardinality(places)), cardinality(later));
   perform recoup.require_same_length('decisions', cardinality(tables), cardinality(codes), cardinality(severities),
     cardinality(categories), cardinality(dispositions), cardinality(tiers), cardinality(days), cardinality(budgets),
     cardinality(park_reasons), cardinality(deciders), cardinality(clamps));
-  perform recoup.require_made(tables);
+  missing := (select t from unnest(tables) t where to_regclass(t) is null limit 1);
+  if missing is not null then
+    raise exception using errcode = 'RC053',
+      message = format('%s is in the policy, and has not been made yet.', missing),
+      hint = 'Run: recoup migrate', detail = jsonb_build_object('error_table', missing);
+  end if;
   perform recoup.hold_promotions((
     select array_agg(distinct recoup.entity_bucket(e)) from unnest(entities) e where e is not null));
   for turn in 1 .. 10 loop

@@ -41,7 +41,7 @@ begin
        set token = token_, leased_by = worker_, lease_until = until_, last_retry_at = now_,
            updated_at = greatest(e.updated_at, now_)
       from picked p
-     where e.error_table = p.error_table and e.error_id = p.error_id
+     where e.error_table = p.error_table and e.error_id = any(array[p.error_id])
     returning e.*)
   select array_agg(c.error_table), array_agg(c.error_id), array_agg(c.outreach_id), array_agg(c.error_code),
          array_agg(c.error_message), array_agg(c.error_signature), array_agg(c.severity), array_agg(c.category),
@@ -127,7 +127,7 @@ begin
            archived_at = case when d.status = 'RESOLVED' then now_ end,
            archive_reason = case when d.status = 'RESOLVED' then 'RESOLVED' end
       from decided d
-     where e.error_table = d.error_table and e.error_id = d.error_id
+     where e.error_table = d.error_table and e.error_id = any(array[d.error_id])
     returning e.error_id, e.status)
   select coalesce(array_agg(a.error_id), '{}'), coalesce(array_agg(a.status), '{}') into ended, statuses from applied a;
 
@@ -203,7 +203,7 @@ begin
          park_reason = 'MAX_RETRIES_EXCEEDED',
          updated_at = greatest(e.updated_at, now_)
     from picked p
-   where e.error_table = p.error_table and e.error_id = p.error_id;
+   where e.error_table = p.error_table and e.error_id = any(array[p.error_id]);
   get diagnostics closed = row_count;
   return closed;
 end $$;
