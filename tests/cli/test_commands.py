@@ -206,7 +206,7 @@ def test_doctor_finds_what_stands_beside_the_guards(
 
 
 def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
-    """From nothing: status, start, migrate, demo (built once, then shown), clock, backup, restore, stop."""
+    """From nothing: status, start, migrate, demo (a part, built and built again; then all), clock, backup, stop."""
     cli, home = at_home
     assert "refused: server_not_running" in cli("db", "status", fails=True).stderr
     assert json.loads(cli("db", "start", "--json").stdout)["status"] == "started"
@@ -214,6 +214,10 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "applied  0001" in cli("migrate").stdout
     assert "nothing to do" in cli("migrate").stdout
     assert "broken" not in cli("doctor").stdout
+    part = cli("demo", "errors").stdout
+    assert "Building" in part
+    assert "Building" not in cli("demo", "errors").stdout
+    assert "Building" in cli("demo", "errors", "--fresh").stdout
     first = cli("demo").stdout
     for word in (
         "Building",
@@ -235,7 +239,6 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "refused: clock_not_simulated" in cli("clock", "advance", "1h", "--demo", fails=True).stderr
     assert "refused: clock_not_simulated" in cli("clock", "release", fails=True).stderr
     assert "refused: clock_is_set" in cli("migrate", "--simulated-from", "2026-01-01", fails=True).stderr
-    assert "Building" in cli("demo", "--fresh").stdout
     assert "recoup_demo" in cli("db", "uri", "--demo").stdout
     assert "recoup_admin" in cli("db", "uri", "--admin").stdout
 

@@ -556,7 +556,9 @@ CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 91ec70e18bb115e6055826a09fd0348c
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'; -- body fbc65d8c615d18f93ba78856e3120f17
 comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
 
 CREATE OR REPLACE FUNCTION cl.record_restarts()
@@ -606,7 +608,9 @@ grant execute on function cl.rule_intake_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6ed1810d24e658f25d09f08f07eab5a6
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'; -- body 2f96cc82af82db32c754d6f31ed697d7
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 

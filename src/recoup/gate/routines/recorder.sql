@@ -72,7 +72,10 @@ revoke execute on function cl.record_restarts() from public;
 comment on function cl.record_restarts() is 'A fresh start, in the control log.';
 
 create or replace function cl.record_recovery_moves() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off set enable_hashjoin = on  -- see cl.rule_recovery_moves
+as $$
 begin
   perform recoup.require_table(tg_relid, 'cl.gate_zero_recovery');
   if not exists (select from new_rows where status = 'EXHAUSTED') then
@@ -88,7 +91,8 @@ begin
          (select recoup.present_incarnation()), (select recoup.acting_id()), (select recoup.acting_role())
     from new_rows n
     join old_rows o on o.recovery_id = n.recovery_id
-    left join cl.gate_zero_attempt final on final.intake_id = n.intake_id and final.attempt_number = cl.max_attempts()
+    left join lateral (select f.attempt_id from cl.gate_zero_attempt f
+                        where f.intake_id = n.intake_id and f.attempt_number = cl.max_attempts() limit 1) final on true
    where n.status = 'EXHAUSTED' $record$;
   return null;
 end $$;

@@ -214,6 +214,8 @@ comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes
 create or replace function cl.rule_recovery_moves() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- Old and new are paired by hash: taken for a few, the exhausted ones were compared with each other row by row.
+set enable_nestloop = off set enable_hashjoin = on
 as $$
 declare
   now_ timestamptz := recoup.now();
@@ -231,7 +233,8 @@ begin
          a.ended = 0 or (a.ended < cl.max_attempts() and coalesce(b.batch_freeze_at > $1, true)) as early
     from new_rows n
     join old_rows o on o.recovery_id = n.recovery_id
-    left join cl.gate_zero_batch b on b.batch_id = n.batch_id
+    left join lateral (select f.batch_freeze_at from cl.gate_zero_batch f
+                        where f.batch_id = n.batch_id limit 1) b on true
    cross join lateral (
          select count(*) filter (where t.status = 'open') as open,
                 count(*) filter (where t.status in ('failed', 'crashed')) as ended
