@@ -39,12 +39,12 @@ run: $(READY) ## Start the server, migrate, play ninety days of errors and twent
 	@echo
 	@echo "The server stays up. Stop it with: $(BIN)/recoup db stop"
 
-test: $(READY) ## Run every test on the embedded PostgreSQL, two at a time
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+test: $(READY) ## Run every test on the embedded PostgreSQL, three at a time: many wait for other processes
+	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install postgresql-15)
 	@test -x $(PG15)/postgres || { echo "No PostgreSQL 15 in $(PG15). Install it (Debian: apt-get install postgresql-15) or say where: make test-pg15 PG15=FOLDER"; exit 1; }
-	@RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+	@RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 bench: $(READY) ## Measure Recoup beside hand-written SQL; results go to bench/results
 	@$(BIN)/recoup bench --save bench/results
