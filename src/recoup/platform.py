@@ -23,7 +23,7 @@ PLATFORM = Domain(
     logs=(PAUSE_LOG, CONTROL_LOG, POLICY, LATE_RESULT, INCARNATION, SEAL),
     routines=(
         *routines("recoup.database", "new_id"),
-        *routines("recoup.lifecycles", "guard"),
+        *routines("recoup.lifecycles", "guard", "written", "equip"),
         *routines("recoup.clock", "clock", "times"),
         *routines("recoup.ledger", "log", "cursors", "control"),
         *routines("recoup.policy", "policy"),

@@ -8,11 +8,12 @@ from company import acting, error_in, intake_in
 from conformance import combinations as suite
 from conformance.cast import Role
 from conformance.combinations import NO_RIGHT, answer
+from conformance.forms import both_forms_say_the_same
 from conformance.product_cast import ROLES
 from product import LIFECYCLES
 from recoup.database.connection import Transaction
 from recoup.errors.lifecycle import ERROR
-from recoup.lifecycles.declaration import Authority
+from recoup.lifecycles.declaration import Authority, Lifecycle
 
 
 def named(value: object) -> str:
@@ -37,6 +38,11 @@ def test_births_answer_as_declared(scratch: Transaction, role: Role) -> None:
 @pytest.mark.parametrize(("role", "status"), list(suite.every_status(ROLES)), ids=named)
 def test_exits_answer_as_declared(scratch: Transaction, role: Role, status: str) -> None:
     suite.exits_answer_as_declared(scratch, role, status)
+
+
+@pytest.mark.parametrize("life", LIFECYCLES, ids=lambda life: life.table)
+def test_both_forms_of_the_guard_say_the_same(scratch: Transaction, life: Lifecycle) -> None:
+    both_forms_say_the_same(scratch, life)
 
 
 def test_errors_alone_leave_and_by_the_archiver_alone() -> None:
@@ -80,6 +86,7 @@ def test_an_intake_is_born_authorized_only_with_its_origin(scratch: Transaction)
     """AUTHORIZED at birth is re-entry: without reentered_from the gate itself is refused."""
     scratch.execute("set local recoup.migrating = on")
     scratch.execute("update recoup.lifecycle_step set through = '{}' where subject = 'cl.gate_zero_intake'")
+    scratch.execute("call recoup.equip_all('cl.gate_zero_intake')")
     with acting(scratch, Authority.GATE):
         said = answer(scratch, "insert into cl.gate_zero_intake (company_name, status) values ('x', 'AUTHORIZED')")
     assert said == "RC001"

@@ -22,6 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 from command_line import clean_environment
 from company import acting
 from conformance import breaches, combinations, kills, tampering
+from conformance.forms import both_forms_say_the_same
 from domains.conftest import EXTENDED
 from domains.parcels.cast import PROBES, ROLE
 from domains.parcels.manifest import EVENTS, PARCEL, PARCELS, SHIPPING, Filter
@@ -78,6 +79,10 @@ def test_births_answer_as_declared(scratch: Transaction) -> None:
 @pytest.mark.parametrize("status", ROLE.statuses)
 def test_exits_answer_as_declared(scratch: Transaction, status: str) -> None:
     combinations.exits_answer_as_declared(scratch, ROLE, status)
+
+
+def test_both_forms_of_the_guard_say_the_same(scratch: Transaction) -> None:
+    both_forms_say_the_same(scratch, PARCEL)
 
 
 def test_grants_are_no_wider_than_the_declaration(admin: Transaction) -> None:

@@ -130,7 +130,7 @@ for change in ("update", "delete", "truncate"):
 # Errors: births, moves and exits ------------------------------------------------------------------------------------
 
 NOT_ALLOWED = "recoup.refuse_disposition(text,text,jsonb)"
-BORN, MOVED, LEFT = "recoup.rule_error_births", "recoup.rule_error_moves", "recoup.rule_error_exits"
+BORN, MOVED, LEFT = "recoup.rule_error_births", "recoup.guard_error_moves", "recoup.rule_error_exits"
 
 
 @law(ERROR, BORN, "insert")

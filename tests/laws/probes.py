@@ -188,25 +188,28 @@ def a_fresh_start_is_logged(tx: Transaction) -> None:
     assert tx.execute(TOLD, (INTAKE, str(spent), "BIRTH")).rowcount == 0
 
 
-@law(INTAKE, "recoup.guard_births", "insert")
+BORN, MOVED = "cl.guard_gate_zero_intake_births", "cl.guard_gate_zero_intake_moves"
+
+
+@law(INTAKE, BORN, "insert")
 def an_operator_makes_no_intake_but_a_fresh_start(tx: Transaction) -> None:
     """Candidates come from hubs."""
     statement = "insert into cl.gate_zero_intake (company_name) values ('x')"
-    refused(tx, statement, who=OPERATOR, by="recoup.guard_births", sqlstate="RC001", words="without retry_of")
+    refused(tx, statement, who=OPERATOR, by=BORN, sqlstate="RC001", words="without retry_of")
 
 
-@law(INTAKE, "recoup.guard_births", "insert")
+@law(INTAKE, BORN, "insert")
 def no_intake_is_born_authorized_by_hand(tx: Transaction) -> None:
     """Re-entry follows from a passed retry. Not even the gate makes it."""
     statement = insertion(tx, INTAKE, {"status": "'AUTHORIZED'", "reentered_from": new_intake})
-    refused(tx, statement, who=GATE, by="recoup.guard_births", sqlstate="RC012", words=INTAKE)
+    refused(tx, statement, who=GATE, by=BORN, sqlstate="RC012", words=INTAKE)
 
 
-@law(INTAKE, "recoup.guard_moves", "update")
+@law(INTAKE, MOVED, "update")
 def no_intake_is_decided_by_hand(tx: Transaction) -> None:
     """An intake is decided by its attempts. Not even the gate decides it otherwise."""
     decide = "update cl.gate_zero_intake set status = 'AUTHORIZED' where intake_id = %s"
-    refused(tx, decide, (new_intake(tx),), who=GATE, by="recoup.guard_moves", sqlstate="RC012", words=INTAKE)
+    refused(tx, decide, (new_intake(tx),), who=GATE, by=MOVED, sqlstate="RC012", words=INTAKE)
 
 
 # Gate Zero: attempts ------------------------------------------------------------------------------------------------
@@ -356,11 +359,11 @@ check(RECOVERY, "gate_zero_recovery_updated_at_check", "Times are times.", updat
 check(RECOVERY, "gate_zero_recovery_check", "After three attempts nothing is active.", attempt_count="3")
 
 
-@law(RECOVERY, "recoup.guard_births", "insert")
+@law(RECOVERY, "cl.guard_gate_zero_recovery_births", "insert")
 def no_recovery_is_made_by_hand(tx: Transaction) -> None:
     """It is born of a failed attempt, and so of an intake that exists: no foreign key says that."""
     statement = insertion(tx, RECOVERY, {"intake_id": ID})
-    refused(tx, statement, who=GATE, by="recoup.guard_births", sqlstate="RC012", words=RECOVERY)
+    refused(tx, statement, who=GATE, by="cl.guard_gate_zero_recovery_births", sqlstate="RC012", words=RECOVERY)
 
 
 @law(RECOVERY, "cl.rule_recovery_moves", "update")

@@ -238,13 +238,19 @@ def untouchable(
     into.append(Probe(law=Law(table, function, event), says=says, run=run))
 
 
+def guard_of(life: Lifecycle, kind: str) -> str:
+    """The function that guards births, moves or exits: written out where any are listed."""
+    schema, table = life.table.split(".")
+    return f"{schema}.guard_{table}_{kind}" if getattr(life, kind) else f"recoup.guard_{kind}"
+
+
 def declared(lives: Iterable[Lifecycle], logs: Iterable[Log], into: list[Probe] = PROBES) -> None:
     """Probes of what every lifecycle and every log has by being declared."""
     for life in lives:
         for function, sqlstate, event, says in (
-            ("recoup.guard_births", "RC001", "insert", "Nobody but an authority makes a row."),
-            ("recoup.guard_moves", "RC002", "update", "Nobody but an authority moves a row."),
-            ("recoup.guard_exits", "RC003", "delete", "A row leaves by a listed exit, or never."),
+            (guard_of(life, "births"), "RC001", "insert", "Nobody but an authority makes a row."),
+            (guard_of(life, "moves"), "RC002", "update", "Nobody but an authority moves a row."),
+            (guard_of(life, "exits"), "RC003", "delete", "A row leaves by a listed exit, or never."),
             ("recoup.guard_truncate", "RC008", "truncate", "Rows do not leave all at once."),
         ):
             untouchable(life.table, function, sqlstate, event, says, into=into)

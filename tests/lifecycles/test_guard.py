@@ -69,6 +69,7 @@ def guard_alone(tx: Transaction, table: str, authority: Authority) -> None:
     tx.execute(f"grant update on {table} to {authority.role}")
     tx.execute("set local recoup.migrating = on")
     tx.execute("update recoup.lifecycle_step set through = '{}' where subject = %s", (table,))
+    tx.execute("call recoup.equip_all(%s)", (table,))
     for (rule,) in tx.execute(
         "select tgname from pg_trigger where tgrelid = %s::regclass and tgname like 'b\\_%%'", (table,)
     ).fetchall():

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from recoup.errors.vocabulary import ErrorStatus
-from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Exit, Lifecycle, Move, On, Story
+from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Exit, Lifecycle, Move, MoveRule, On, Story
 from recoup.lifecycles.logs import Log
 
 HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
@@ -58,10 +58,14 @@ ERROR = Lifecycle(
     ),
     once=("superseded_by", "archived_at", "archive_reason"),
     rising=("retry_count", "max_retries", "updated_at"),
-    rules=(
-        On("insert", "recoup.rule_error_births"), On("update", "recoup.rule_error_moves"),
-        On("delete", "recoup.rule_error_exits"),
+    move_rule=MoveRule(
+        broken="recoup.error_move_broken",
+        refusal="recoup.error_move_refusal",
+        policy="recoup.error_policy",
+        gathers="recoup.error_change",
+        then="recoup.judge_error_changes",
     ),
+    rules=(On("insert", "recoup.rule_error_births"), On("delete", "recoup.rule_error_exits")),
     recorders=(
         On("insert", "recoup.record_error_births"), On("update", "recoup.record_error_moves"),
         On("delete", "recoup.archive_errors_gone"),

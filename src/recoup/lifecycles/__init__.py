@@ -6,7 +6,7 @@ the guard (``routines/guard.sql``), the seals and the audit read them; triggers,
 that follow from a declaration are made from the same objects.
 """
 
-from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move, On, Story
+from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move, MoveRule, On, Story
 from recoup.lifecycles.logs import Log
 
-__all__ = ["Authority", "Birth", "Exit", "Lifecycle", "Log", "Move", "On", "Story"]
+__all__ = ["Authority", "Birth", "Exit", "Lifecycle", "Log", "Move", "MoveRule", "On", "Story"]

@@ -78,6 +78,20 @@ class On:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MoveRule:
+    """What a list of steps cannot say of a move, and its two rows can: judged in the guard's own pass over them.
+
+    Names of functions. Those that are given rows are SQL that the planner can inline.
+    """
+
+    broken: str  # (old row, new row, now, role that acts, policy): the code of the rule that is broken, or null
+    refusal: str  # (code, old row, new row): sqlstate, message, hint and detail
+    policy: str  # (): what it decides by, as jsonb, read once per statement
+    gathers: str  # (old row, new row): what is to be judged of all rows together, as jsonb, or null
+    then: str  # (role that acts, policy, all that was gathered or null): judges it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """How a log tells of a row's steps, so that the audit can hold each against the other."""
 
@@ -107,6 +121,7 @@ class Lifecycle:
     frozen: tuple[str, ...] = ()  # never change after birth
     once: tuple[str, ...] = ()  # change once, from null to a value
     rising: tuple[str, ...] = ()  # never fall
+    move_rule: MoveRule | None = None
     # What runs behind the guard, in this order, within one kind in the order of the functions' names.
     rules: tuple[On, ...] = ()  # refuse what a list of steps alone cannot say
     recorders: tuple[On, ...] = ()  # write the events

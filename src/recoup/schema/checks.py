@@ -62,24 +62,31 @@ def _may_become(connection: Transaction, role: str) -> bool:
 
 
 def guards(connection: Transaction) -> Iterator[Finding]:
-    """Every guarded table, and every partition of one, has its four guards, always on."""
+    """Every guarded table, and every partition of one, has its four guards, always on and as declared."""
     rows = read(
         connection,
         """
         select l.subject, t.relid::regclass::text
           from recoup.lifecycle l
+         cross join lateral (
+           select 'a_guard_truncate', 'recoup.guard_truncate', null
+           union all
+           select format('a_guard_%ss', kind), recoup.guard_of(l.subject, kind), recoup.guard_text(l, kind)
+             from unnest(array['birth', 'move', 'exit']) kind) guard (name, function, body)
          cross join lateral (select to_regclass(l.subject) as relid
                              union select relid from pg_partition_tree(to_regclass(l.subject))) t
-         cross join unnest(array['a_guard_births', 'a_guard_moves', 'a_guard_exits', 'a_guard_truncate']) guard (name)
-         where not exists (select from pg_trigger g
-                            where g.tgrelid = t.relid and g.tgname = guard.name and g.tgenabled = 'A')
+         where not exists (select from pg_trigger g join pg_proc p on p.oid = g.tgfoid
+                            where g.tgrelid = t.relid and g.tgname = guard.name and g.tgenabled = 'A'
+                              and g.tgfoid = to_regproc(guard.function) and p.prosrc = coalesce(guard.body, p.prosrc))
          group by 1, 2 order by 1, 2
         """,
     )
     yield judged(
         "guards",
         "on every guarded table, always on",
-        f"missing or switched off on {', '.join(str(row[1] or row[0]) for row in rows)}" if rows else None,
+        f"missing, switched off or of another declaration on {', '.join(str(row[1] or row[0]) for row in rows)}"
+        if rows
+        else None,
         "Find out who did it and what was written meanwhile; then put them back: recoup migrate",
     )
 

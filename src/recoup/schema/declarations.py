@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from psycopg.sql import SQL, Identifier
@@ -79,6 +80,7 @@ def _lifecycle(life: Lifecycle) -> dict[str, Any]:
     return {
         "subject": life.table, "key": life.key, "status_column": life.status_column, "counter": life.counter,
         "frozen": life.frozen, "once": life.once, "rising": life.rising,
+        "move_rule": asdict(life.move_rule) if life.move_rule is not None else None,
     }  # fmt: skip
 
 

@@ -215,9 +215,9 @@ def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[
         yield domain.at
     connection.execute("set local recoup.migrating = off")
     # Also of what did not change: a trigger that somebody dropped comes back.
+    # From what is declared in the database, so that also of domains that this program does not know.
+    connection.execute("call recoup.equip_declared()")
     for domain in ours:
-        for life in domain.lifecycles:
-            connection.execute("call recoup.equip_all(%s)", (life.table,))
         for duty in domain.duties:
             _let_tally(connection, duty.authority)
     for log in logs(ours):

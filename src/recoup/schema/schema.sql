@@ -26,7 +26,7 @@ comment on column cl.company_identity.company_name is 'Name of the company, as o
 comment on column cl.company_identity.company_domain is 'Its domain, as on the intake.';
 comment on column cl.company_identity.minted_at is 'When it was minted.';
 comment on column cl.company_identity.status is 'MINTED: an identity has no other standing.';
-CREATE TRIGGER a_guard_births AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.company_identity');
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_company_identity_births('cl.company_identity');
 alter table cl.company_identity enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.company_identity REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.company_identity');
 alter table cl.company_identity enable always trigger a_guard_exits;
@@ -148,11 +148,11 @@ comment on column cl.gate_zero_attempt.reentered_as is 'On a passed retry: the n
 comment on column cl.gate_zero_attempt.policy_version is 'The policy in force when it opened: its lease and the wait after it come from there.';
 CREATE INDEX gate_zero_attempt_lease ON cl.gate_zero_attempt USING btree (lease_until) WHERE status = 'open'::text;
 CREATE UNIQUE INDEX gate_zero_attempt_one_open ON cl.gate_zero_attempt USING btree (intake_id) WHERE status = 'open'::text;
-CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_attempt');
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_attempt_births('cl.gate_zero_attempt');
 alter table cl.gate_zero_attempt enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_attempt');
 alter table cl.gate_zero_attempt enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_attempt');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_attempt_moves('cl.gate_zero_attempt');
 alter table cl.gate_zero_attempt enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_attempt');
 alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
@@ -244,11 +244,11 @@ CREATE INDEX gate_zero_batch_imported ON cl.gate_zero_batch USING btree (importe
 CREATE INDEX gate_zero_batch_open ON cl.gate_zero_batch USING btree (imported_at) WHERE completed_at IS NULL;
 CREATE INDEX gate_zero_batch_paused ON cl.gate_zero_batch USING btree (paused_at) WHERE paused_at IS NOT NULL;
 CREATE INDEX gate_zero_batch_to_freeze ON cl.gate_zero_batch USING btree (batch_freeze_at) WHERE frozen_at IS NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_batch');
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_batch_births('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_batch');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_batch_moves('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_batch FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_truncate;
@@ -308,11 +308,11 @@ comment on column cl.gate_zero_intake.updated_at is 'When its status last change
 CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
 CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
 CREATE UNIQUE INDEX gate_zero_intake_retry_of ON cl.gate_zero_intake USING btree (retry_of) WHERE retry_of IS NOT NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_intake');
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_intake_births('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_intake');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_intake_moves('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
@@ -360,11 +360,11 @@ comment on column cl.gate_zero_recovery.updated_at is 'Timestamp of last update.
 CREATE INDEX gate_zero_recovery_active_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'ACTIVE'::text;
 CREATE INDEX gate_zero_recovery_eligible ON cl.gate_zero_recovery USING btree (next_eligible_at) WHERE status = 'ACTIVE'::text;
 CREATE INDEX gate_zero_recovery_exhausted_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'EXHAUSTED'::text;
-CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_recovery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('cl.gate_zero_recovery');
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_recovery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_recovery_births('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_recovery');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_recovery_moves('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
@@ -492,6 +492,105 @@ CREATE OR REPLACE FUNCTION cl.gate_zero_wait(figures jsonb, attempt_count intege
  STABLE PARALLEL SAFE; -- body c53149f675023a2fda05cb3cd8603552
 comment on function cl.gate_zero_wait(figures jsonb, attempt_count integer) is 'The wait after so many failed attempts, by the figures of a policy.';
 grant execute on function cl.gate_zero_wait(figures jsonb, attempt_count integer) to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_company_identity_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body bcba3968e2c48f088d270bd799c1ff40
+comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, written out from the declaration.';
+grant execute on function cl.guard_company_identity_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 875713cee311eb4696ce66c8b5ed55b5
+comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_attempt_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 43292ea86e0f5f5b40a72e8a95be03ca
+comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_attempt_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 8a9e9df52ea2aa3399c7585057595185
+comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_batch_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 05825fb1a3169264a05a84d84ed17869
+comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_batch_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 844b3f74d627ade5db6dfb560fb57ff5
+comment on function cl.guard_gate_zero_intake_births() is 'The guard of births of cl.gate_zero_intake, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_intake_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 69d90ce9e51616223f2ff2378b75b604
+comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_intake_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 8f3a071700b5c0ffc07b205e3f048f77
+comment on function cl.guard_gate_zero_recovery_births() is 'The guard of births of cl.gate_zero_recovery, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_recovery_births() to public;
+
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 86f495cbeeb180f3b0e59a8973071db5
+comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_recovery_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.max_attempts()
  RETURNS integer
@@ -638,11 +737,11 @@ create table company.url_discovery_failures (
 ) partition of recoup.error FOR VALUES IN ('company.url_discovery_failures') with (fillfactor=85);
 comment on table company.url_discovery_failures is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX url_discovery_failures_open ON company.url_discovery_failures USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table company.url_discovery_failures enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table company.url_discovery_failures enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table company.url_discovery_failures enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON company.url_discovery_failures FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table company.url_discovery_failures enable always trigger a_guard_truncate;
@@ -650,8 +749,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON company.url_discove
 alter table company.url_discovery_failures enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table company.url_discovery_failures enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table company.url_discovery_failures enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table company.url_discovery_failures enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -682,11 +779,11 @@ create table outreach.company_target_errors (
 ) partition of recoup.error FOR VALUES IN ('outreach.company_target_errors') with (fillfactor=85);
 comment on table outreach.company_target_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX company_target_errors_open ON outreach.company_target_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table outreach.company_target_errors enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table outreach.company_target_errors enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table outreach.company_target_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.company_target_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table outreach.company_target_errors enable always trigger a_guard_truncate;
@@ -694,8 +791,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.company_ta
 alter table outreach.company_target_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table outreach.company_target_errors enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table outreach.company_target_errors enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table outreach.company_target_errors enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -722,11 +817,11 @@ create table outreach.dol_errors (
 ) partition of recoup.error FOR VALUES IN ('outreach.dol_errors') with (fillfactor=85);
 comment on table outreach.dol_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX dol_errors_open ON outreach.dol_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table outreach.dol_errors enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table outreach.dol_errors enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table outreach.dol_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.dol_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table outreach.dol_errors enable always trigger a_guard_truncate;
@@ -734,8 +829,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.dol_errors
 alter table outreach.dol_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table outreach.dol_errors enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table outreach.dol_errors enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table outreach.dol_errors enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -766,11 +859,11 @@ create table people.people_errors (
 ) partition of recoup.error FOR VALUES IN ('people.people_errors') with (fillfactor=85);
 comment on table people.people_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX people_errors_open ON people.people_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table people.people_errors enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table people.people_errors enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table people.people_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON people.people_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table people.people_errors enable always trigger a_guard_truncate;
@@ -778,8 +871,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON people.people_error
 alter table people.people_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table people.people_errors enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table people.people_errors enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table people.people_errors enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -805,11 +896,11 @@ create table public.shq_error_log (
 ) partition of recoup.error FOR VALUES IN ('public.shq_error_log') with (fillfactor=85);
 comment on table public.shq_error_log is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX shq_error_log_open ON public.shq_error_log USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table public.shq_error_log enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table public.shq_error_log enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table public.shq_error_log enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_error_log enable always trigger a_guard_truncate;
@@ -817,8 +908,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_error_lo
 alter table public.shq_error_log enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table public.shq_error_log enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table public.shq_error_log enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_error_log enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -850,11 +939,11 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_
 alter table public.shq_master_error_log enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_master_error_log enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table public.shq_master_error_log enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table public.shq_master_error_log enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table public.shq_master_error_log enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_master_error_log enable always trigger a_guard_truncate;
@@ -862,8 +951,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_master_e
 alter table public.shq_master_error_log enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table public.shq_master_error_log enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table public.shq_master_error_log enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_master_error_log enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -891,11 +978,11 @@ create table public.shq_orphan_errors (
 ) partition of recoup.error FOR VALUES IN ('public.shq_orphan_errors') with (fillfactor=85);
 comment on table public.shq_orphan_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX shq_orphan_errors_open ON public.shq_orphan_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table public.shq_orphan_errors enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table public.shq_orphan_errors enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table public.shq_orphan_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_orphan_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_orphan_errors enable always trigger a_guard_truncate;
@@ -903,8 +990,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_orphan_e
 alter table public.shq_orphan_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table public.shq_orphan_errors enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table public.shq_orphan_errors enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_orphan_errors enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -971,7 +1056,7 @@ CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.clock REFERENCING NEW TABLE
 alter table recoup.clock enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.clock REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.clock');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_clock_moves('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.clock FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_truncate;
@@ -1235,11 +1320,11 @@ CREATE INDEX error_lease_until ON ONLY recoup.error USING btree (lease_until) WH
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
 CREATE INDEX error_window ON ONLY recoup.error USING btree (retry_until) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL AND retry_until IS NOT NULL;
-CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error');
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table recoup.error enable always trigger a_guard_births;
-CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error');
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
 alter table recoup.error enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_moves('recoup.error');
 alter table recoup.error enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table recoup.error enable always trigger a_guard_truncate;
@@ -1247,8 +1332,6 @@ CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON recoup.error REFERE
 alter table recoup.error enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
 alter table recoup.error enable always trigger b_rule_error_exits_on_delete;
-CREATE TRIGGER b_rule_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_moves();
-alter table recoup.error enable always trigger b_rule_error_moves_on_update;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table recoup.error enable always trigger c_archive_errors_gone_on_delete;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
@@ -1389,11 +1472,11 @@ comment on column recoup.error_archive_month.made_at is 'When its partition was 
 comment on column recoup.error_archive_month.dropped_at is 'When its partition was dropped.';
 comment on column recoup.error_archive_month.rows is 'How many errors it held then.';
 comment on column recoup.error_archive_month.digest is 'SHA-256 over its errors, chained page by page in the order of their ids.';
-CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.error_archive_month');
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_archive_month_births('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error_archive_month');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_archive_month_moves('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_archive_month FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_truncate;
@@ -1545,6 +1628,7 @@ create table recoup.lifecycle (
   once text[] not null,
   rising text[] not null,
   domain text not null,
+  move_rule jsonb,
   constraint lifecycle_pkey PRIMARY KEY (subject),
   constraint lifecycle_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
 );
@@ -1557,6 +1641,7 @@ comment on column recoup.lifecycle.frozen is 'Columns that never change after bi
 comment on column recoup.lifecycle.once is 'Columns that change once, from null to a value.';
 comment on column recoup.lifecycle.rising is 'Columns that never fall.';
 comment on column recoup.lifecycle.domain is 'The domain that declares it.';
+comment on column recoup.lifecycle.move_rule is 'Functions that judge a move by its old and new row: broken, refusal, policy, gathers, then; null: none.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle enable always trigger a_only_migrations;
 grant select on table recoup.lifecycle to recoup_reader;
@@ -1665,11 +1750,11 @@ comment on column recoup.operation.done_at is 'When the last item had its result
 comment on column recoup.operation.subject is 'The guarded table whose rows it is about.';
 comment on column recoup.operation.digest is 'SHA-256 over the units in their order, each with a line break.';
 CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
-CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.operation');
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_births('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.operation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.operation');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_moves('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_truncate;
@@ -1704,11 +1789,11 @@ comment on column recoup.operation_item.refusal is 'Why it was not done.';
 comment on column recoup.operation_item.ended_at is 'When.';
 comment on column recoup.operation_item.unit is 'The row, by the name that people use: id, or table and id.';
 CREATE INDEX operation_item_pending ON recoup.operation_item USING btree (operation_id, place) WHERE status = 'PENDING'::text;
-CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.operation_item');
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_item_births('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.operation_item');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_item_moves('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_truncate;
@@ -1754,11 +1839,11 @@ comment on column recoup.pause.status is 'PAUSED, or RUNNING again.';
 comment on column recoup.pause.changed_at is 'Since when.';
 comment on column recoup.pause.changed_by is 'Who paused or resumed it.';
 comment on column recoup.pause.reason is 'Why.';
-CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.pause');
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_pause_births('recoup.pause');
 alter table recoup.pause enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.pause REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.pause');
 alter table recoup.pause enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.pause');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_pause_moves('recoup.pause');
 alter table recoup.pause enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.pause FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.pause');
 alter table recoup.pause enable always trigger a_guard_truncate;
@@ -2015,11 +2100,11 @@ comment on column recoup.worker.started_at is 'When it registered.';
 comment on column recoup.worker.heartbeat_at is 'When it was last heard of.';
 comment on column recoup.worker.ended_at is 'When it stopped or was declared lost.';
 CREATE INDEX worker_running ON recoup.worker USING btree (heartbeat_at) WHERE status = 'running'::text;
-CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.worker');
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_worker_births('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.worker REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.worker');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_worker_moves('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.worker FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_truncate;
@@ -2205,6 +2290,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint
 comment on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 1.';
 grant execute on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) to public;
 
+CREATE OR REPLACE FUNCTION recoup.causes(calls text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body 858ae2b01a4c14e97195815272e1d8cf
+comment on function recoup.causes(calls text) is 'The declared consequences in a call stack (PG_CONTEXT), or null.';
+grant execute on function recoup.causes(calls text) to public;
+
 CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
@@ -2295,7 +2387,7 @@ comment on function recoup.entity_bucket(entity uuid) is 'The lock that an entit
 grant execute on function recoup.entity_bucket(entity uuid) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
- LANGUAGE plpgsql; -- body b90c9d7192a618f7ef9963b7929839e8
+ LANGUAGE plpgsql; -- body 6cc659465febf66b3248347bc4ada52b
 comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
 grant execute on procedure recoup.equip(IN relation regclass, IN subject_ text) to public;
 
@@ -2303,6 +2395,18 @@ CREATE OR REPLACE PROCEDURE recoup.equip_all(IN subject_ text)
  LANGUAGE plpgsql; -- body aa3a66a590cc9f7915d97ea61234d359
 comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of a lifecycle and all its partitions.';
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.equip_declared()
+ LANGUAGE plpgsql; -- body af0f4c252dab54a9e357d52a744b1efd
+comment on procedure recoup.equip_declared() is 'Equips every declared table, and drops guards that were written out for a declaration that is gone.';
+grant execute on procedure recoup.equip_declared() to public;
+
+CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 01a7e323a779140e08c98d2f7b1a9faf
+comment on function recoup.error_change(o recoup.error, n recoup.error) is 'What a new disposition of an error has to be judged by (recoup.judge_error_changes), or null.';
+grant execute on function recoup.error_change(o recoup.error, n recoup.error) to public;
 
 grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
@@ -2359,6 +2463,72 @@ CREATE OR REPLACE FUNCTION recoup.guard_births()
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
 
+CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body bdcbd5c4cbcc5075e6ce0532b3a240e2
+comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, written out from the declaration.';
+grant execute on function recoup.guard_clock_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 64482cc91c7c72cdd0664fb80d203b9e
+comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, written out from the declaration.';
+grant execute on function recoup.guard_error_archive_month_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body b1d677efa375ede9c91e1ed50ed498a2
+comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, written out from the declaration.';
+grant execute on function recoup.guard_error_archive_month_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_error_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 0af1c926648b7454e2b5be18f0811506
+comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, written out from the declaration.';
+grant execute on function recoup.guard_error_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body c4182e813bfb5fc73e23b02af5d1a180
+comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, written out from the declaration.';
+grant execute on function recoup.guard_error_exits() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 9b02cfbe60fbf083157e7227ddd6e4c5
+comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
+grant execute on function recoup.guard_error_moves() to public;
+
 CREATE OR REPLACE FUNCTION recoup.guard_exits()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2369,9 +2539,89 @@ grant execute on function recoup.guard_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.guard_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8318ace35b7b07322828843718b03789
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 55c905effcad29f7d724c0adc31d657a
 comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
 grant execute on function recoup.guard_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_of(subject_ text, kind_ text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body e41d9c6392877fd86edc0d58c249b1a7
+comment on function recoup.guard_of(subject_ text, kind_ text) is 'The function that guards the births, moves or exits of a table.';
+grant execute on function recoup.guard_of(subject_ text, kind_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_operation_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 2904dd7257f175fe5fd0f31de87ee02f
+comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, written out from the declaration.';
+grant execute on function recoup.guard_operation_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 27b2b22bd1fbd2a2f4363ea21b976b33
+comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, written out from the declaration.';
+grant execute on function recoup.guard_operation_item_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body f806fb3ae3dbcf8aad461fa20935fdf3
+comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, written out from the declaration.';
+grant execute on function recoup.guard_operation_item_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 86380533ca3ea0955e3b2f0693b6e0c6
+comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, written out from the declaration.';
+grant execute on function recoup.guard_operation_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body a869f4719e4c79281a0207549a1b78c3
+comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, written out from the declaration.';
+grant execute on function recoup.guard_pause_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 34d061418a48d53cb637fcda202b6328
+comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, written out from the declaration.';
+grant execute on function recoup.guard_pause_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE; -- body 42ff458233a9aceeb5e0599f484bfa7e
+comment on function recoup.guard_text(life recoup.lifecycle, kind_ text) is 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
+grant execute on function recoup.guard_text(life recoup.lifecycle, kind_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_truncate()
  RETURNS trigger
@@ -2379,6 +2629,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_truncate()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75a3f7a9eedc06ab0dc6547939e06d95
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_worker_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 7139eb59bf74dea1f6fec475141756d2
+comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, written out from the declaration.';
+grant execute on function recoup.guard_worker_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body b30ce743f822891d92fdbe5e8bc073bf
+comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, written out from the declaration.';
+grant execute on function recoup.guard_worker_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
  RETURNS void
@@ -2449,6 +2721,12 @@ CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began ti
  STABLE; -- body ba5a14172c8cb177d8f1a67639669168
 comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
 
+CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb, changes jsonb)
+ RETURNS void
+ LANGUAGE plpgsql; -- body 01a93bd3e728048ad7dbb33d0f4593a6
+comment on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) is 'New dispositions are allowed, and make promotions wait; errors are moved at READ COMMITTED.';
+grant execute on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) to public;
+
 CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
  RETURNS text
  LANGUAGE sql
@@ -2469,6 +2747,13 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET jit TO 'off'; -- body 3b8dbff851671a4af0ad07056928a35e
 comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Counts as failed every retry that outlived its lease, or one of them.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
+
+CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 74f5824696087dd238576486f8a424a9
+comment on function recoup.listed_condition(life recoup.lifecycle, kind_ text) is 'SQL text: whether a row''s step is listed for the role in acting; null where none is.';
+grant execute on function recoup.listed_condition(life recoup.lifecycle, kind_ text) to public;
 
 grant execute on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) to public;
 
@@ -2724,17 +3009,6 @@ CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
 comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
 grant execute on function recoup.rule_error_exits() to public;
 
-CREATE OR REPLACE FUNCTION recoup.rule_error_moves()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_nestloop TO 'off'
- SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 3e9eb114af334b407b5c9911389d1381
-comment on function recoup.rule_error_moves() is 'Leases, counts, budgets and reasons of a move; what is over does not move.';
-grant execute on function recoup.rule_error_moves() to public;
-
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2873,6 +3147,12 @@ CREATE OR REPLACE FUNCTION recoup.wake()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 326854c3da1d79c476b479e0d5b1cd81
 comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
 grant execute on function recoup.wake() to public;
+
+CREATE OR REPLACE PROCEDURE recoup.write_guards(IN subject_ text)
+ LANGUAGE plpgsql
+ SET quote_all_identifiers TO 'off'; -- body 785acf73950c99d841236a817f67ca2f
+comment on procedure recoup.write_guards(IN subject_ text) is 'Writes out the guards of a lifecycle, unless they are there as they should be.';
+grant execute on procedure recoup.write_guards(IN subject_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
  RETURNS text

@@ -185,69 +185,55 @@ $$;
 comment on function recoup.error_move_refusal(text, recoup.error, recoup.error) is
 'How a move is refused that breaks a rule of recoup.error_move_broken.';
 
-create or replace function recoup.rule_error_moves() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
--- A join by hash is right for one row and for a hundred thousand, so its plan may be kept.
-set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_hashjoin = on set enable_mergejoin = off
-as $$
+create or replace function recoup.error_change(o recoup.error, n recoup.error) returns jsonb
+language sql stable as $$
+  select case when n.disposition <> o.disposition then jsonb_build_object(
+    'error_table', n.error_table, 'disposition', n.disposition, 'retried', o.status = 'RETRY_PENDING',
+    'live', n.archived_at is null,
+    'bucket', case when n.disposition in ('RETRY', 'PARKED') and o.disposition not in ('RETRY', 'PARKED')
+                   then recoup.entity_bucket(n.outreach_id) end) end
+$$;
+comment on function recoup.error_change(recoup.error, recoup.error) is
+'What a new disposition of an error has to be judged by (recoup.judge_error_changes), or null.';
+
+create or replace function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) returns void
+language plpgsql as $$
 declare
-  now_    constant timestamptz := recoup.now();
-  acting  constant text := current_user;
-  policy  constant jsonb := recoup.error_policy();
-  ends    jsonb;
-  seen    record;
-  bad     record;
+  seen record;
+  bad  record;
 begin
-  if not exists (select from new_rows) then
-    return null;
-  end if;
   perform recoup.require_read_committed('Errors');
-  -- One pass over old and new.
-  select bool_or(recoup.error_move_broken(o, n, now_, acting, policy) is not null) as broken,
-         array_agg(distinct recoup.entity_bucket(n.outreach_id)) filter (
-           where n.disposition <> o.disposition and n.outreach_id is not null
-             and n.disposition in ('RETRY', 'PARKED') and o.disposition not in ('RETRY', 'PARKED')) as buckets,
-         bool_or(n.disposition <> o.disposition and n.archived_at is null) as changed
-    into seen
-    from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table;
-  if seen.broken then
-    select r.* into bad
-      from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
-     cross join lateral recoup.error_move_refusal(recoup.error_move_broken(o, n, now_, acting, policy), o, n) r
-     where recoup.error_move_broken(o, n, now_, acting, policy) is not null limit 1;
-    raise exception using errcode = bad.sqlstate, message = bad.message, hint = bad.hint, detail = bad.detail;
+  if changes is null then
+    return;
   end if;
+  select array_agg(c.bucket) filter (where c.bucket is not null) as buckets, bool_or(c.live) as live into seen
+    from jsonb_to_recordset(changes) c (bucket integer, live boolean);
   if seen.buckets is not null then
     perform recoup.hold_promotions(seen.buckets);  -- what begins to block makes locked promotions wait
   end if;
-  if seen.changed then
-    -- What is not retried any more waits for a person wherever that is allowed.
-    if acting <> 'recoup_operator' then
-      ends := recoup.ends_as(policy);
-      select n.error_table, n.disposition into bad
-        from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
-       where o.status = 'RETRY_PENDING' and n.disposition <> o.disposition
-         and n.disposition is distinct from ends ->> n.error_table limit 1;
-      if found then
-        perform recoup.refuse_disposition(bad.error_table, bad.disposition,
-                                          jsonb_build_array(ends ->> bad.error_table));
-      end if;
-    end if;
-    -- A new disposition is one that the table allows. What stays as it is, stays, though the policy was narrowed.
-    select d.error_table, d.disposition, policy -> 'tables' -> d.error_table -> 'allowed' as allowed into bad
-      from (select distinct n.error_table, n.disposition
-              from new_rows n join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
-             where n.disposition <> o.disposition and n.archived_at is null) d
-     where not recoup.allows(policy -> 'tables' -> d.error_table -> 'allowed', d.disposition) limit 1;
+  if not seen.live then
+    return;
+  end if;
+  -- What is not retried any more waits for a person wherever that is allowed.
+  if acting <> 'recoup_operator' then
+    select c.error_table, c.disposition, e.ends -> c.error_table as ends into bad
+      from (select recoup.ends_as(policy) as ends) e
+     cross join jsonb_to_recordset(changes) c (error_table text, disposition text, retried boolean)
+     where c.retried and c.disposition is distinct from e.ends ->> c.error_table limit 1;
     if found then
-      perform recoup.refuse_disposition(bad.error_table, bad.disposition, bad.allowed);
+      perform recoup.refuse_disposition(bad.error_table, bad.disposition, jsonb_build_array(bad.ends));
     end if;
   end if;
-  return null;
+  -- A new disposition is one that the table allows. What stays as it is, stays, though the policy was narrowed.
+  select c.error_table, c.disposition, policy -> 'tables' -> c.error_table -> 'allowed' as allowed into bad
+    from jsonb_to_recordset(changes) c (error_table text, disposition text, live boolean)
+   where c.live and not recoup.allows(policy -> 'tables' -> c.error_table -> 'allowed', c.disposition) limit 1;
+  if found then
+    perform recoup.refuse_disposition(bad.error_table, bad.disposition, bad.allowed);
+  end if;
 end $$;
-comment on function recoup.rule_error_moves() is
-'Leases, counts, budgets and reasons of a move; what is over does not move.';
+comment on function recoup.judge_error_changes(text, jsonb, jsonb) is
+'New dispositions are allowed, and make promotions wait; errors are moved at READ COMMITTED.';
 
 -- Exits, and months of the archive ---------------------------------------------------------------------------------
 

@@ -4,6 +4,9 @@
 -- refuse with our SQLSTATE, the move, the authority and what is allowed from here. SECURITY INVOKER, so that
 -- current_user is whoever acts. The first trigger argument names the lifecycle: a partition is guarded as its parent.
 --
+-- This form reads the declaration at every statement. It guards what has no listed step of a kind, and it explains: what
+-- is listed is judged by a function written out from the declaration (written.sql), which ends in the body of this one.
+--
 -- Transition tables are read by EXECUTE on purpose: PL/pgSQL keeps the plan of its first call, and a plan made for one
 -- row ran for minutes over a hundred thousand. Statuses are grouped before they are looked up, so a statement over many
 -- rows costs one pass and a handful of look-ups.
@@ -80,6 +83,13 @@ language sql stable as $$
 $$;
 comment on function recoup.is_consequence(recoup.lifecycle_step, text) is
 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
+
+create or replace function recoup.causes(calls text) returns text[]
+language sql stable as $$
+  select array_agg(t.cause) from (select distinct unnest(s.through) from recoup.lifecycle_step s) t (cause)
+   where recoup.called_by(calls, t.cause)
+$$;
+comment on function recoup.causes(text) is 'The declared consequences in a call stack (PG_CONTEXT), or null.';
 
 create or replace function recoup.key_object(key_ text[], alias text) returns text
 language sql immutable as $$
@@ -208,7 +218,7 @@ begin
          from %4$s group by 1, 2',
       life.status_column,
       coalesce((select string_agg(r.broken, ' or ') from recoup.column_rules(life) r), 'false'),
-      case when life.counter is null then 'true' else format('n.%1$I = o.%1$I + 1', life.counter) end,
+      case when life.counter is null then 'true' else format('n.%1$I is not distinct from o.%1$I + 1', life.counter) end,
       paired)
   loop
     if seen.from_status is null or seen.to_status is null then
@@ -318,113 +328,3 @@ begin
   return null;
 end $$;
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
-
--- Installing it -------------------------------------------------------------------------------------------------------
-
-create or replace procedure recoup.put_trigger(relation regclass, name_ text, timing text, event text, level text,
-  function_ text, variadic arguments text[] default '{}')
-language plpgsql as $$
-declare
-  events  constant text[] := string_to_array(event, ' or ');
-  kind    constant integer := case level when 'row' then 1 else 0 end + case timing when 'before' then 2 else 0 end
-    + (select sum(case e when 'insert' then 4 when 'delete' then 8 when 'update' then 16 else 32 end)
-         from unnest(events) e);
-  -- A rule, a recorder or a consequence sees what its statement did, as two tables.
-  sees    constant text := case when timing = 'before' or event = 'truncate' then '' else 'referencing'
-    || case when event <> 'insert' then ' old table as old_rows' else '' end
-    || case when event <> 'delete' then ' new table as new_rows' else '' end end;
-  given   constant bytea := (select string_agg(convert_to(a, 'UTF8') || '\x00', '' order by place)
-                               from unnest(arguments) with ordinality u (a, place));
-begin
-  -- One that is there already is left alone: to make it anew would lock its table against whoever works on it.
-  if exists (select from pg_trigger t
-              where t.tgrelid = relation and t.tgname = name_ and t.tgfoid = to_regproc(function_) and t.tgtype = kind
-                and t.tgenabled = 'A' and t.tgargs = coalesce(given, '') and t.tgqual is null
-                and (t.tgoldtable is not null) = (sees like '%old_rows%')
-                and (t.tgnewtable is not null) = (sees like '%new_rows%')) then
-    return;
-  end if;
-  execute format('create or replace trigger %I %s %s on %s %s for each %s execute function %s(%s)',
-    name_, timing, event, relation, sees, level, function_,
-    (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
-  -- ALWAYS: also under session_replication_role = replica.
-  execute format('alter table %s enable always trigger %I', relation, name_);
-end $$;
-comment on procedure recoup.put_trigger(regclass, text, text, text, text, text, text[]) is
-'Puts a trigger on a table, always on, unless it is there as it should be.';
-
-create or replace procedure recoup.equip(relation regclass, subject_ text)
-language plpgsql as $$
-declare
-  follower recoup.follower;
-  old_name name;
-begin
-  -- Named a_…: triggers of one event fire in the order of their names, and the guard comes before what follows a move.
-  call recoup.put_trigger(relation, 'a_guard_births', 'after', 'insert', 'statement', 'recoup.guard_births', subject_);
-  call recoup.put_trigger(relation, 'a_guard_moves', 'after', 'update', 'statement', 'recoup.guard_moves', subject_);
-  call recoup.put_trigger(relation, 'a_guard_exits', 'after', 'delete', 'statement', 'recoup.guard_exits', subject_);
-  call recoup.put_trigger(relation, 'a_guard_truncate', 'before', 'truncate', 'statement', 'recoup.guard_truncate',
-                          subject_);
-  for follower in select * from recoup.follower f where f.subject = subject_ loop
-    call recoup.put_trigger(relation, recoup.follower_name(follower), 'after', follower.event, 'statement',
-                            follower.function, variadic follower.arguments);
-  end loop;
-  -- What was declared once, and is not any more.
-  for old_name in
-    select t.tgname from pg_trigger t
-     where t.tgrelid = relation and not t.tgisinternal and t.tgname ~ '^[b-d]_'
-       and not exists (select from recoup.follower f where f.subject = subject_ and recoup.follower_name(f) = t.tgname)
-  loop
-    execute format('drop trigger %I on %s', old_name, relation);
-  end loop;
-end $$;
-comment on procedure recoup.equip(regclass, text) is
-'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
-
-create or replace function recoup.follower_name(f recoup.follower) returns text
-language sql immutable as $$
-  -- Function and event: two triggers of one name would silently replace each other.
-  select f.place || '_' || split_part(f.function, '.', 2) || '_on_' || f.event
-$$;
-comment on function recoup.follower_name(recoup.follower) is
-'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
-
-create or replace procedure recoup.equip_all(subject_ text)
-language plpgsql as $$
-declare
-  part regclass;
-begin
-  -- Statement triggers are not inherited: each partition has its own.
-  for part in select t.relid from pg_partition_tree(to_regclass(subject_)) t
-              union select to_regclass(subject_) order by 1 loop
-    call recoup.equip(part, subject_);
-  end loop;
-end $$;
-comment on procedure recoup.equip_all(text) is 'Equips the table of a lifecycle and all its partitions.';
-
--- The declaration itself: changed by a migration, and by nothing else.
-
-create or replace function recoup.only_migrations() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if current_setting('recoup.migrating', true) is distinct from 'on' then
-    raise exception using errcode = 'RC013',
-      message = format('%I.%I: %s may not change what is declared.', tg_table_schema, tg_table_name, current_user),
-      hint = 'It is declared in the program and written by recoup migrate.',
-      detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
-  end if;
-  return null;
-end $$;
-comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
-
-do $$
-declare
-  declared text;
-begin
-  foreach declared in array
-    array['domain', 'lifecycle', 'lifecycle_step', 'follower', 'log', 'pausable', 'policy_bound']
-  loop
-    call recoup.put_trigger(format('recoup.%I', declared)::regclass, 'a_only_migrations', 'before',
-      'insert or update or delete or truncate', 'statement', 'recoup.only_migrations');
-  end loop;
-end $$;

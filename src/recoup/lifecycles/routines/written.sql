@@ -1,0 +1,145 @@
+-- The guard of a table, written out from its declaration when it is put on.
+--
+-- One pass over the rows of a statement, in SQL that is planned once: is every step listed for whoever acts, has every
+-- row its key, do the columns keep their rules, and does the domain's own rule of a move hold? Nothing wrong: that was
+-- all. Otherwise the body of recoup.guard_births, guard_moves or guard_exits follows, which reads the declaration and
+-- says what is wrong. Transition tables are seen by one function alone, so that body is part of it.
+
+create or replace function recoup.guard_of(subject_ text, kind_ text) returns text
+language sql stable as $$
+  -- Where nothing is listed nothing is written out: the form for all refuses whatever comes.
+  select case when exists (select from recoup.lifecycle_step s where s.subject = subject_ and s.kind = kind_)
+              then format('%I.%I', split_part(subject_, '.', 1),
+                          format('guard_%s_%ss', split_part(subject_, '.', 2), kind_))
+              else format('recoup.guard_%ss', kind_) end
+$$;
+comment on function recoup.guard_of(text, text) is 'The function that guards the births, moves or exits of a table.';
+
+create or replace function recoup.listed_condition(life recoup.lifecycle, kind_ text) returns text
+language sql stable as $$
+  -- Steps of one authority that differ only in where they lead to are one condition.
+  select 'coalesce((not caused or causes is not null) and case acting'
+         || string_agg(format(E'\n        when %L then %s', 'recoup_' || a.authority, a.steps), '' order by a.authority)
+         || ' end, false)'
+    from (select g.authority, string_agg(g.step, E'\n          or ' order by g.step) as steps
+            from (select s.authority, concat_ws(' and ',
+                           case when kind_ <> 'birth'
+                                then format('o.%I::text = %L', life.status_column, s.from_status) end,
+                           case when kind_ <> 'exit'
+                                then format('n.%I::text in (%s)', life.status_column,
+                                            string_agg(quote_literal(s.to_status), ', ' order by s.to_status)) end,
+                           case when s.counts then format('n.%1$I is not distinct from o.%1$I + 1', life.counter) end,
+                           (select string_agg(format('n.%I is not null', r), ' and ') from unnest(s.requires) r),
+                           case when s.through <> '{}' then format('causes && %L', s.through) end) as step
+                    from recoup.lifecycle_step s
+                   where s.subject = life.subject and s.kind = kind_
+                   group by s.authority, s.from_status, s.counts, s.requires, s.through) g
+           group by g.authority) a
+$$;
+comment on function recoup.listed_condition(recoup.lifecycle, text) is
+'SQL text: whether a row''s step is listed for the role in acting; null where none is.';
+
+create or replace function recoup.guard_text(life recoup.lifecycle, kind_ text) returns text
+language plpgsql stable as $$
+declare
+  pairs   constant text := 'new_rows n join old_rows o on '
+    || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
+  listed  constant text := recoup.listed_condition(life, kind_);
+  columns constant text := (select string_agg(E'\n           or ' || r.broken, '') from recoup.column_rules(life) r
+                               where r.column_ <> all (life.key));  -- those are paired by
+  rule    constant text := format('%s(o, n, now_, acting, policy)', life.move_rule ->> 'broken');
+  gather  constant text := format('%s(o, n)', life.move_rule ->> 'gathers');
+  -- The body of the form for all. It refuses; or it comes to its end, and we go on.
+  refuse  constant text := (select regexp_replace(p.prosrc, 'return null;\s*end\s*$', 'end') from pg_proc p
+                             where p.oid = format('recoup.guard_%ss', kind_)::regproc);
+  known   text := '';
+  pass    text;
+begin
+  if listed is null then
+    return null;
+  elsif kind_ = 'birth' then
+    pass := format('
+  if not exists (select from new_rows n where not %s) then
+    return null;
+  end if;', listed);
+  elsif kind_ = 'exit' then
+    pass := format('
+  if not exists (select from old_rows o where not %s) then
+    return null;
+  end if;', listed);
+  else
+    -- A changed key leaves a row without its partner: keys are unique, so pairs are counted.
+    pass := format('
+  select count(*) as pairs, (select count(*) from new_rows) as rows,
+         bool_or(not %s%s) as wrong%s
+    into seen
+    from %s;
+  if seen.pairs = seen.rows and seen.wrong is not true then%s
+    return null;
+  end if;', listed, columns,
+      case when life.move_rule is not null then format(',
+         bool_or(%s is not null) as broken, jsonb_agg(distinct %s) filter (where %2$s is not null) as gathered',
+        rule, gather) end,
+      pairs,
+      case when life.move_rule is not null then format('
+    if seen.broken then
+      select r.* into seen from %s cross join lateral %s(%s, o, n) r where %3$s is not null limit 1;
+      raise exception using errcode = seen.sqlstate, message = seen.message, hint = seen.hint, detail = seen.detail;
+    end if;
+    perform %s(acting, policy, seen.gathered);',
+        pairs, life.move_rule ->> 'refusal', rule, life.move_rule ->> 'then') end);
+    known := E'\n  seen   record;' || case when life.move_rule is not null then format('
+  now_   constant timestamptz := recoup.now();
+  policy constant jsonb := %s();', life.move_rule ->> 'policy') else '' end;
+  end if;
+  return format($text$
+#variable_conflict use_variable
+declare
+  caused constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;
+  -- Set for what comes behind us, too.
+  acting constant text :=
+    set_config('recoup.acting_role', case when caused then recoup.acting_role() else current_user end, true);
+  calls  text;
+  causes text[];%s
+begin
+  if caused then
+    get diagnostics calls = pg_context;
+    causes := recoup.causes(calls);
+  end if;%s
+%s;
+  raise exception using errcode = 'RC013',
+    message = format('%%s: its guard refuses what the declaration lists.', tg_argv[0]),
+    hint = 'The guard was written out from another declaration. Write it anew: recoup migrate',
+    detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
+end $text$, known, pass, refuse);
+end $$;
+comment on function recoup.guard_text(recoup.lifecycle, text) is
+'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
+
+create or replace procedure recoup.write_guards(subject_ text)
+language plpgsql
+set quote_all_identifiers = off  -- the text is the same whoever migrates
+as $$
+declare
+  life    recoup.lifecycle;
+  kind_   text;
+  body    text;
+  -- A join by hash is right for one row and for a hundred thousand, so its plan may be kept.
+  settings constant text[] := '{"search_path=pg_catalog, pg_temp",plan_cache_mode=force_generic_plan,'
+    'enable_nestloop=off,enable_hashjoin=on,enable_mergejoin=off}';
+begin
+  select * into strict life from recoup.lifecycle l where l.subject = subject_;
+  for kind_ in select distinct s.kind from recoup.lifecycle_step s where s.subject = subject_ loop
+    body := recoup.guard_text(life, kind_);
+    if exists (select from pg_proc p where p.oid = to_regproc(recoup.guard_of(subject_, kind_))
+                 and p.prosrc = body and p.proconfig = settings) then
+      continue;
+    end if;
+    execute format('create or replace function %1$s() returns trigger language plpgsql %2$s as %3$L;'
+                   ' comment on function %1$s() is %4$L', recoup.guard_of(subject_, kind_),
+                   (select string_agg('set ' || replace(s, '=', ' = '), ' ') from unnest(settings) s), body,
+                   format('The guard of %ss of %s, written out from the declaration.', kind_, subject_));
+  end loop;
+end $$;
+comment on procedure recoup.write_guards(text) is
+'Writes out the guards of a lifecycle, unless they are there as they should be.';
