@@ -62,9 +62,7 @@ DECLARE = f"""
 set local recoup.migrating = on;
 insert into recoup.lifecycle select (jsonb_populate_record(l, '{{"subject": "{TWIN}", "move_rule": null}}')).*
   from recoup.lifecycle l where subject = %(subject)s;
-insert into recoup.lifecycle_step
-select (jsonb_populate_record(s, jsonb_build_object('subject', '{TWIN}',
-          'through', case when s.through = '{{}}' then '{{}}'::text[] else array['{CAUSE}'] end))).*
+insert into recoup.lifecycle_step select (jsonb_populate_record(s, '{{"subject": "{TWIN}"}}')).*
   from recoup.lifecycle_step s where subject = %(subject)s;
 create table {TWIN} as select * from {{table}} limit 0;
 alter table {TWIN} owner to recoup_owner;

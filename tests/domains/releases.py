@@ -1,4 +1,4 @@
-"""Two releases of parcels: the second records a reason for every step, and has a column and a duty's query more."""
+"""Two releases of parcels: the second records a reason for every step, and has a column and a move more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from domains.parcels.manifest import PARCELS
+from domains.parcels.manifest import OPERATOR, PARCEL, PARCELS
 from recoup.domain import Domain, SqlFile
 from recoup.domains import DOMAINS
+from recoup.lifecycles import Move
 
 LATER = "parcels_later"
 ADDED = "alter table parcels.parcel add column weight integer;\n"
@@ -36,7 +37,9 @@ def _second(folder: Path) -> Domain:
         sys.path.insert(0, str(folder))
     # Under the name that the first release gave it: it is the same file, changed.
     (changed,) = (_Renamed(LATER, "routines/recorder.sql"),)
-    return dataclasses.replace(PARCELS, release=2, package=LATER, routines=(changed,))
+    found = Move("LOST", "WAITING", OPERATOR, "it was found")
+    life = dataclasses.replace(PARCEL, moves=(*PARCEL.moves, found))
+    return dataclasses.replace(PARCELS, release=2, package=LATER, routines=(changed,), lifecycles=(life,))
 
 
 class _Renamed(SqlFile):

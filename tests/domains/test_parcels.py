@@ -152,6 +152,12 @@ def test_a_breach_is_found(unguarded: Transaction, invariant: str, breach: str) 
 def test_its_guards_and_its_log_are_missed_by_the_audit(ground: Transaction) -> None:
     for invariant, breach in (
         ("laws/L1/guards", "alter table parcels.parcel disable trigger a_guard_moves"),
+        ("laws/L1/guards", "alter function parcels.guard_parcel_moves() rename to guard_parcel_moved"),
+        (
+            "laws/L1/guards",
+            "create or replace function parcels.guard_parcel_moves() returns trigger language plpgsql"
+            " as 'begin return null; end'",
+        ),
         ("laws/L2/followers", "drop function parcels.record_steps() cascade"),
         ("laws/L2/recorders", "alter table parcels.parcel_event disable trigger a_only_recorders"),
         ("laws/L3/append-only", "drop trigger a_append_only on parcels.parcel_event"),

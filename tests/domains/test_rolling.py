@@ -27,7 +27,10 @@ from recoup.schema.migrate import migrate
 from recoup.settings import Settings
 
 PATIENCE_S = 60
-BODY = "select prosrc from pg_proc where oid = 'parcels.record_steps'::regproc"
+BODY = (
+    "select r.prosrc, g.prosrc from pg_proc r, pg_proc g"
+    " where r.oid = 'parcels.record_steps'::regproc and g.oid = 'parcels.guard_parcel_moves'::regproc"
+)
 
 
 @contextlib.contextmanager
@@ -119,6 +122,7 @@ def test_two_releases_work_side_by_side_while_one_migrates(
         newer = admin.execute(BODY).fetchone()
         assert newer is not None
         assert "second release" in newer[0]
+        assert "o.status::text = 'LOST'" in newer[1], "the guard is that of the newer declaration"
         again = migrate(admin, first, login=server.app)
         assert (again.routines, again.domains, again.kept) == ((), (), (second[-1].at,))
         assert admin.execute(BODY).fetchone() == newer

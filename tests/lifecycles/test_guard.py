@@ -318,6 +318,36 @@ def test_parent_and_partition_are_guarded_alike(scratch: Transaction, aimed_at: 
     assert refusal(scratch, f"update {aimed_at} set status = 'done' where id = 2").sqlstate == "RC002"
 
 
+def test_a_guard_follows_its_declaration(scratch: Transaction) -> None:
+    """Until it is written anew it refuses what is newly listed; what is listed no more has no function any more."""
+    scratch.execute(PARTITIONED)
+    back = "('cl.part', 'move', 'done', 'new', 'gate', false, '{}', '{}', 'again', 'gate')"
+    written = "select to_regproc('cl.guard_part_moves') is not null, to_regproc('cl.guard_part_exits') is not null"
+    with acting(scratch, Authority.GATE):
+        scratch.execute("insert into cl.part values ('north', 1, 'new')")
+        scratch.execute("update cl.part set status = 'done'")
+    scratch.execute(f"insert into recoup.lifecycle_step values {back}")
+    with acting(scratch, Authority.GATE):
+        assert refusal(scratch, "update cl.part set status = 'new'").sqlstate == "RC013"
+    assert scratch.execute(written).fetchone() == (True, True)
+    scratch.execute("delete from recoup.lifecycle_step where subject = 'cl.part' and kind = 'exit'")
+    scratch.execute("call recoup.equip_declared()")
+    assert scratch.execute(written).fetchone() == (True, False)
+    with acting(scratch, Authority.GATE):
+        scratch.execute("update cl.part set status = 'new'")
+        scratch.execute("update cl.part_north set status = 'done'")
+        assert refusal(scratch, "delete from cl.part").sqlstate == "RC003"
+
+
+def test_guards_are_not_written_anew_for_nothing(scratch: Transaction) -> None:
+    """Whatever the settings of whoever migrates."""
+    changed = "select proname from pg_proc where xmin = pg_current_xact_id()::xid"
+    scratch.execute("set local quote_all_identifiers = on")
+    scratch.execute("set local standard_conforming_strings = off")
+    scratch.execute("call recoup.equip_declared()")
+    assert scratch.execute(changed).fetchall() == []
+
+
 def test_a_row_moved_to_another_partition_is_a_changed_key(scratch: Transaction) -> None:
     """Aimed at the parent, PostgreSQL moves the row and fires only the parent's update triggers; the guard sees it."""
     scratch.execute(PARTITIONED)
@@ -392,34 +422,10 @@ def test_the_declaration_is_changed_by_migrations_only(scratch: Transaction) -> 
 
 @pytest.mark.parametrize("setting", ["quote_all_identifiers = on", "standard_conforming_strings = off"])
 def test_settings_of_a_session_do_not_matter(scratch: Transaction, setting: str) -> None:
-    """Logs and consequences look at the call stack, whose words follow settings that anybody may change."""
+    """The text of what is put together and carried out follows settings that anybody may change."""
     scratch.execute("discard plans")
     scratch.execute(f"set local {setting}")
     assert intake_in(scratch, "REENTER_SUCCEEDED")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "PL/pgSQL function cl.settle_attempts() line 12 at EXECUTE",
-        "PL/pgSQL-Funktion cl.settle_attempts() Zeile 12 bei EXECUTE",
-        "fonction PL/pgSQL cl.settle_attempts(), ligne 12, à EXECUTE",
-        'PL/pgSQL function "cl"."settle_attempts"() line 12 at EXECUTE',
-    ],
-)
-def test_the_call_stack_is_read_in_any_language(scratch: Transaction, line: str) -> None:
-    """A function's line names it before anything is quoted; a statement's text does not count."""
-    stack = "PL/pgSQL function recoup.guard_moves() line 1 at GET DIAGNOSTICS\n" + line
-    query = "select recoup.called_by(%s, 'cl.settle_attempts')"
-    assert scratch.execute(query, (stack,)).fetchone() == (True,)
-    for forged in (
-        'SQL statement "select 1 /* cl.settle_attempts() */"',
-        "SQL-Anweisung »select cl.settle_attempts()«",
-        "PL/pgSQL function xcl.settle_attempts() line 1 at EXECUTE",
-        "PL/pgSQL function pg_temp_3.settle_attempts() line 1 at EXECUTE",
-        "PL/pgSQL function cl.settle_attempts_() line 1 at EXECUTE",
-    ):
-        assert scratch.execute(query, (forged,)).fetchone() == (False,), forged
 
 
 def test_an_event_names_the_role_that_acted(scratch: Transaction) -> None:

@@ -96,7 +96,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.gate_zero_air FOR EAC
 alter table cl.gate_zero_air enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table cl.gate_zero_air enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_attempt_births', 'cl.record_attempt_moves', 'cl.record_recovery_moves');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table cl.gate_zero_air enable always trigger a_only_recorders;
 grant select on table cl.gate_zero_air to recoup_reader;
 
@@ -430,7 +430,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.sovereign_mint_air FO
 alter table cl.sovereign_mint_air enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table cl.sovereign_mint_air enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('cl.record_identity_births');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table cl.sovereign_mint_air enable always trigger a_only_recorders;
 grant select on table cl.sovereign_mint_air to recoup_reader;
 
@@ -500,7 +500,7 @@ CREATE OR REPLACE FUNCTION cl.guard_company_identity_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body bcba3968e2c48f088d270bd799c1ff40
+ SET enable_mergejoin TO 'off'; -- body 09087972aec2b614d5cee5fe83fe96cd
 comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, written out from the declaration.';
 grant execute on function cl.guard_company_identity_births() to public;
 
@@ -511,7 +511,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 875713cee311eb4696ce66c8b5ed55b5
+ SET enable_mergejoin TO 'off'; -- body eb8ed5939f181aee55a27ef5b3dc72e8
 comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_births() to public;
 
@@ -522,7 +522,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 43292ea86e0f5f5b40a72e8a95be03ca
+ SET enable_mergejoin TO 'off'; -- body 432888d754f7f485f283f941b630cfec
 comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_moves() to public;
 
@@ -533,7 +533,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8a9e9df52ea2aa3399c7585057595185
+ SET enable_mergejoin TO 'off'; -- body fc8e456d587be7887e1d6ba063a2d0b4
 comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_births() to public;
 
@@ -544,7 +544,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 05825fb1a3169264a05a84d84ed17869
+ SET enable_mergejoin TO 'off'; -- body 5c6dcbd592c03d57e587f135c37d3f80
 comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_moves() to public;
 
@@ -555,7 +555,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 844b3f74d627ade5db6dfb560fb57ff5
+ SET enable_mergejoin TO 'off'; -- body 7f428a7da9cf51cd8f54d86bd3374197
 comment on function cl.guard_gate_zero_intake_births() is 'The guard of births of cl.gate_zero_intake, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_births() to public;
 
@@ -566,7 +566,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 69d90ce9e51616223f2ff2378b75b604
+ SET enable_mergejoin TO 'off'; -- body a645378c900feb8eee46f39602428108
 comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_moves() to public;
 
@@ -577,7 +577,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8f3a071700b5c0ffc07b205e3f048f77
+ SET enable_mergejoin TO 'off'; -- body 0e527f14ebc1d487e54998aebb382f03
 comment on function cl.guard_gate_zero_recovery_births() is 'The guard of births of cl.gate_zero_recovery, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_births() to public;
 
@@ -588,7 +588,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 86f495cbeeb180f3b0e59a8973071db5
+ SET enable_mergejoin TO 'off'; -- body 8990102b2cd05b50ba7f74a6d30b3e78
 comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_moves() to public;
 
@@ -765,7 +765,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON company.url_discovery_fa
 alter table company.url_discovery_failures_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table company.url_discovery_failures_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table company.url_discovery_failures_archive enable always trigger a_only_recorders;
 grant select on table company.url_discovery_failures_archive to recoup_reader;
 
@@ -807,7 +807,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.company_target_
 alter table outreach.company_target_errors_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table outreach.company_target_errors_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table outreach.company_target_errors_archive enable always trigger a_only_recorders;
 grant select on table outreach.company_target_errors_archive to recoup_reader;
 
@@ -845,7 +845,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.dol_errors_arch
 alter table outreach.dol_errors_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table outreach.dol_errors_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table outreach.dol_errors_archive enable always trigger a_only_recorders;
 grant select on table outreach.dol_errors_archive to recoup_reader;
 
@@ -887,7 +887,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON people.people_errors_arc
 alter table people.people_errors_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table people.people_errors_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table people.people_errors_archive enable always trigger a_only_recorders;
 grant select on table people.people_errors_archive to recoup_reader;
 
@@ -925,7 +925,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_error_log_arc
 alter table public.shq_error_log_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_error_log_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_error_log_archive enable always trigger a_only_recorders;
 grant select on table public.shq_error_log_archive to recoup_reader;
 alter table public.shq_error_log_archive owner to recoup_owner;
@@ -968,7 +968,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_
 alter table public.shq_master_error_log_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_master_error_log_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_master_error_log_archive enable always trigger a_only_recorders;
 grant select on table public.shq_master_error_log_archive to recoup_reader;
 alter table public.shq_master_error_log_archive owner to recoup_owner;
@@ -1007,7 +1007,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_orphan_errors
 alter table public.shq_orphan_errors_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_orphan_errors_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_orphan_errors_archive enable always trigger a_only_recorders;
 grant select on table public.shq_orphan_errors_archive to recoup_reader;
 alter table public.shq_orphan_errors_archive owner to recoup_owner;
@@ -1112,7 +1112,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.control_log FOR E
 alter table recoup.control_log enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.control_log enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_control', 'cl.record_restarts');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.control_log enable always trigger a_only_recorders;
 grant select on table recoup.control_log to recoup_reader;
 
@@ -1444,7 +1444,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR
 alter table recoup.error_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_archive enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.error_archive enable always trigger a_only_recorders;
 grant select on table recoup.error_archive to recoup_reader;
 
@@ -1538,7 +1538,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR E
 alter table recoup.error_event enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_event enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_error_births', 'recoup.record_error_moves', 'recoup.archive_errors_gone');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.error_event enable always trigger a_only_recorders;
 grant select on table recoup.error_event to recoup_reader;
 
@@ -1895,7 +1895,7 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.pause_log FOR EAC
 alter table recoup.pause_log enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.pause_log enable always trigger a_append_only_truncate;
-CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders('recoup.record_pauses', 'cl.record_batch_moves');
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.pause_log enable always trigger a_only_recorders;
 grant select on table recoup.pause_log to recoup_reader;
 
@@ -2148,6 +2148,13 @@ CREATE OR REPLACE FUNCTION recoup.actor_name()
 comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
 grant execute on function recoup.actor_name() to public;
 
+CREATE OR REPLACE FUNCTION recoup.acts_for_another()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body eeb2179b7513d071afb64f8043f9ea6f
+comment on function recoup.acts_for_another() is 'Whether a function of the tables'' owner runs, called by somebody else: a recorder, a consequence, the sealer.';
+grant execute on function recoup.acts_for_another() to public;
+
 CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
  RETURNS text
  LANGUAGE sql
@@ -2234,12 +2241,12 @@ CREATE OR REPLACE FUNCTION recoup.blocking_tables()
 comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
 grant execute on function recoup.blocking_tables() to public;
 
-CREATE OR REPLACE FUNCTION recoup.called_by(calls text, caller text)
+CREATE OR REPLACE FUNCTION recoup.by_follower()
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE; -- body 8c9e29a831b480d8163c2f992d044efb
-comment on function recoup.called_by(calls text, caller text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
-grant execute on function recoup.called_by(calls text, caller text) to public;
+ STABLE; -- body 6ef23c456fcee8259d260afc5c065449
+comment on function recoup.by_follower() is 'Asked by a trigger: whether a recorder or a consequence has done what it sees, behind another trigger.';
+grant execute on function recoup.by_follower() to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_control_log_1(l recoup.control_log)
  RETURNS text
@@ -2290,13 +2297,6 @@ CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint
 comment on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 1.';
 grant execute on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) to public;
 
-CREATE OR REPLACE FUNCTION recoup.causes(calls text)
- RETURNS text[]
- LANGUAGE sql
- STABLE; -- body 858ae2b01a4c14e97195815272e1d8cf
-comment on function recoup.causes(calls text) is 'The declared consequences in a call stack (PG_CONTEXT), or null.';
-grant execute on function recoup.causes(calls text) to public;
-
 CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
@@ -2326,7 +2326,7 @@ comment on procedure recoup.close_all(IN log_ text) is 'Closes a declared log an
 grant execute on procedure recoup.close_all(IN log_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, IN log_ text)
- LANGUAGE plpgsql; -- body eee6bdd008ceed06963e73db85c5ffa3
+ LANGUAGE plpgsql; -- body 715c0a8e41df25529958fcdd375b8a44
 comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written by its recorders alone if it has any.';
 grant execute on procedure recoup.close_log(IN relation regclass, IN log_ text) to public;
 
@@ -2459,7 +2459,7 @@ grant execute on function recoup.follower_name(f recoup.follower) to public;
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 957b05fd84cde3817aeb82dbccb73d13
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body cab3cfedd25cac1a4145ad97c5a752ba
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
 
@@ -2470,7 +2470,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body bdcbd5c4cbcc5075e6ce0532b3a240e2
+ SET enable_mergejoin TO 'off'; -- body 5741e43ed9ccea23e6fcf4205741fcc1
 comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, written out from the declaration.';
 grant execute on function recoup.guard_clock_moves() to public;
 
@@ -2481,7 +2481,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 64482cc91c7c72cdd0664fb80d203b9e
+ SET enable_mergejoin TO 'off'; -- body 0ba98e9a53fbc24f597bf18ce5eedc7d
 comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, written out from the declaration.';
 grant execute on function recoup.guard_error_archive_month_births() to public;
 
@@ -2492,7 +2492,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body b1d677efa375ede9c91e1ed50ed498a2
+ SET enable_mergejoin TO 'off'; -- body 7b7b459864c7e75ab5aac41768a284c0
 comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, written out from the declaration.';
 grant execute on function recoup.guard_error_archive_month_moves() to public;
 
@@ -2503,7 +2503,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0af1c926648b7454e2b5be18f0811506
+ SET enable_mergejoin TO 'off'; -- body 46ee04c426211977ad922ac35180ba8b
 comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_births() to public;
 
@@ -2514,7 +2514,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body c4182e813bfb5fc73e23b02af5d1a180
+ SET enable_mergejoin TO 'off'; -- body 050ad0099d70e3d26baba7690c6c3c8b
 comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_exits() to public;
 
@@ -2525,7 +2525,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 9b02cfbe60fbf083157e7227ddd6e4c5
+ SET enable_mergejoin TO 'off'; -- body eee1c040c49300af58812f610584129a
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
@@ -2539,7 +2539,7 @@ grant execute on function recoup.guard_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.guard_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 55c905effcad29f7d724c0adc31d657a
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 95d47ea91641e7aaaa0f1d479d57f503
 comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
 grant execute on function recoup.guard_moves() to public;
 
@@ -2557,7 +2557,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 2904dd7257f175fe5fd0f31de87ee02f
+ SET enable_mergejoin TO 'off'; -- body de30726109cde7b0a55130211b061e94
 comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, written out from the declaration.';
 grant execute on function recoup.guard_operation_births() to public;
 
@@ -2568,7 +2568,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 27b2b22bd1fbd2a2f4363ea21b976b33
+ SET enable_mergejoin TO 'off'; -- body 891860c81e6b4c4add7bac8e6c444936
 comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, written out from the declaration.';
 grant execute on function recoup.guard_operation_item_births() to public;
 
@@ -2579,7 +2579,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body f806fb3ae3dbcf8aad461fa20935fdf3
+ SET enable_mergejoin TO 'off'; -- body 50c7b50115743bd23cb366bc6487c3b5
 comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, written out from the declaration.';
 grant execute on function recoup.guard_operation_item_moves() to public;
 
@@ -2590,7 +2590,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 86380533ca3ea0955e3b2f0693b6e0c6
+ SET enable_mergejoin TO 'off'; -- body 60d108bc0cbf59a12cb89da8358ea8ab
 comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, written out from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
@@ -2601,7 +2601,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a869f4719e4c79281a0207549a1b78c3
+ SET enable_mergejoin TO 'off'; -- body 35e8bacf0f5a0b16e428d1c0b2a7d97f
 comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, written out from the declaration.';
 grant execute on function recoup.guard_pause_births() to public;
 
@@ -2612,14 +2612,15 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 34d061418a48d53cb637fcda202b6328
+ SET enable_mergejoin TO 'off'; -- body 7567c3b3da1463b3792d765ee08d78e9
 comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, written out from the declaration.';
 grant execute on function recoup.guard_pause_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE plpgsql
- STABLE; -- body 42ff458233a9aceeb5e0599f484bfa7e
+ STABLE
+ SET quote_all_identifiers TO 'off'; -- body 170b904fd7a0271d6b2e7815f25e50b7
 comment on function recoup.guard_text(life recoup.lifecycle, kind_ text) is 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
 grant execute on function recoup.guard_text(life recoup.lifecycle, kind_ text) to public;
 
@@ -2637,7 +2638,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 7139eb59bf74dea1f6fec475141756d2
+ SET enable_mergejoin TO 'off'; -- body b989c2573d27dbd3c0ad4efe1dbee14b
 comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, written out from the declaration.';
 grant execute on function recoup.guard_worker_births() to public;
 
@@ -2648,7 +2649,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body b30ce743f822891d92fdbe5e8bc073bf
+ SET enable_mergejoin TO 'off'; -- body 311303b9295160a8656b712a74fd6a76
 comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, written out from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 
@@ -2706,13 +2707,6 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
 comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
 grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 
-CREATE OR REPLACE FUNCTION recoup.is_consequence(step recoup.lifecycle_step, calls text)
- RETURNS boolean
- LANGUAGE sql
- STABLE; -- body 12cc15d0b1270b64f51da2c0172635cc
-comment on function recoup.is_consequence(step recoup.lifecycle_step, calls text) is 'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
-grant execute on function recoup.is_consequence(step recoup.lifecycle_step, calls text) to public;
-
 grant execute on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
@@ -2751,7 +2745,7 @@ grant execute on function recoup.lapse_retries(most integer, only_ bigint) to pu
 CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 74f5824696087dd238576486f8a424a9
+ STABLE; -- body 2c5a1d0d5c708026dedd608cfc5abc37
 comment on function recoup.listed_condition(life recoup.lifecycle, kind_ text) is 'SQL text: whether a row''s step is listed for the role in acting; null where none is.';
 grant execute on function recoup.listed_condition(life recoup.lifecycle, kind_ text) to public;
 
@@ -2767,13 +2761,6 @@ CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uu
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body affa6519815b61349c2a60cb416ce7d2
 comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
-
-CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE; -- body 8edbb1f97f50601ac4fa87c6747177a0
-comment on function recoup.made_through(step recoup.lifecycle_step, calls text) is 'Whether a step that is only ever a consequence was made as one.';
-grant execute on function recoup.made_through(step recoup.lifecycle_step, calls text) to public;
 
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
@@ -2820,14 +2807,14 @@ grant execute on function recoup.only_migrations() to public;
 CREATE OR REPLACE FUNCTION recoup.only_recorders()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8ff5f97bf261371142dc743105657169
-comment on function recoup.only_recorders() is 'Refuses every insert that does not come from one of the log''s recorders.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2353e2e205241fe2715d3af7766e0c98
+comment on function recoup.only_recorders() is 'Refuses every insert that does not come from a recorder.';
 grant execute on function recoup.only_recorders() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_sealers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body aaf4840131562b76f2c68c01c1b74a0c
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 09686daa76c7b2a9da1a66c3c3a40995
 comment on function recoup.only_sealers() is 'Refuses every seal that recoup.seal_next did not make.';
 grant execute on function recoup.only_sealers() to public;
 
@@ -3149,8 +3136,7 @@ comment on function recoup.wake() is 'Wakes the workers: there may be something 
 grant execute on function recoup.wake() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.write_guards(IN subject_ text)
- LANGUAGE plpgsql
- SET quote_all_identifiers TO 'off'; -- body 785acf73950c99d841236a817f67ca2f
+ LANGUAGE plpgsql; -- body 785acf73950c99d841236a817f67ca2f
 comment on procedure recoup.write_guards(IN subject_ text) is 'Writes out the guards of a lifecycle, unless they are there as they should be.';
 grant execute on procedure recoup.write_guards(IN subject_ text) to public;
 

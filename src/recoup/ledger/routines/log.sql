@@ -15,17 +15,9 @@ comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE
 
 create or replace function recoup.only_recorders() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  calls    text;
-  recorder text;
 begin
-  if pg_trigger_depth() > 1 then
-    get diagnostics calls = pg_context;
-    foreach recorder in array tg_argv loop
-      if recoup.called_by(calls, recorder) then
-        return null;
-      end if;
-    end loop;
+  if recoup.by_follower() then
+    return null;
   end if;
   raise exception using errcode = 'RC010',
     message = format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
@@ -33,7 +25,7 @@ begin
     detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
 end $$;
 comment on function recoup.only_recorders() is
-'Refuses every insert that does not come from one of the log''s recorders.';
+'Refuses every insert that does not come from a recorder.';
 
 create or replace function recoup.require_table(fired_on oid, subject_ text) returns void
 language plpgsql as $$
@@ -75,8 +67,7 @@ begin
                             'recoup.append_only');
   end if;
   if declared.recorders <> '{}' then
-    call recoup.put_trigger(relation, 'a_only_recorders', 'before', 'insert', 'statement', 'recoup.only_recorders',
-                            variadic declared.recorders);
+    call recoup.put_trigger(relation, 'a_only_recorders', 'before', 'insert', 'statement', 'recoup.only_recorders');
   end if;
 end $$;
 comment on procedure recoup.close_log(regclass, text) is

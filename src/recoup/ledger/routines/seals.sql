@@ -267,11 +267,8 @@ comment on function recoup.check_seal(recoup.seal) is
 
 create or replace function recoup.only_sealers() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  calls text;
 begin
-  get diagnostics calls = pg_context;
-  if not recoup.called_by(calls, 'recoup.seal_next') then
+  if not recoup.acts_for_another() then
     raise exception using errcode = 'RC010',
       message = format('%I.%I: %s may not write a seal by hand.', tg_table_schema, tg_table_name, current_user),
       hint = 'Seals are made from the rows: recoup seal run.',

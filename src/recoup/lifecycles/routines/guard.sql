@@ -4,8 +4,8 @@
 -- refuse with our SQLSTATE, the move, the authority and what is allowed from here. SECURITY INVOKER, so that
 -- current_user is whoever acts. The first trigger argument names the lifecycle: a partition is guarded as its parent.
 --
--- This form reads the declaration at every statement. It guards what has no listed step of a kind, and it explains: what
--- is listed is judged by a function written out from the declaration (written.sql), which ends in the body of this one.
+-- This form reads the declaration at every statement. It guards what has no listed step of a kind, and it explains:
+-- what is listed is judged by a function written out from the declaration (written.sql), which ends in this one's body.
 --
 -- Transition tables are read by EXECUTE on purpose: PL/pgSQL keeps the plan of its first call, and a plan made for one
 -- row ran for minutes over a hundred thousand. Statuses are grouped before they are looked up, so a statement over many
@@ -54,42 +54,20 @@ language sql stable as $$
 $$;
 comment on function recoup.step_facts(text, jsonb, text, text) is 'The facts of a refused birth, move or exit.';
 
-create or replace function recoup.called_by(calls text, caller text) returns boolean
-language sql immutable as $$
-  -- A line of the call stack names a function before anything is quoted; the text of a statement stands in quotes. The
-  -- words around the name follow lc_messages, and its own quotes quote_all_identifiers, of which neither may matter. No
-  -- backslash: standard_conforming_strings may be off.
-  select replace(calls, '"' || replace(caller, '.', '"."') || '"(', caller || '(')
-         ~ ('(^|' || chr(10) || ')([^' || chr(10) || '"«»„“”]* )?' || replace(caller, '.', '[.]') || '[(][^()]*[)]')
-$$;
-comment on function recoup.called_by(text, text) is 'Whether a function stands in a call stack (PG_CONTEXT).';
-
-create or replace function recoup.made_through(step recoup.lifecycle_step, calls text) returns boolean
-language sql immutable as $$
-  select step.through = '{}'
-      or exists (select from unnest(step.through) t where recoup.called_by(calls, t))
-$$;
-comment on function recoup.made_through(recoup.lifecycle_step, text) is
-'Whether a step that is only ever a consequence was made as one.';
-
-create or replace function recoup.is_consequence(step recoup.lifecycle_step, calls text) returns boolean
+create or replace function recoup.acts_for_another() returns boolean
 language sql stable as $$
-  -- Of a step that is only ever a consequence: of its own cause.
-  -- Of any other step that the owner makes: of a declared one.
-  select recoup.made_through(step, calls)
-     and (step.through <> '{}'
-          or exists (select from (select distinct unnest(s.through) from recoup.lifecycle_step s) t (cause)
-                      where recoup.called_by(calls, cause)))
+  -- In a SECURITY DEFINER function current_user is the function's owner, and the role is still the caller's. Nobody can
+  -- become the owner but whoever may switch triggers off as well; and the owner's own hands act for nobody else.
+  select current_user = 'recoup_owner'
+     and coalesce(nullif(current_setting('role'), 'none'), session_user::text) <> 'recoup_owner'
 $$;
-comment on function recoup.is_consequence(recoup.lifecycle_step, text) is
-'Whether a step was made by a declared consequence (the text is PG_CONTEXT).';
+comment on function recoup.acts_for_another() is
+'Whether a function of the tables'' owner runs, called by somebody else: a recorder, a consequence, the sealer.';
 
-create or replace function recoup.causes(calls text) returns text[]
-language sql stable as $$
-  select array_agg(t.cause) from (select distinct unnest(s.through) from recoup.lifecycle_step s) t (cause)
-   where recoup.called_by(calls, t.cause)
-$$;
-comment on function recoup.causes(text) is 'The declared consequences in a call stack (PG_CONTEXT), or null.';
+create or replace function recoup.by_follower() returns boolean
+language sql stable as $$ select recoup.acts_for_another() and pg_trigger_depth() > 1 $$;
+comment on function recoup.by_follower() is
+'Asked by a trigger: whether a recorder or a consequence has done what it sees, behind another trigger.';
 
 create or replace function recoup.key_object(key_ text[], alias text) returns text
 language sql immutable as $$
@@ -121,11 +99,8 @@ declare
   step     recoup.lifecycle_step;
   born     text;
   missing  text;
-  calls    text;
   sample   jsonb;
-  -- A consequence runs as the owner, for whoever caused it. No authority can become the owner, whatever it makes the
-  -- call stack look like; the names in the stack keep off the owner's own hands.
-  caused   constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;
+  caused   constant boolean := recoup.by_follower();  -- by the owner, for whoever caused it
   acting   constant name := case when caused then recoup.acting_role() else current_user end;
 begin
   if not exists (select from new_rows) then
@@ -137,10 +112,7 @@ begin
     select * into step from recoup.lifecycle_step s
      where s.subject = subject_ and s.kind = 'birth' and s.to_status = born
        and s.authority = recoup.authority_of(acting);
-    if found and (caused or step.through <> '{}') then
-      get diagnostics calls = pg_context;
-    end if;
-    if not found or (caused and step.through = '{}' and not recoup.is_consequence(step, calls)) then
+    if not found then
       execute format('select %s from new_rows n where n.%I = $1 limit 1',
                      recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
       raise exception using errcode = 'RC001',
@@ -148,15 +120,13 @@ begin
         hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
         detail = recoup.step_facts(subject_, sample, null, born);
     end if;
-    if step.through <> '{}' then
-      if not (caused and recoup.is_consequence(step, calls)) then
-        execute format('select %s from new_rows n where n.%I = $1 limit 1',
-                       recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
-        raise exception using errcode = 'RC012',
-          message = format('%s: it is not made as %s by hand.', recoup.row_name(subject_, sample), born),
-          hint = format('%s: %s.', born, step.says),
-          detail = recoup.step_facts(subject_, sample, null, born);
-      end if;
+    if step.through <> '{}' and not caused then
+      execute format('select %s from new_rows n where n.%I = $1 limit 1',
+                     recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
+      raise exception using errcode = 'RC012',
+        message = format('%s: it is not made as %s by hand.', recoup.row_name(subject_, sample), born),
+        hint = format('%s: %s.', born, step.says),
+        detail = recoup.step_facts(subject_, sample, null, born);
     end if;
     foreach missing in array step.requires loop
       execute format('select %s from new_rows n where n.%I = $1 and n.%I is null limit 1',
@@ -199,9 +169,8 @@ declare
   rule     record;
   seen     record;
   paired   text;
-  calls    text;
   sample   jsonb;
-  caused   constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;  -- see guard_births
+  caused   constant boolean := recoup.by_follower();
   acting   constant name := case when caused then recoup.acting_role() else current_user end;
 begin
   if not exists (select from new_rows) then
@@ -218,7 +187,8 @@ begin
          from %4$s group by 1, 2',
       life.status_column,
       coalesce((select string_agg(r.broken, ' or ') from recoup.column_rules(life) r), 'false'),
-      case when life.counter is null then 'true' else format('n.%1$I is not distinct from o.%1$I + 1', life.counter) end,
+      case when life.counter is null then 'true'
+           else format('n.%1$I is not distinct from o.%1$I + 1', life.counter) end,
       paired)
   loop
     if seen.from_status is null or seen.to_status is null then
@@ -234,10 +204,7 @@ begin
      where s.subject = subject_ and s.kind = 'move'
        and s.from_status = seen.from_status and s.to_status = seen.to_status
        and s.authority = recoup.authority_of(acting);
-    if found and (caused or step.through <> '{}') then
-      get diagnostics calls = pg_context;
-    end if;
-    if not found or (caused and step.through = '{}' and not recoup.is_consequence(step, calls)) then
+    if not found then
       execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
                      recoup.key_object(life.key, 'o'), paired, life.status_column)
         into sample using seen.from_status, seen.to_status;
@@ -249,17 +216,15 @@ begin
         detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
     end if;
 
-    if step.through <> '{}' then
-      if not (caused and recoup.is_consequence(step, calls)) then
-        execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
-                       recoup.key_object(life.key, 'o'), paired, life.status_column)
-          into sample using seen.from_status, seen.to_status;
-        raise exception using errcode = 'RC012',
-          message = format('%s: it is not moved from %s to %s by hand.', recoup.row_name(subject_, sample),
-                           seen.from_status, seen.to_status),
-          hint = format('%s: %s.', seen.to_status, step.says),
-          detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
-      end if;
+    if step.through <> '{}' and not caused then
+      execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 limit 1',
+                     recoup.key_object(life.key, 'o'), paired, life.status_column)
+        into sample using seen.from_status, seen.to_status;
+      raise exception using errcode = 'RC012',
+        message = format('%s: it is not moved from %s to %s by hand.', recoup.row_name(subject_, sample),
+                         seen.from_status, seen.to_status),
+        hint = format('%s: %s.', seen.to_status, step.says),
+        detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
     end if;
 
     if seen.broken or (step.counts and not seen.counted) then

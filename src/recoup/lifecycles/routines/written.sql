@@ -17,20 +17,21 @@ comment on function recoup.guard_of(text, text) is 'The function that guards the
 
 create or replace function recoup.listed_condition(life recoup.lifecycle, kind_ text) returns text
 language sql stable as $$
-  -- Steps of one authority that differ only in where they lead to are one condition.
-  select 'coalesce((not caused or causes is not null) and case acting'
-         || string_agg(format(E'\n        when %L then %s', 'recoup_' || a.authority, a.steps), '' order by a.authority)
+  -- Steps of one authority that differ only in where they lead to are one condition. In one order, whatever the locale.
+  select 'coalesce(case acting'
+         || string_agg(format(E'\n        when %L then %s', 'recoup_' || a.authority, a.steps), ''
+                       order by a.authority collate "C")
          || ' end, false)'
-    from (select g.authority, string_agg(g.step, E'\n          or ' order by g.step) as steps
+    from (select g.authority, string_agg(g.step, E'\n          or ' order by g.step collate "C") as steps
             from (select s.authority, concat_ws(' and ',
                            case when kind_ <> 'birth'
                                 then format('o.%I::text = %L', life.status_column, s.from_status) end,
                            case when kind_ <> 'exit'
-                                then format('n.%I::text in (%s)', life.status_column,
-                                            string_agg(quote_literal(s.to_status), ', ' order by s.to_status)) end,
+                                then format('n.%I::text in (%s)', life.status_column, string_agg(
+                                  quote_literal(s.to_status), ', ' order by s.to_status collate "C")) end,
                            case when s.counts then format('n.%1$I is not distinct from o.%1$I + 1', life.counter) end,
                            (select string_agg(format('n.%I is not null', r), ' and ') from unnest(s.requires) r),
-                           case when s.through <> '{}' then format('causes && %L', s.through) end) as step
+                           case when s.through <> '{}' then 'caused' end) as step
                     from recoup.lifecycle_step s
                    where s.subject = life.subject and s.kind = kind_
                    group by s.authority, s.from_status, s.counts, s.requires, s.through) g
@@ -40,7 +41,9 @@ comment on function recoup.listed_condition(recoup.lifecycle, text) is
 'SQL text: whether a row''s step is listed for the role in acting; null where none is.';
 
 create or replace function recoup.guard_text(life recoup.lifecycle, kind_ text) returns text
-language plpgsql stable as $$
+language plpgsql stable
+set quote_all_identifiers = off  -- the text is the same whoever asks
+as $$
 declare
   pairs   constant text := 'new_rows n join old_rows o on '
     || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
@@ -50,8 +53,8 @@ declare
   rule    constant text := format('%s(o, n, now_, acting, policy)', life.move_rule ->> 'broken');
   gather  constant text := format('%s(o, n)', life.move_rule ->> 'gathers');
   -- The body of the form for all. It refuses; or it comes to its end, and we go on.
-  refuse  constant text := (select regexp_replace(p.prosrc, 'return null;\s*end\s*$', 'end') from pg_proc p
-                             where p.oid = format('recoup.guard_%ss', kind_)::regproc);
+  refuse  constant text := (select regexp_replace(p.prosrc, 'return null;[[:space:]]*end[[:space:]]*$', 'end')
+                              from pg_proc p where p.oid = format('recoup.guard_%ss', kind_)::regproc);
   known   text := '';
   pass    text;
 begin
@@ -95,31 +98,23 @@ begin
   return format($text$
 #variable_conflict use_variable
 declare
-  caused constant boolean := current_user = 'recoup_owner' and pg_trigger_depth() > 1;
+  caused constant boolean := %s;
   -- Set for what comes behind us, too.
   acting constant text :=
-    set_config('recoup.acting_role', case when caused then recoup.acting_role() else current_user end, true);
-  calls  text;
-  causes text[];%s
-begin
-  if caused then
-    get diagnostics calls = pg_context;
-    causes := recoup.causes(calls);
-  end if;%s
+    set_config('recoup.acting_role', case when caused then recoup.acting_role() else current_user end, true);%s
+begin%s
 %s;
   raise exception using errcode = 'RC013',
     message = format('%%s: its guard refuses what the declaration lists.', tg_argv[0]),
     hint = 'The guard was written out from another declaration. Write it anew: recoup migrate',
     detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
-end $text$, known, pass, refuse);
+end $text$, case when kind_ = 'exit' then 'false' else 'recoup.by_follower()' end, known, pass, refuse);
 end $$;
 comment on function recoup.guard_text(recoup.lifecycle, text) is
 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
 
 create or replace procedure recoup.write_guards(subject_ text)
-language plpgsql
-set quote_all_identifiers = off  -- the text is the same whoever migrates
-as $$
+language plpgsql as $$
 declare
   life    recoup.lifecycle;
   kind_   text;
