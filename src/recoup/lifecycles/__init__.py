@@ -2,8 +2,8 @@
 
 A lifecycle is declared once, in the ``lifecycle.py`` of its domain, and a log beside it. ``recoup migrate`` writes both
 into tables of their own (``recoup.lifecycle``, ``recoup.lifecycle_step``, ``recoup.follower``, ``recoup.log``), where
-the guard (``routines/guard.sql``), the seals and the audit read them; triggers, the documentation and the invariants
-that follow from a declaration are made from the same objects.
+seals and audit read them and from which guards are written out (``routines/written.sql``) and put on with all that
+follows them; the documentation and the invariants that follow from a declaration are made from the same objects.
 """
 
 from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move, MoveRule, On, Story

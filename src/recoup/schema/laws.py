@@ -46,7 +46,7 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
     lives = lifecycles(domains)
     yield Invariant(
         id="laws/L1/guards",
-        says="Every guarded table, and every partition of one, has its four guards, always on.",
+        says="Every guarded table, and every partition of one, has its four guards, always on and as declared.",
         check=_as_found_by(checks.guards),
         also=("laws/L4/guards",),
     )

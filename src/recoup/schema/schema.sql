@@ -2397,7 +2397,7 @@ comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of 
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body af0f4c252dab54a9e357d52a744b1efd
+ LANGUAGE plpgsql; -- body 0bb616d57cfa0b85125fec17d2132186
 comment on procedure recoup.equip_declared() is 'Equips every declared table, and drops guards that were written out for a declaration that is gone.';
 grant execute on procedure recoup.equip_declared() to public;
 
@@ -2850,7 +2850,7 @@ grant execute on function recoup.present_incarnation() to recoup_reader;
 grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 9422dc72dffb040b173bdeb655a9be23
+ LANGUAGE plpgsql; -- body 1eef414edde2030d146f68c0fa544398
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
 CREATE OR REPLACE FUNCTION recoup.record_control()

@@ -12,7 +12,7 @@ declare
   sees    constant text := case when timing = 'before' or event = 'truncate' then '' else 'referencing'
     || case when event <> 'insert' then ' old table as old_rows' else '' end
     || case when event <> 'delete' then ' new table as new_rows' else '' end end;
-  given   constant bytea := (select string_agg(convert_to(a, 'UTF8') || '\x00', '' order by place)
+  given   constant bytea := (select string_agg(convert_to(a, 'UTF8') || decode('00', 'hex'), '' order by place)
                                from unnest(arguments) with ordinality u (a, place));
 begin
   -- One that is there already is left alone: to make it anew would lock its table against whoever works on it.
@@ -96,7 +96,7 @@ begin
   end loop;
   for unused in
     select p.oid from pg_proc p
-     where p.proname ~ '^guard_.+_(births|moves|exits)$' and p.proowner = to_regrole('recoup_owner')
+     where p.proname ~ '^guard_.+_(births|moves|exits)$' and p.proowner = to_regrole(quote_ident(current_user))
        and not exists (select from pg_trigger t where t.tgfoid = p.oid)
   loop
     execute format('drop function %s', unused);
