@@ -5,7 +5,8 @@ import shutil
 from collections.abc import Sequence
 
 from recoup.database import access
-from recoup.database.connection import connect, where
+from recoup.database.connection import connect
+from recoup.database.failures import where
 from recoup.database.releases import check_schema
 from recoup.domain import Domain, releases
 from recoup.health import Check, Finding
