@@ -4,7 +4,7 @@ import contextlib
 import shutil
 from collections.abc import Sequence
 
-from recoup.database import access
+from recoup.database import access, memory
 from recoup.database.connection import connect
 from recoup.database.failures import where
 from recoup.database.held import Held
@@ -37,6 +37,8 @@ def examine(domains: Sequence[Domain], *, demo: bool = False) -> list[Finding]:
             check_schema(connection, releases(domains))
             findings.append(Finding(check="schema", verdict="well", found="the one this program knows"))
             findings.append(_sessions(connection, settings))
+            if settings.dsn is None:
+                findings.append(_memory(connection))
             first: tuple[Check, ...] = (checks.login, checks.roles, checks.guards, checks.children)
             for check in first:
                 findings.extend(check(connection))
@@ -83,3 +85,11 @@ def _sessions(connection: Held, settings: Settings) -> Finding:
         next_step="Let RECOUP_DSN lead past the pooler, at least for workers; or set RECOUP_POOLER=transaction to say"
         " that it is meant.",
     )
+
+
+def _memory(connection: Held) -> Finding:
+    """What the embedded server has, by our choice at its start or by an ALTER SYSTEM that went before it."""
+    rows = connection.execute(
+        "select name, current_setting(name) from unnest(%s::text[]) name", (list(memory.SETTINGS),)
+    )
+    return Finding(check="memory", verdict="well", found=", ".join(f"{name} {value}" for name, value in rows))
