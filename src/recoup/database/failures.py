@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 from recoup.refusals import LawRefused, MigrationRefused, Refusal, ServerRefused, from_database
 
 
-class ServerAway(ServerRefused, errors.OperationalError):
+class ConnectionRefused(ServerRefused, errors.OperationalError):
     """No connection for the moment. An OperationalError too, for whoever tries again after one."""
 
 
@@ -51,7 +51,7 @@ def unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
     ):
         if re.search(words, said):
             return ServerRefused(code, f"The server refused the login as {at}: {said}", next_step, at=at)
-    return ServerAway(
+    return ConnectionRefused(
         "server_unreachable",
         f"No PostgreSQL server answers as {at}: {said}",
         "Start the server, or correct RECOUP_DSN; unset it to use the embedded server.",

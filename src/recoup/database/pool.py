@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 import psycopg
 from psycopg import Cursor
 
-from recoup.database.failures import ServerAway
+from recoup.database.failures import ConnectionRefused
 from recoup.database.held import Held
 from recoup.lifecycles.declaration import Authority
 
@@ -83,7 +83,7 @@ class Pool:
                 if mine not in self._waiting:  # given to us in this very moment
                     return mine.get_nowait()
                 self._waiting.remove(mine)
-            raise ServerAway(
+            raise ConnectionRefused(
                 "pool_exhausted",
                 f"All {self._most} connections of this process were in use for {self._patience_s:g} s.",
                 "Keep transactions short, or raise RECOUP_POOL_MAX to the number of threads that use the database.",
@@ -96,7 +96,7 @@ class Pool:
             try:
                 return self._login(authority)
             except BaseException as error:
-                if not isinstance(error, ServerAway) or time.monotonic() + AGAIN_S > deadline:
+                if not isinstance(error, ConnectionRefused) or time.monotonic() + AGAIN_S > deadline:
                     self._make_room()
                     raise
             time.sleep(AGAIN_S)
