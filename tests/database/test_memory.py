@@ -59,45 +59,31 @@ def home() -> Iterator[Settings]:
     shutil.rmtree(folder)
 
 
-def restarted(home: Settings, *statements: str) -> dict[str, int]:
-    """What the server has of each setting after a start, in bytes; then it is told something."""
+def restarted(home: Settings, *statements: str) -> str:
+    """What the server has after a start; then it is told something."""
     embedded.stop(home)
     with psycopg.connect(embedded.start(home).uri("postgres", admin=True), autocommit=True) as admin:
-        sizes = "select name, pg_size_bytes(current_setting(name)) from unnest(%s::text[]) name"
-        found: dict[str, int] = dict(admin.execute(sizes, (list(memory.SETTINGS),)).fetchall())
+        (found,) = admin.execute("show shared_buffers").fetchone() or ("",)
         for statement in statements:
             admin.execute(statement.encode())
-    return found
+    return str(found)
 
 
 def test_a_home_that_moves_to_a_smaller_machine_starts(home: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings are those of the machine that it starts on."""
+    """It has what fits the machine that it starts on."""
     found = []
     for usable in (64 * GB, 4 * GB, 100 * MB):
         monkeypatch.setattr(memory, "usable_bytes", lambda usable=usable: usable)
         found.append(restarted(home))
-    assert [one["shared_buffers"] // MB for one in found] == [1024, 512, 32]
-    assert [one["effective_cache_size"] // MB for one in found] == [32 * 1024, 2048, 64]
-    assert [one["maintenance_work_mem"] // MB for one in found] == [512, 128, 16]
-    assert all(256 <= one["max_wal_size"] // MB <= 4096 for one in found)
+    assert found == ["1GB", "512MB", "32MB"]
 
 
 def test_what_the_user_sets_wins(home: Settings) -> None:
     """ALTER SYSTEM is read after ours, and outlives a start; the doctor shows what is in force."""
-    restarted(home, "alter system set shared_buffers = '48MB'", "alter system set max_wal_size = '300MB'")
-    found = restarted(home)
-    assert (found["shared_buffers"], found["max_wal_size"]) == (48 * MB, 300 * MB)
+    restarted(home, "alter system set shared_buffers = '48MB'")
+    assert restarted(home) == "48MB"
     given = {"RECOUP_HOME": str(home.home)} | ({"RECOUP_SERVER_BIN": str(SERVER_BIN)} if SERVER_BIN else {})
     recoup = run_in(given)
     recoup("migrate")
     told = {finding["check"]: finding["found"] for finding in json.loads(recoup("doctor", "--json").stdout)}
-    assert "shared_buffers 48MB" in told["memory"]
-
-
-def test_every_setting_has_its_reason(tmp_path: Path) -> None:
-    """In the file itself; and a full disk leaves the log a little room."""
-    assert tuple(memory.settings_for(GB, 0)) == memory.SETTINGS
-    assert memory.settings_for(GB, 0)["max_wal_size"][0] == "256MB"
-    lines = memory.conf(tmp_path).splitlines()
-    assert [line.split(" = ")[0] for line in lines] == list(memory.SETTINGS)
-    assert all(len(line.partition("  # ")[2]) > 20 for line in lines)
+    assert "48MB" in told["memory"]
