@@ -45,7 +45,11 @@ def settings_page() -> str:
         "|---|---|---|---|",
     ]
     for setting in SETTINGS:
-        allowed = f"{setting.least:,} to {setting.most:,} {setting.unit}" if setting.least is not None else ""
+        allowed = (
+            f"{setting.least:,} to {setting.most:,} {setting.unit}"
+            if setting.least is not None
+            else ", ".join(setting.one_of)
+        )
         default = "" if setting.default is None else str(setting.default)
         lines.append(f"| `{setting.variable}` | {default} | {allowed} | {setting.says} |")
     return "\n".join(lines) + "\n"

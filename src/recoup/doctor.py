@@ -4,8 +4,10 @@ import contextlib
 import shutil
 from collections.abc import Sequence
 
-from recoup.database import access
-from recoup.database.connection import connect, where
+from recoup.database import access, memory
+from recoup.database.connection import connect
+from recoup.database.failures import where
+from recoup.database.held import Held
 from recoup.database.releases import check_schema
 from recoup.domain import Domain, releases
 from recoup.health import Check, Finding
@@ -14,6 +16,10 @@ from recoup.schema import checks
 from recoup.settings import Settings, load
 
 DISK_LEAST_BYTES = 1_000_000_000
+_POOLED = (
+    "a pooler gives each transaction another session: role and actor are said in every one, so a single statement takes"
+    " three round trips; statements are planned each time; workers hear no notification, and look at their cadence"
+)
 _NAMES = ("settings", "server", "schema")
 
 
@@ -30,6 +36,9 @@ def examine(domains: Sequence[Domain], *, demo: bool = False) -> list[Finding]:
             findings.append(Finding(check="server", verdict="well", found=found))
             check_schema(connection, releases(domains))
             findings.append(Finding(check="schema", verdict="well", found="the one this program knows"))
+            findings.append(_sessions(connection, settings))
+            if settings.dsn is None:
+                findings.append(_memory(connection))
             first: tuple[Check, ...] = (checks.login, checks.roles, checks.guards, checks.children)
             for check in first:
                 findings.extend(check(connection))
@@ -60,3 +69,26 @@ def _server(settings: Settings, *, demo: bool, findings: list[Finding]) -> str:
                 ),
             )
     return uri
+
+
+def _sessions(connection: Held, settings: Settings) -> Finding:
+    """Whether a session is ours from login to end."""
+    if connection.direct:
+        kept = "kept from login to end, by authority: one statement is one round trip"
+        return Finding(check="sessions", verdict="well", found=kept)
+    if settings.pooler == "transaction":
+        return Finding(check="sessions", verdict="well", found=f"as RECOUP_POOLER says, {_POOLED}")
+    return Finding(
+        check="sessions",
+        verdict="look",
+        found=_POOLED,
+        next_step="Let RECOUP_DSN lead past the pooler, at least for workers; or set RECOUP_POOLER=transaction to say"
+        " that it is meant.",
+    )
+
+
+def _memory(connection: Held) -> Finding:
+    """What the embedded server has, by our choice at its start or by an ALTER SYSTEM, which wins."""
+    (buffers,) = connection.execute("select current_setting('shared_buffers')").fetchone() or ("",)
+    found = f"shared_buffers is {buffers}, of {memory.usable_bytes() // memory.MB:,} MB that may be used here"
+    return Finding(check="memory", verdict="well", found=found)

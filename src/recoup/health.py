@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from recoup.database.connection import Row, Transaction
+from recoup.database.connection import Transaction
+from recoup.database.held import Row
 from recoup.lifecycles.declaration import Authority
 
 

@@ -56,9 +56,6 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
     # Without what the variables held: passwords and keys would stand in the log.
     where_and_why = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     as_json = not (sys.stderr is not None and sys.stderr.isatty()) if json is None else json
-    # What the pool says of its connections, whoever uses one says again, in our form.
-    logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
-    logging.getLogger("psycopg.pool").propagate = False
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     renderer = structlog.processors.JSONRenderer() if as_json else plain
     structlog.configure(

@@ -26,6 +26,7 @@ class Setting:
     unit: str = ""
     least: int | None = None
     most: int | None = None
+    one_of: tuple[str, ...] = ()
     name: str = ""
     kind: type[str] | type[int] | type[Path] = str
     default: str | int | None = None
@@ -66,6 +67,11 @@ class Settings:
         "How long to wait for a connection before the server counts as unreachable.", unit="s", least=2, most=600
     )] = 10
     pool_max: Annotated[int, Setting("Most connections one process holds.", unit="connections", least=1, most=500)] = 4
+    pooler: Annotated[str, Setting(
+        "Whether a pooler that gives each transaction another session (PgBouncer's pool_mode = transaction) stands "
+        "before the server. auto finds out at the first connection; none: sessions are kept from login to end.",
+        one_of=("auto", "none", "transaction"),
+    )] = "auto"
     statement_timeout_ms: Annotated[int, Setting(
         "Longest time for one statement. 0 means no limit.", unit="ms", least=0, most=86_400_000
     )] = 30_000
@@ -127,6 +133,13 @@ def _parsed(setting: Setting, text: str) -> str | int | Path:
     if setting.kind is Path:
         return Path(text).expanduser().absolute()
     if setting.kind is str:
+        if setting.one_of and text not in setting.one_of:
+            raise SettingRefused(
+                "bad_setting",
+                f"{setting.variable} is {text!r}, which is none of {', '.join(setting.one_of)}.",
+                f"Set {setting.variable} to one of them, or unset it for the default, {setting.default}.",
+                variable=setting.variable, value=text, one_of=setting.one_of,
+            )  # fmt: skip
         return text
     try:
         number = int(text)

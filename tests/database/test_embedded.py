@@ -156,7 +156,7 @@ def test_a_first_start_makes_a_server_with_its_login_and_database(homes: Homes) 
     for name, value in {
         "listen_addresses": "", "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
         "data_checksums": "on", "TimeZone": "UTC", "log_timezone": "UTC", "server_encoding": "UTF8",
-        "max_connections": "100", "shared_buffers": "128MB", "password_encryption": "scram-sha-256",
+        "max_connections": "100", "password_encryption": "scram-sha-256",
     }.items():  # fmt: skip
         assert ask(server, f"show {name}") == value, name
     assert ask(server, "select datcollate, datctype from pg_database where datname = 'recoup'") == "C, C"

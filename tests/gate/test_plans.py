@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
@@ -25,7 +26,7 @@ from company import acting
 from plans import assert_reads_only as reads_only
 from plans import carried_out, handled, nodes
 from recoup import gate, ledger, mint
-from recoup.database import embedded
+from recoup.database import embedded, pool
 from recoup.database.connection import Database, Transaction, connect
 from recoup.ledger.subscriptions import SHORT_WINDOW_ROWS, Log
 from recoup.lifecycles.declaration import Authority
@@ -58,13 +59,18 @@ class Session:
         self.admin.execute("analyze")
 
     def bound(self, timeout: str) -> None:
-        """Bound every statement of the session from here on."""
-        self.desk.rows("select set_config('statement_timeout', %s, false)", timeout)
+        """Bound every statement of the session from here on: by a cursor of which the connection does not know."""
+        with self.desk.db.transaction(Authority.READER) as tx:
+            psycopg.Cursor(tx).execute("select set_config('statement_timeout', %s, false)", (timeout,))
+        assert self.desk.rows("show statement_timeout") == [(timeout,)]
 
 
 @pytest.fixture
-def session(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> Iterator[Session]:
+def session(
+    new_database: Callable[..., str], server: embedded.Server, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Session]:
     name = new_database()
+    monkeypatch.setattr(pool, "UNUSED_S", float("inf"))  # all authorities share the one connection
     settings = dataclasses.replace(settings, pool_max=1, statement_timeout_ms=TIMEOUT_MS)
     with (
         contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin,

@@ -18,7 +18,7 @@ NUMBERS = [setting for setting in SETTINGS if setting.kind is int]
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_read_as_what_its_field_is(setting: Setting) -> None:
     """Neither a setting that nobody reads nor a field that nobody can set."""
-    text = {str: "text", int: str(setting.most), Path: "/some/where"}[setting.kind]
+    text = {str: (*setting.one_of, "text")[0], int: str(setting.most), Path: "/some/where"}[setting.kind]
     value = getattr(load({setting.variable: text}), setting.name)
     assert (type(value), str(value)) == (type(setting.kind(text)), text)
     assert get_type_hints(Settings)[setting.name] in (setting.kind, setting.kind | None)
@@ -51,6 +51,16 @@ def test_a_number_is_taken_within_its_bounds_and_refused_otherwise(setting: obje
         assert not (isinstance(value, int) and row.least <= value <= row.most)
     else:
         assert row.least <= getattr(loaded, row.name) <= row.most
+
+
+@pytest.mark.parametrize("setting", [one for one in SETTINGS if one.one_of], ids=lambda setting: setting.name)
+def test_a_choice_is_one_of_its_words(setting: Setting) -> None:
+    """And the refusal says them."""
+    for word in setting.one_of:
+        assert getattr(load({setting.variable: word}), setting.name) == word
+    with pytest.raises(SettingRefused, match=setting.one_of[-1]) as refused:
+        load({setting.variable: "whatever"})
+    assert refused.value.facts["variable"] == setting.variable
 
 
 def test_a_misspelt_setting_names_the_one_that_was_meant() -> None:

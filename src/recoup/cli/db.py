@@ -9,8 +9,9 @@ from cyclopts import App, Parameter
 from recoup.cli.output import Demo, Json, print_fields
 from recoup.database import access, embedded
 from recoup.database import backup as backups
-from recoup.database.connection import connect, where
+from recoup.database.connection import connect
 from recoup.database.embedded import Server
+from recoup.database.failures import where
 from recoup.domain import releases
 from recoup.domains import DOMAINS
 from recoup.refusals import InputRefused

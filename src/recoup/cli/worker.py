@@ -46,13 +46,12 @@ def worker(
     duties = _chosen(duty)
     _check_level(log_level)
     settings = load()
-    # A connection for each duty, one to beat, one to spare.
-    settings = dataclasses.replace(settings, pool_max=max(settings.pool_max, len(duties) + 2))
+    name = name or f"{socket.gethostname()}-{os.getpid()}"
+    # A connection for each duty, one to beat, one to spare; and the worker's name is in their logins already.
+    settings = dataclasses.replace(settings, pool_max=max(settings.pool_max, len(duties) + 2), actor=name)
     observe.configure(level=log_level)
     with opened(settings=settings, demo=demo) as database, beside(demo=demo):
-        working = Worker(
-            database, duties, name=name or f"{socket.gethostname()}-{os.getpid()}", releases=releases(DOMAINS)
-        )
+        working = Worker(database, duties, name=name, releases=releases(DOMAINS))
         if once:
             for what, done in working.run_once().items():
                 print(f"{what}: {done}")

@@ -11,7 +11,8 @@ from psycopg import errors
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
-from recoup.database.connection import Database, Transaction, connect, options_of
+from recoup.database.connection import Database, Transaction, connect
+from recoup.database.failures import options_of
 from recoup.database.releases import Release, check_schema
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings

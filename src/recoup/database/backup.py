@@ -27,7 +27,8 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from recoup.database import client
-from recoup.database.connection import Transaction, connect, options_of, where
+from recoup.database.connection import Transaction, connect
+from recoup.database.failures import options_of, where
 from recoup.database.releases import Release, check_schema
 from recoup.database.roles import OWNER, ensure_roles, open_schemas
 from recoup.database.server_user import move_durably

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
 
-from recoup.database.connection import options_of
+from recoup.database.failures import options_of
 from recoup.database.programs import binaries
 from recoup.refusals import InputRefused, ServerRefused
 from recoup.settings import Settings

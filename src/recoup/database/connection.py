@@ -3,36 +3,37 @@
 Every change happens inside :meth:`Database.transaction`, under one authority. The authority is the transaction's
 database role, so it cannot be claimed by writing its name; forgetting it means having no rights. What the database
 refuses comes out as a :class:`~recoup.refusals.Refusal`.
+
+A connection has its authority and its actor from its login on, so that a transaction need not say them. Behind a pooler
+that gives each transaction another session, every transaction says them for itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from functools import cached_property, lru_cache
 
 import psycopg
-from psycopg import Connection, errors
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg import Connection, Cursor
+from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL
 
+from recoup.database.failures import as_refusals, options_of, unreachable, where
+from recoup.database.held import Held, Row, Seen
+from recoup.database.pool import Pool
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import LawRefused, MigrationRefused, Refusal, ServerRefused, from_database
+from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
-if TYPE_CHECKING:
-    from psycopg_pool import ConnectionPool
-
 OLDEST_SERVER = 150000
-TRUSTED_S = 1.0  # a connection used so lately is taken for granted; if it broke meanwhile, one transaction fails
+_SPLITS, _ESCAPED = re.compile(r"[\\\s]"), r"\\\g<0>"  # what ends a startup option, unless escaped
 
-Row = tuple[Any, ...]
 Transaction = Connection[Row]
 
 
@@ -50,50 +51,38 @@ class Database:
     def __init__(self, conninfo: str, settings: Settings) -> None:
         self.conninfo = conninfo
         self.settings = settings
-        self._pool: ConnectionPool[Transaction] | None = None
+        self.direct = True  # a session is ours from login to end; known once it was used
+        self._pool: Pool | None = None
         self._opening = threading.Lock()
-        self._used: WeakKeyDictionary[Transaction, float] = WeakKeyDictionary()
 
     @contextlib.contextmanager
     def transaction(
         self, authority: Authority, *, actor: Actor | None = None, reason: str | None = None
     ) -> Iterator[Transaction]:
         """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
-        actor = actor or Actor("system", self.settings.actor)
-        with _as_refusals(self.conninfo), self._opened().connection() as connection:
-            connection.execute(_begun(authority, actor, reason))
-            yield connection
+        with (
+            as_refusals(self.conninfo),
+            self._opened().lent(authority) as held,
+            self._begun(held, self._unsaid(held, authority, actor, reason)),
+        ):
+            yield held
 
-    def _opened(self) -> ConnectionPool[Transaction]:
-        with self._opening:
-            if self._pool is None:
-                self._pool = self._opened_pool()
-            return self._pool
+    @contextlib.contextmanager
+    def one_statement(
+        self, authority: Authority, *, actor: Actor | None = None, reason: str | None = None
+    ) -> Iterator[Transaction]:
+        """A transaction of one statement, in one round trip if the connection is the authority's and the actor its own.
 
-    def _opened_pool(self) -> ConnectionPool[Transaction]:
-        from psycopg_pool import ConnectionPool
-
-        # The first connection is made here and not by the pool, whose own complaint would be a bare timeout.
-        with contextlib.closing(connect(self.conninfo, self.settings)) as connection, _as_refusals(self.conninfo):
-            begin_incarnation(connection)
-        return ConnectionPool(
-            self.conninfo,
-            kwargs={"autocommit": True, "connect_timeout": self.settings.connect_timeout_s},
-            configure=lambda connection: bound_waits(connection, self.settings),
-            check=self._check,
-            min_size=1,
-            max_size=self.settings.pool_max,
-            timeout=self.settings.connect_timeout_s,
-            open=True,
-            name="recoup",
-        )
-
-    def _check(self, connection: Transaction) -> None:
-        """Before a connection is handed out: is it still there? Not asked of one that was used a moment ago."""
-        now, used = time.monotonic(), self._used.get(connection, float("-inf"))
-        if now - used > TRUSTED_S:
-            connection.execute("")
-        self._used[connection] = now
+        What it did stands when it returns: an exception after it takes nothing back. A second statement is refused.
+        """
+        with as_refusals(self.conninfo), self._opened().lent(authority) as held:
+            unsaid = self._unsaid(held, authority, actor, reason)
+            held.statements_left = 1
+            try:
+                with self._begun(held, unsaid) if unsaid else contextlib.nullcontext():
+                    yield held
+            finally:
+                held.statements_left = None
 
     def close(self) -> None:
         """Give the connections back. The object can be used again."""
@@ -107,30 +96,133 @@ class Database:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    @cached_property
+    def _actor(self) -> Actor:
+        return Actor("system", self.settings.actor)
+
+    def _unsaid(self, held: Held, authority: Authority, actor: Actor | None, reason: str | None) -> dict[str, str]:
+        """The settings of a transaction that its connection does not have by itself."""
+        if held.authority is None:
+            return _identity(authority, actor or self._actor, reason) | waits(self.settings)
+        unsaid = {} if held.authority is authority else {"role": authority.role}
+        if actor not in (None, self._actor) or reason:
+            unsaid |= _identity(authority, actor or self._actor, reason)
+        return unsaid
+
+    @contextlib.contextmanager
+    def _begun(self, held: Held, unsaid: dict[str, str]) -> Iterator[None]:
+        # In one message, and not as a pipeline: what ends one leaves the server's timer for idle transactions off.
+        Cursor(held).execute(_beginning(tuple(unsaid.items())), prepare=False)
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                held.rollback()
+            raise
+        held.commit()
+
+    def _opened(self) -> Pool:
+        with self._opening:
+            if self._pool is None:
+                # Not by the pool, which would wait for a server that is away.
+                with contextlib.closing(connect(self.conninfo, self.settings)) as first, as_refusals(self.conninfo):
+                    self.direct = first.direct
+                    begin_incarnation(first)
+                patience_s = self.settings.connect_timeout_s
+                self._pool = Pool(self._login, most=self.settings.pool_max, patience_s=patience_s)
+            return self._pool
+
+    def _login(self, authority: Authority) -> Held:
+        """A connection of this authority; or one that takes it in each transaction, where a pooler stands between."""
+        if not self.direct:
+            return connect(self.conninfo, self.settings)
+        wanted = _identity(authority, self._actor, None)
+        try:
+            held = connect(self.conninfo, self.settings, wanted)
+        except ServerRefused as refusal:
+            # A refused login has no SQLSTATE. Asked in a transaction, the server says whether it is the role.
+            plain = self._asked_plainly(authority)
+            if self.settings.pooler != "auto" or "startup parameter" not in refusal.happened:
+                plain.close()
+                raise
+            self.direct = False
+            return plain
+        if _has(held, wanted):
+            held.authority = authority
+        elif self.settings.pooler == "auto":  # something between dropped what we said
+            self.direct, held.direct = False, False
+        else:
+            held.close()
+            raise ServerRefused(
+                "session_not_ours",
+                f"What stands before the server at {where(self.conninfo)} drops the settings of a login.",
+                "Set RECOUP_POOLER to transaction, or to auto.",
+            )
+        return held
+
+    def _asked_plainly(self, authority: Authority) -> Held:
+        plain = connect(self.conninfo, self.settings)
+        try:
+            with self._begun(plain, {"role": authority.role}):
+                pass
+        except BaseException:
+            plain.close()
+            raise
+        return plain
+
+
+def _identity(authority: Authority, actor: Actor, reason: str | None) -> dict[str, str]:
+    who = {"role": authority.role, "recoup.actor_kind": actor.kind, "recoup.actor_id": actor.id}
+    return who | {"recoup.reason": reason or ""}
+
+
+def waits(settings: Settings) -> dict[str, str]:
+    """Bounds on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
+    return {
+        "statement_timeout": str(settings.statement_timeout_ms),
+        "lock_timeout": str(settings.lock_timeout_ms),
+        "idle_in_transaction_session_timeout": str(settings.idle_in_transaction_timeout_ms),
+    }
+
 
 @lru_cache(maxsize=1000)
-def _begun(authority: Authority, actor: Actor, reason: str | None) -> str:
-    """BEGIN, the role and the actor, in one message.
-
-    Not as a pipeline: what ends one leaves the server's timer for idle transactions off.
-    """
-    told = {"role": authority.role, "recoup.actor_kind": actor.kind, "recoup.actor_id": actor.id}
-    told["recoup.reason"] = reason or ""
-    settings = (SQL("set_config({}, {}, true)").format(name, value) for name, value in told.items())
+def _beginning(unsaid: tuple[tuple[str, str], ...]) -> str:
+    if not unsaid:
+        return "begin"
+    settings = (SQL("set_config({}, {}, true)").format(name, value) for name, value in unsaid)
     return SQL("begin; select {}").format(SQL(", ").join(settings)).as_string()
 
 
-def connect(conninfo: str, settings: Settings) -> Transaction:
-    """One connection in autocommit, with bounded waits, to a server that is new enough; or a refusal."""
-    given = options_of(conninfo)
+def _has(held: Held, wanted: dict[str, str]) -> bool:
+    """Whether its session is what was asked for at login."""
+    role, *settings = wanted.values()
+    asked = SQL(", ").join(SQL("current_setting({}, true)").format(name) for name in list(wanted)[1:])
+    row = Cursor(held).execute(SQL("select current_user, {}").format(asked), prepare=False).fetchone()
+    return row == (role, *settings)
+
+
+def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = None) -> Held:
+    """One connection in autocommit, with bounded waits, to a server that is new enough; or a refusal.
+
+    ``given``: settings that it has from its login on, and falls back to.
+    """
+    known = options_of(conninfo)
+    options = str(known.get("options") or os.environ.get("PGOPTIONS") or "")
+    if given is not None:
+        options = " ".join((options, *_startup_options(given | waits(settings)))).strip()
     try:
-        timeout = given.get("connect_timeout") or settings.connect_timeout_s
-        name = given.get("application_name") or "recoup"
-        connection = psycopg.connect(
-            make_conninfo(conninfo, connect_timeout=timeout, application_name=name), autocommit=True
+        connection = Held.connect(
+            make_conninfo(
+                conninfo,
+                connect_timeout=known.get("connect_timeout") or settings.connect_timeout_s,
+                application_name=known.get("application_name") or "recoup",
+                options=options or None,
+            ),
+            autocommit=True,
+            cursor_factory=Seen,
         )
     except psycopg.Error as error:
-        raise _unreachable(conninfo, error) from error
+        raise unreachable(conninfo, error) from error
     version = connection.info.server_version
     if version < OLDEST_SERVER:
         connection.close()
@@ -140,8 +232,26 @@ def connect(conninfo: str, settings: Settings) -> Transaction:
             "Point RECOUP_DSN at a newer server, or unset it to use the embedded one.",
             server_version=version, oldest=OLDEST_SERVER,
         )  # fmt: skip
-    bound_waits(connection, settings)
+    connection.since = connection.used = connection.own_used = time.monotonic()
+    if given is None:
+        connection.direct = _bounded(connection, settings)
+    if not connection.direct:
+        connection.prepare_threshold = None  # what one session has prepared the next one does not know
     return connection
+
+
+def _startup_options(settings: dict[str, str]) -> list[str]:
+    return [f"-c {name}={_SPLITS.sub(_ESCAPED, value)}" for name, value in settings.items()]
+
+
+def _bounded(connection: Held, settings: Settings) -> bool:
+    """Bound its waits if the session is ours: not a pooler's, which shows by another process than the login told."""
+    if settings.pooler == "transaction":
+        return False
+    pid = connection.info.backend_pid if settings.pooler == "auto" else None
+    bounds = SQL(", ").join(SQL("set_config({}, {}, false)").format(*wait) for wait in waits(settings).items())
+    query = SQL("select {} where %s::integer is null or pg_backend_pid() = %s").format(bounds)
+    return Cursor(connection).execute(query, (pid, pid), prepare=False).rowcount == 1
 
 
 def begin_incarnation(connection: Transaction) -> None:
@@ -150,97 +260,3 @@ def begin_incarnation(connection: Transaction) -> None:
         connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
         if connection.execute("select to_regproc('recoup.present_incarnation')").fetchone() != (None,):
             connection.execute("select recoup.present_incarnation()")
-
-
-def options_of(conninfo: str) -> dict[str, str | int | None]:
-    """A connection string taken apart, or a refusal that does not repeat its password."""
-    try:
-        return dict(conninfo_to_dict(conninfo))
-    except psycopg.ProgrammingError as error:
-        raise ServerRefused(
-            "dsn_unreadable",
-            # Not what libpq quotes: it may be the password.
-            f"RECOUP_DSN is not a connection string: {' '.join(str(error).split()).split(chr(34))[0].strip()}",
-            "Write it as postgresql://user:password@host:port/database.",
-        ) from error
-
-
-def bound_waits(connection: Transaction, settings: Settings) -> None:
-    """Put a bound on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
-    connection.execute(
-        "select set_config('statement_timeout', %s, false), set_config('lock_timeout', %s, false),"
-        " set_config('idle_in_transaction_session_timeout', %s, false)",
-        (
-            str(settings.statement_timeout_ms),
-            str(settings.lock_timeout_ms),
-            str(settings.idle_in_transaction_timeout_ms),
-        ),
-    )
-
-
-def where(conninfo: str) -> str:
-    """A connection string in words, without its password."""
-    parts = options_of(conninfo)
-    host = parts.get("host") or "the local socket"
-    port = f":{parts['port']}" if parts.get("port") else ""
-    return f"{parts.get('user') or 'the current user'}@{host}{port}/{parts.get('dbname') or ''}"
-
-
-def _unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
-    said = " ".join(str(error).split())
-    at = where(conninfo)
-    # A failed connection carries no SQLSTATE in libpq; its words are the server's own.
-    for words, code, next_step in (
-        ("password authentication failed", "login_refused", "Check user and password in the connection string."),
-        ("no password supplied", "login_refused", "Put the password into the connection string, or a .pgpass file."),
-        (r'role ".*" does not exist', "login_refused", "Check the user in the connection string."),
-        (r'database ".*" does not exist', "database_missing", "Create the database, or name another one."),
-    ):
-        if re.search(words, said):
-            return ServerRefused(code, f"The server refused the login as {at}: {said}", next_step, at=at)
-    return ServerRefused(
-        "server_unreachable",
-        f"No PostgreSQL server answers as {at}: {said}",
-        "Start the server, or correct RECOUP_DSN; unset it to use the embedded server.",
-        at=at,
-    )
-
-
-@contextlib.contextmanager
-def _as_refusals(conninfo: str) -> Iterator[None]:
-    """What the database refuses leaves as a refusal; anything else leaves as it is."""
-    try:
-        yield
-    except Refusal:
-        raise
-    except errors.InsufficientPrivilege as error:
-        raise _lacks_right(conninfo, error) from error
-    except (errors.InvalidParameterValue, errors.UndefinedObject) as error:
-        if 'role "recoup_' not in str(error):
-            raise
-        raise MigrationRefused(
-            "not_migrated",
-            f"The roles of Recoup do not exist on the server at {where(conninfo)}.",
-            "Run: recoup migrate",
-        ) from error
-    except psycopg.Error as error:
-        refusal = from_database(error)
-        if refusal is None:
-            raise
-        raise refusal from error
-
-
-def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege) -> Refusal:
-    said = error.diag.message_primary or str(error)
-    if "set role" in said:
-        return MigrationRefused(
-            "login_lacks_authority",
-            f"The login {where(conninfo)} may not act for Recoup: {said}.",
-            "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
-        )
-    return LawRefused(
-        "authority_lacks_right",
-        f"This authority has no right to do that: {said}.",
-        "docs/lifecycles.md lists which authority may make which move.",
-        sqlstate=error.sqlstate,
-    )

@@ -29,7 +29,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from recoup.database import server_user
+from recoup.database import memory, server_user
 from recoup.database.data_folder import ADMIN, APP, Place, home_of, passwords_of, prepared, start_failed, tail
 from recoup.database.postmaster import POLL_S, alive, came_true, ended, noted_in
 from recoup.database.server_user import as_account, write_whole
@@ -47,7 +47,7 @@ port = 5432  # names the socket; it cannot clash, as each home has a socket fold
 unix_socket_directories = '{socket_folder}'
 unix_socket_permissions = 0777  # the folder is closed instead
 max_connections = 100
-shared_buffers = 128MB
+shared_buffers = {shared_buffers}  # by the memory at this start; other settings of memory and log made no difference
 fsync = on
 full_page_writes = on
 synchronous_commit = on
@@ -267,7 +267,7 @@ def _not_answering(place: Place, settings: Settings, said: str) -> ServerRefused
 def _launched(place: Place, settings: Settings) -> _Reached:
     """Start the postmaster and wait until it answers, through crash recovery and the last of a dead one."""
     socket_folder = server_user.socket_folder(place.home, place.account)
-    conf = CONF.format(socket_folder=socket_folder)
+    conf = CONF.format(socket_folder=socket_folder, shared_buffers=memory.shared_buffers())
     write_whole(place.data / "recoup.conf", conf, place.account)
     log_from = _trimmed_log(place.log)
     child: subprocess.Popen[bytes] | None = None

@@ -22,7 +22,7 @@ from recoup.errors.recording import NewError, Recorded, record
 from recoup.errors.redaction import REDACTED, tells, without_passwords
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import InputRefused, ServerRefused
+from recoup.refusals import InputRefused, Refusal, ServerRefused
 
 SAID_MOST = 8_000  # bytes of the end of what a command said
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
@@ -87,6 +87,8 @@ def failed(
                 why = f"{refusal.happened} {refusal.next_step}"
                 meant = {"meant_for": table, "refused": why}
                 return _recorded(database, ended, EVERYBODYS, None, None, severity, meant)
+    except Refusal:
+        raise  # no connection is an error of psycopg's too, and has better words of its own
     except psycopg.Error as error:
         raise ServerRefused("not_recorded", " ".join(str(error).split()), "Run recoup doctor.") from error
 

@@ -170,7 +170,7 @@ class Worker:
                 "flow done", duty=duty.name, authority=duty.authority.value, done=done, seconds=_round(seconds)
             )
         elif tell:
-            with self._acting(duty.authority) as tx:
+            with self.database.one_statement(duty.authority, actor=self._actor) as tx:
                 register.tally(tx, self.worker_id, duty.name, done=0)
         return done
 
@@ -260,6 +260,9 @@ class Worker:
         while not self._stopping.is_set():
             try:
                 with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
+                    if not connection.direct:
+                        self._log.warning("a pooler stands before the server: duties look at their cadence only")
+                        return
                     connection.execute(f"listen {CHANNEL}")
                     pause_s = IDLE_LEAST_S
                     self.wake("")  # what was notified while nobody listened

@@ -1,0 +1,109 @@
+"""A connection that remembers whose it is, and whether its borrower changed the session.
+
+Only what can outlive a transaction matters: a setting, a role, a temporary table, a lock of the session, a channel. The
+tag of each statement and its text show it, so that a borrower who changed nothing costs the next one nothing. What they
+cannot show is a function of somebody's own that changes the session behind a SELECT; ours change transactions only.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Self
+
+import psycopg
+from psycopg import Connection, Cursor
+from psycopg.abc import Query
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+from psycopg.sql import Composable
+
+from recoup.lifecycles.declaration import Authority
+
+Row = tuple[Any, ...]
+
+_PLAIN = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "LOCK"}
+_CHANGES_SESSION = re.compile(
+    r"\bset_config\"?\s*\((?![^()]*,\s*true\s*\))"  # not for the transaction alone
+    r"|advisory_lock"
+    r"|;\s*\S",  # several statements, of which only one tag is seen
+    re.IGNORECASE,
+)
+# DISCARD ALL but for prepared statements, which are kept: they are the driver's, and hold no state.
+_CLEAN = (
+    "close all; unlisten *; select pg_advisory_unlock_all(); reset session authorization; reset role; reset all;"
+    " discard temp"
+)
+
+
+class Held(Connection[Row]):
+    """A connection of ours, in autocommit."""
+
+    direct = True  # no pooler between: the session is ours from login to end
+    authority: Authority | None = None  # whose it is; None: it takes one in each transaction
+    since = used = own_used = 0.0  # when it logged in, was used, was used by its own authority
+    changed = False  # something may be left in the session
+    statements_left: int | None = None  # that its borrower may send; None: any number
+
+    def cursor(self, *args: Any, **given: Any) -> Any:
+        if args or given.get("name"):
+            self.changed = True  # a cursor of the server's may be held beyond its transaction
+        return super().cursor(*args, **given)
+
+    def cleaned(self) -> bool:
+        """As it was after login, whatever was done with it. False: it cannot be used any more."""
+        try:
+            if self.closed or not self.autocommit:
+                return False
+            if self.pgconn.transaction_status != TransactionStatus.IDLE:
+                self.rollback()
+            if self.changed and self.direct:
+                Cursor(self).execute(_CLEAN, prepare=False)
+        except psycopg.Error:
+            return False
+        self.changed, self.row_factory = False, tuple_row
+        return True
+
+
+class Seen(Cursor[Row]):
+    """A cursor that notices what could change the session, and ends the transaction of a single statement."""
+
+    def execute(self, query: Query, *args: Any, **given: Any) -> Self:
+        held = self.connection
+        assert isinstance(held, Held)
+        if held.statements_left == 0:
+            raise psycopg.ProgrammingError("This transaction is one statement, and it is done.")
+        super().execute(query, *args, **given)
+        if (self.statusmessage or "").partition(" ")[0] not in _PLAIN or _changes_session(_text(query)):
+            held.changed = True
+        if held.statements_left is not None:
+            held.statements_left -= 1
+            if held.pgconn.transaction_status != TransactionStatus.IDLE:
+                held.commit()  # it stands when it returns, whichever way it was sent
+        return self
+
+    def executemany(self, *args: Any, **given: Any) -> None:
+        self._any_number()
+        super().executemany(*args, **given)
+
+    def stream(self, *args: Any, **given: Any) -> Any:
+        self._any_number()
+        return super().stream(*args, **given)
+
+    def _any_number(self) -> None:
+        held = self.connection
+        assert isinstance(held, Held)
+        if held.statements_left is not None:
+            raise psycopg.ProgrammingError("This transaction is one statement: use execute.")
+        held.changed = True
+
+
+def _text(query: Query) -> str:
+    if isinstance(query, Composable):
+        return query.as_string()
+    return query.decode(errors="replace") if isinstance(query, bytes) else str(query)
+
+
+@lru_cache(maxsize=2000)
+def _changes_session(text: str) -> bool:
+    return _CHANGES_SESSION.search(text) is not None

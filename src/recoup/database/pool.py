@@ -1,0 +1,146 @@
+"""Connections kept between transactions, each by its authority; bounded over all of them.
+
+Whoever asks gets, in this order: an idle connection of the authority; a new one, while there may be more; an idle one
+of another authority, which then takes the wanted one for each transaction; or, first come first served, the next that
+is given back. A connection that its own authority has not used for a while makes room for one of the authority that
+asks: connections follow the work, and authorities that take turns over too few of them do not log in each time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
+
+import psycopg
+from psycopg import Cursor
+
+from recoup.database.failures import ConnectionRefused
+from recoup.database.held import Held
+from recoup.lifecycles.declaration import Authority
+
+TRUSTED_S = 1.0  # a connection used so lately is taken for granted; if it broke meanwhile, one transaction fails
+UNUSED_S = 10.0  # a connection that its authority left alone for so long is given up for another authority's
+IDLE_MOST_S = 600.0
+AGE_MOST_S = 3600.0  # a server process grows with what it has seen
+AGAIN_S = 0.25  # between two tries to log in, while the server is away
+
+
+class Pool:
+    """At most so many connections. Safe to share between threads."""
+
+    def __init__(self, login: Callable[[Authority], Held], *, most: int, patience_s: float) -> None:
+        self._login = login
+        self._most = most
+        self._patience_s = patience_s
+        self._lock = threading.Lock()
+        self._idle: list[Held] = []  # the last used last
+        self._waiting: deque[SimpleQueue[Held | None]] = deque()
+        self._count = 0
+        self._closed = False
+
+    @contextlib.contextmanager
+    def lent(self, authority: Authority) -> Iterator[Held]:
+        """A living connection, until the end of the block; the authority's own if ``held.authority`` is the same."""
+        deadline = time.monotonic() + self._patience_s
+        held = self._next(authority, deadline)
+        if held is None or not _answers(held):
+            held = self._logged_in(authority, deadline)
+        try:
+            yield held
+        finally:
+            self._give(held, authority)
+
+    def close(self) -> None:
+        """Close what is idle now, and the rest as it is given back."""
+        with self._lock:
+            self._closed, idle, self._idle = True, self._idle, []
+            self._count -= len(idle)
+        for held in idle:
+            held.close()
+
+    def _next(self, authority: Authority, deadline: float) -> Held | None:
+        """A connection; or None, and the right to make one."""
+        with self._lock:
+            own = next((held for held in reversed(self._idle) if held.authority in (authority, None)), None)
+            if own is not None:
+                self._idle.remove(own)
+                return own
+            if self._count < self._most:
+                self._count += 1
+                return None
+            if self._idle:
+                return _kept(self._idle.pop(0))
+            mine = SimpleQueue[Held | None]()
+            self._waiting.append(mine)
+        try:
+            return mine.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            with self._lock:
+                if mine not in self._waiting:  # given to us in this very moment
+                    return mine.get_nowait()
+                self._waiting.remove(mine)
+            raise ConnectionRefused(
+                "pool_exhausted",
+                f"All {self._most} connections of this process were in use for {self._patience_s:g} s.",
+                "Keep transactions short, or raise RECOUP_POOL_MAX to the number of threads that use the database.",
+                most=self._most,
+            ) from None
+
+    def _logged_in(self, authority: Authority, deadline: float) -> Held:
+        """A new connection. A server that is away is waited for, as it may be restarting."""
+        while True:
+            try:
+                return self._login(authority)
+            except BaseException as error:
+                if not isinstance(error, ConnectionRefused) or time.monotonic() + AGAIN_S > deadline:
+                    self._make_room()
+                    raise
+            time.sleep(AGAIN_S)
+
+    def _give(self, held: Held, authority: Authority) -> None:
+        now = time.monotonic()
+        if not held.cleaned() or now - held.since > AGE_MOST_S:
+            held.close()
+            self._make_room()
+            return
+        held.used, held.own_used = now, now if held.authority is authority else held.own_used
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().put(held)
+                return
+            self._idle.append(held)
+            stale = [one for one in self._idle if self._closed or now - one.used > IDLE_MOST_S]
+            self._idle = [one for one in self._idle if one not in stale]
+            self._count -= len(stale)
+        for one in stale:
+            one.close()
+
+    def _make_room(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().put(None)
+            else:
+                self._count -= 1
+
+
+def _kept(held: Held) -> Held | None:
+    """Another authority's connection, to be borrowed; or None, if that one has no need of it."""
+    if time.monotonic() - held.own_used <= UNUSED_S:
+        return held
+    held.close()
+    return None
+
+
+def _answers(held: Held) -> bool:
+    """Whether it is still there. Not asked of one that was used a moment ago."""
+    if time.monotonic() - held.used > TRUSTED_S:
+        try:
+            Cursor(held).execute("", prepare=False)
+        except psycopg.Error:
+            held.close()
+            return False
+    return not held.closed
