@@ -51,8 +51,8 @@ told as (
   select 1, c.updated_at, c.error_table, c.error_id, 'CLAIMED', 'RETRY_PENDING', c.status, c.disposition,
          c.retry_count, c.leased_by, 'system', 'bench', 'recoup_error_worker'
     from claimed c)
-select error_table, error_id, token, outreach_id, error_code, error_message, error_signature, severity, category,
-       retry_count, max_retries, payload, created_at, lease_until
+select error_table, error_id, token, retry_count, outreach_id, error_code, error_message, error_signature, severity,
+       category, max_retries, payload, created_at, lease_until
   from claimed;
 
 -- name: finish
@@ -65,7 +65,7 @@ with ended as (
          last_outcome = s.outcome,
          last_failure = coalesce(s.failure, e.last_failure),
          next_retry_at = case when s.status = 'RETRY_PENDING'
-                              then s.now_ + interval '5 minutes' * (e.retry_count + 2) end,
+                              then s.now_ + %(step)s::interval * (e.retry_count + 2) end,
          parked_at = case when s.status = 'PARKED' then s.now_ end,
          parked_by = case when s.status = 'PARKED' then 'system' end,
          park_reason = case when s.status = 'PARKED' then 'MAX_RETRIES_EXCEEDED' end,
@@ -147,7 +147,7 @@ select (%(tables)s::text[])[1 + n %% 3], gen_random_uuid(), 'NOT_FOUND', 'Nothin
        'OPERATIONAL', 'RETRY', 'RETRY_PENDING', 'MEDIUM', t.now_ + interval '30 days',
        case when n %% 10 < %(last)s then 2 else 0 end, 3, n * interval '1 millisecond'
          + case when n <= %(due)s then t.now_ - interval '1 hour' else t.now_ + interval '1 day' end,
-       t.now_ + interval '6 days', 'table', 1, t.now_ - interval '2 hours', t.now_ - interval '2 hours'
+       t.now_ + interval '8 days', 'table', 1, t.now_ - interval '2 hours', t.now_ - interval '2 hours'
   from generate_series(1, %(rows)s::integer) n, (select clock_timestamp() as now_) t order by n;
 
 -- name: fill_leaving

@@ -32,3 +32,11 @@ select n.nspname, c.relname, t.tgname
   from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
  where t.tgrelid = any(%(tables)s::text[]::regclass[]) and not t.tgisinternal and t.tgenabled = 'A'
  order by 1, 2, 3;
+
+-- name: wal_position
+select pg_current_wal_insert_lsn()::text;
+
+-- name: wal_since
+-- All commits are durable, so what they wrote is flushed.
+select coalesce(sum(record_size), 0), coalesce(sum(fpi_size), 0)
+  from pg_get_wal_stats(%(since)s::pg_lsn, pg_current_wal_flush_lsn());

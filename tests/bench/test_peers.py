@@ -1,0 +1,143 @@
+"""Other job queues beside ours: which there are, when they are refused, and that each does the work."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from benching import silent
+from recoup.refusals import InputRefused
+from recoup.settings import Settings
+from recoup_bench import peers
+from recoup_bench.gate_zero import FAIL_ONCE
+from recoup_bench.ground import PREFIX
+from recoup_bench.measure import OURS, RAW
+from recoup_bench.results import Outcome, rows, written
+from recoup_bench.run import chosen, measure
+from recoup_bench.workload import Aim, Size
+
+BESIDE = ["fail-once", "drain-100", "drain-1000", "fail-once-100", "fail-once-1000"]
+
+
+class Beside:
+    """A peer that does nothing, at once; what it enqueues is a megabyte."""
+
+    name = "beside"
+    share = 0.01
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def setup(self, conninfo: str) -> None:
+        self.connection = psycopg.connect(conninfo, autocommit=True)
+        self.calls.append(f"setup in {self.connection.info.dbname[: len(PREFIX)]}")
+
+    def enqueue(self, units: int) -> None:
+        self.connection.execute("create table if not exists heavy as select n from generate_series(1, 20000) n")
+        self.connection.execute("update heavy set n = n + 1")
+        self.calls.append(f"enqueue {units}")
+
+    def work(self, units: int, *, batch: int, fails_once: bool) -> float:
+        self.connection.execute("create table if not exists light ()")
+        self.calls.append(f"work {units} by {batch}{', failing once' if fails_once else ''}")
+        return 0.5
+
+    def close(self) -> None:
+        self.connection.close()
+        self.calls.append("close")
+
+
+def test_a_peer_runs_beside_ours(settings: Settings) -> None:
+    """Both take turns in one database; where there is no raw, the peer's ratio is to ours."""
+    peer = Beside()
+    workload = replace(FAIL_ONCE, peers=[peer], quick=Size(batches=1, rounds=1, warm_ups=1))
+    (outcome,) = measure([workload], settings, say=silent, quick=True).outcomes
+    assert [row["variant"] for row in rows(outcome)] == [OURS, "beside"]
+    assert peer.calls == [f"setup in {PREFIX}", *["enqueue 10", "work 10 by 1000, failing once"] * 2, "close"]
+    ours, beside = outcome.variants
+    assert ours.ratio is None
+    assert beside.ratio == pytest.approx(beside.median / ours.median)
+
+
+def test_a_peer_is_told_beside_raw_and_ours(settings: Settings) -> None:
+    """Every variant with its speed and its ratio to raw, and for the peer how many times as fast ours is."""
+    aim = Aim(figure="times_beside", least=1.0)
+    (workload,) = chosen(["drain-100"])
+    workload = replace(workload, peers=[Beside()], aims=(aim,), quick=Size(batches=1, rounds=1, warm_ups=0))
+    results = measure([workload], settings, say=silent, quick=True)
+    (outcome,) = results.outcomes
+    stored = {variant["variant"]: variant for variant in json.loads(written(results))["workloads"][0]["variants"]}
+    assert list(stored) == [OURS, RAW, "beside"]
+    assert [stored[name]["ours_to_it"] for name in (OURS, RAW)] == [None, None]
+    speeds = {name: stored[name]["per_second"]["median"] for name in stored}
+    assert stored["beside"]["ours_to_it"] == pytest.approx(speeds[OURS] / speeds["beside"], rel=0.01)
+    assert stored["beside"]["ratio"] == pytest.approx(speeds["beside"] / speeds[RAW], rel=0.05, abs=0.001)
+    assert outcome.aimed == {aim: pytest.approx(speeds[OURS] / speeds["beside"], rel=0.01)}
+    assert outcome.reached is (outcome.variants[2].ours_to_it or 0 >= 1.0)
+
+
+def test_what_a_peer_enqueues_is_not_what_its_work_writes(settings: Settings) -> None:
+    """A megabyte and more is enqueued for one unit, and a fraction of it is told."""
+    (workload,) = chosen(["drain-100"])
+    workload = replace(workload, peers=[Beside()], quick=Size(batches=1, rounds=1, warm_ups=0))
+    (outcome,) = measure([workload], settings, say=silent, quick=True).outcomes
+    assert 0 < outcome.variants[2].figures["wal_bytes"] < 100_000
+
+
+@pytest.mark.parametrize("name", ["pgqueuer", "pgmq", "procrastinate"])
+@pytest.mark.parametrize("work", ["drain-100", "fail-once-100"])
+def test_a_known_peer_does_the_work(name: str, work: str, settings: Settings) -> None:
+    """Every unit that was enqueued, failing once or not; it says by itself when one is missing."""
+    pytest.importorskip(name)
+    (workload,) = chosen([work], peers_named=[name])
+    outcome = run_once(replace(workload, quick=Size(batches=1, rounds=1, warm_ups=0)), settings)
+    assert [measured.variant for measured in outcome.variants] == [OURS, RAW, name]
+    assert outcome.variants[2].rounds[0].units in (10, 100)
+    assert outcome.variants[2].figures["wal_bytes"] > 0
+
+
+def run_once(workload: peers.Any, settings: Settings) -> Outcome:
+    (outcome,) = measure([workload], settings, say=silent, quick=True).outcomes
+    return outcome
+
+
+def test_peers_need_their_workload() -> None:
+    with pytest.raises(InputRefused) as refused:
+        chosen(["moves-1"], peers_named=["pgqueuer"])
+    assert refused.value.code == "peers_elsewhere"
+    assert "fail-once" in refused.value.next_step
+    beside = {workload.name: workload.peers for workload in chosen([], peers_named=["pgqueuer"]) if workload.peers}
+    found = {name: [peer.name for peer in theirs] for name, theirs in beside.items()}
+    assert found == dict.fromkeys(BESIDE, ["pgqueuer"])
+
+
+@pytest.mark.parametrize(
+    ("named", "code", "says"),
+    [
+        ("pgqueur", "peer_unknown", "pgqueuer"),
+        ("json:Queue", "peer_unknown", "factory"),
+        ("no_such_queue:Queue", "peer_missing", "pip install no_such_queue"),
+    ],
+)
+def test_a_peer_that_is_not_there_is_refused(named: str, code: str, says: str) -> None:
+    """The refusal says which ones there are, or what to install."""
+    with pytest.raises(InputRefused) as refused:
+        peers.find(named)
+    assert refused.value.code == code
+    assert says in refused.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("name", "installs"), [("pgqueuer", "pgqueuer asyncpg"), ("pgmq", "pgmq"), ("procrastinate", "procrastinate")]
+)
+def test_a_peer_that_is_not_installed_is_refused(name: str, installs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it connects to anything."""
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputRefused) as refused:
+        peers.find(name).setup("host=nowhere.invalid")
+    assert refused.value.code == "peer_missing"
+    assert refused.value.next_step.endswith(f"pip install {installs}")
