@@ -124,10 +124,11 @@ class PgQueuer(Peer):
     async def _work(self, units: int, batch: int, fails_once: bool) -> float:
         async with self._queries() as queries:
             manager = self.package.QueueManager(queries)
-            done = 0
+            done, began = 0, None
 
             async def unit(job: Any) -> None:
-                nonlocal done
+                nonlocal done, began
+                began = began or time.perf_counter()  # starting a worker is not what is measured
                 if fails_once and job.attempts == 0:
                     raise self.package.RetryRequested(delay=timedelta(0), reason="fails once")
                 done += 1
@@ -135,9 +136,10 @@ class PgQueuer(Peer):
                     manager.shutdown.set()
 
             manager.entrypoint("unit", accepts_context=False)(unit)
-            began = time.perf_counter()
             # It returns when the last outcomes are written.
             await manager.run(batch_size=batch, dequeue_timeout=timedelta(milliseconds=50))
+            assert done == units, f"{done} of {units} units were done"
+            assert began is not None
             return time.perf_counter() - began
 
 
@@ -186,7 +188,7 @@ class Procrastinate(Peer):
     """The closest to ours in shape: an event row for each change of status. One worker, retries without a wait."""
 
     name = "procrastinate"
-    share = 0.1
+    share = 0.05
     concurrency = 10  # jobs in flight in one worker; its default of 1 is slower
     starts_most = 1000  # a worker ends when it sees nothing to do, and is started again
 

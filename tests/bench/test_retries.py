@@ -11,8 +11,9 @@ import pytest
 from benching import begun, silent
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
+from recoup_bench.errors import ERRORS
 from recoup_bench.ground import Ground, scratch
-from recoup_bench.measure import OURS, RAW
+from recoup_bench.measure import OURS
 from recoup_bench.retries import claimed, ended, fill_due, none, raw_claimed
 from recoup_bench.run import chosen, measure
 from recoup_bench.workers import CREWS
@@ -55,6 +56,44 @@ def test_what_is_not_drained_is_found(settings: Settings) -> None:
             drained(claimed, lambda ground, claims: ended(ground, claims, fails=none))(trial)
 
 
+def test_plans_of_raw_are_kept(settings: Settings) -> None:
+    """From the first use on: raw is not measured while it plans."""
+    with scratch(settings) as ground:
+        ground.make_raw(ERRORS)
+        for _ in range(3):
+            raw_claimed(ground, range(10))
+        kept = ground.raw.execute(
+            "select generic_plans, custom_plans from pg_prepared_statements where statement like '%skip locked%'"
+        ).fetchall()
+    assert kept == [(3, 0)]
+
+
+def test_what_is_written_to_the_wal_is_told_by_unit(settings: Settings) -> None:
+    """A hundred kilobytes for ten units are ten for each, and a little more; images of pages are not among them.
+
+    A server that cannot tell is refused in words. Only from 18 on one can be made to hide an extension.
+    """
+    with scratch(settings) as ground:
+        if ground.admin.info.server_version >= 180000:
+            ground.admin.execute("set extension_control_path = '/nowhere'")
+            with pytest.raises(ServerRefused, match="pg_walinspect") as refused:
+                ground.read_wal()
+            assert "contrib" in refused.value.next_step
+            ground.admin.execute("reset extension_control_path")
+        ground.read_wal()
+        ground.admin.execute("create table told (text text); alter table told alter text set storage plain")
+        since = ground.wal_position()
+        for _ in range(20):
+            ground.raw.execute("insert into told values (repeat('x', 5000))")
+        assert 10_000 <= ground.wal_figures(since, units=10)["wal_bytes"] < 12_000
+        ground.raw.execute("create table many as select n from generate_series(1, 2000) n")
+        since = ground.wal_position()
+        ground.raw.execute("create index on many (n)")  # written as images
+        indexed = ground.wal_figures(since, units=1)
+        assert indexed["wal_image_bytes"] >= 8000
+        assert 0 < indexed["wal_bytes"] < 20_000
+
+
 def test_what_failing_costs_is_a_figure_with_a_bound(settings: Settings) -> None:
     """Sets of which half fail beside sets of which none does, all of ours and all in one run."""
     (workload,) = chosen(["retry-100-failing"])
@@ -65,54 +104,6 @@ def test_what_failing_costs_is_a_figure_with_a_bound(settings: Settings) -> None
     assert outcome.workload.aims == (Aim(figure="half_failing_to_none", most=1.2),)
     assert ours.figures["half_failing_to_none"] > 0
     assert outcome.reached is (ours.figures["half_failing_to_none"] <= 1.2)
-
-
-def test_plans_of_raw_are_kept(settings: Settings) -> None:
-    """From the first use on: raw is not measured while it plans."""
-    with scratch(settings) as ground:
-        trial = begun(ground, "drain-100", batches=1)
-        for _ in range(3):
-            raw_claimed(trial.ground, range(10))
-        kept = ground.raw.execute(
-            "select generic_plans, custom_plans from pg_prepared_statements where statement like '%%skip locked%%'"
-        ).fetchall()
-    assert kept == [(3, 0)]
-
-
-def test_what_is_written_to_the_wal_is_told_by_unit(settings: Settings) -> None:
-    """A hundred kilobytes for ten units are ten for each, and a little more; no image of a page is among them."""
-    with scratch(settings) as ground:
-        ground.read_wal()
-        ground.admin.execute("create table told (text text); alter table told alter text set storage plain")
-        since = ground.wal_position()
-        for _ in range(20):
-            ground.raw.execute("insert into told values (repeat('x', 5000))")
-        told = ground.wal_figures(since, units=10)
-    assert 10_000 <= told["wal_bytes"] < 12_000
-    assert told["wal_image_bytes"] == 0
-
-
-def test_a_server_that_cannot_read_its_wal_is_refused(settings: Settings) -> None:
-    """In words that say what to install."""
-    with scratch(settings) as ground:
-        if ground.admin.info.server_version < 180000:
-            pytest.skip("extensions cannot be hidden before PostgreSQL 18")
-        ground.admin.execute("set extension_control_path = '/nowhere'")
-        with pytest.raises(ServerRefused) as refused:
-            ground.read_wal()
-    assert refused.value.code == "bench_needs_walinspect"
-    assert "contrib" in refused.value.next_step
-
-
-def test_both_sides_tell_what_they_write(settings: Settings) -> None:
-    """The bytes of a retry are of one size on both sides: raw writes the same rows."""
-    (workload,) = chosen(["drain-100"])
-    size = Size(batches=2, rounds=1, warm_ups=1)
-    (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True).outcomes
-    ours, raw = (measured.figures["wal_bytes"] for measured in outcome.variants)
-    assert [measured.variant for measured in outcome.variants] == [OURS, RAW]
-    assert 500 < ours < 5000
-    assert 0.5 < ours / raw < 2
 
 
 def test_workers_share_a_queue_and_lose_nothing(settings: Settings) -> None:
