@@ -156,7 +156,7 @@ def raw_archived(ground: Ground, batch: Sequence[Any]) -> int:
 RECORD = Workload(
     name="record-1000", says="record errors of four tables, 1000 a transaction, with signature and decision",
     unit="errors", k=1000, stage=new_errors, twins=ERRORS, aims=(of_raw(0.4), Aim(figure="per_second", least=14_000)),
-    ours=batched(recorded), raw=batched(raw_recorded), wal=True, full=Size(batches=5), quick=small(batches=2),
+    ours=batched(recorded), raw=batched(raw_recorded), weighed=True, full=Size(batches=5), quick=small(batches=2),
 )  # fmt: skip
 PLAIN = Workload(
     name="record-1000-plain", says="the same, category given, less what their signatures take, which is timed apart",

@@ -151,7 +151,7 @@ MOVES = tuple(
         raw=batched(Q["open"], partial(raw_ended, query="finish_first")),
         full=Size(batches=batches), quick=small(batches=batches),
     )
-    for k, batches, goal in ((1, 100, 0.6), (100, 10, 0.6), (1000, 2, 0.6))
+    for k, batches, goal in ((1, 200, 0.6), (100, 10, 0.6), (1000, 2, 0.6))
 )  # fmt: skip
 APPEND = Workload(
     name="append-1000", says="open attempts, 1000 a transaction: one event each, through guard and recorder",

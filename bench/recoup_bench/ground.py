@@ -17,6 +17,7 @@ from recoup.database import access
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
 from recoup.domains import DOMAINS
+from recoup.lifecycles.declaration import Authority
 from recoup.refusals import ServerRefused
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings
@@ -78,6 +79,15 @@ class Ground:
             side: dict(self.admin.execute(domain.tally.format(schema=Identifier(schema))).fetchall())
             for side, schema in self._sides(domain).items()
         }
+
+    def backend(self, side: str) -> int | None:
+        """The server process that works for a side; None for a peer, which has its own connections."""
+        if side == RAW:
+            return self.raw.info.backend_pid
+        if side == OURS:
+            with self.ours.transaction(Authority.READER) as tx:  # the pool has one connection
+                return tx.info.backend_pid
+        return None
 
     def read_wal(self) -> None:
         """Make it possible to say what was written to the WAL."""

@@ -121,11 +121,11 @@ def half_beside_none(trial: Trial) -> Timed:
 RETRIES = tuple(
     Workload(
         name=f"retry-{k}", says=f"claim due errors and end their retries, {k} a transaction, half of them failing",
-        unit="retries", k=k, stage=partial(due_errors, last=2), twins=ERRORS, aims=(of_raw(0.6), WAL), wal=True,
+        unit="retries", k=k, stage=partial(due_errors, last=2), twins=ERRORS, aims=(of_raw(0.6), WAL), weighed=True,
         ours=batched(claimed, partial(ended, fails=half)), raw=batched(raw_claimed, partial(raw_ended, fails=half)),
         full=Size(batches=batches), quick=small(batches=quick),
     )
-    for k, batches, quick in ((1, 100, 20), (100, 20, 10))
+    for k, batches, quick in ((1, 200, 20), (100, 20, 10))
 )  # fmt: skip
 FAILING = Workload(
     name="retry-100-failing",
@@ -144,7 +144,7 @@ CLAIM = Workload(
 DRAINS = tuple(
     Workload(
         name=f"drain-{k}", says=f"claim due errors and end all retries as succeeded, {k} a transaction",
-        unit="retries", k=k, stage=due_errors, twins=ERRORS, wal=True, peers=(),
+        unit="retries", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(),
         aims=(of_raw(0.6), WAL, Aim(figure="times_pgqueuer", least=2.0)),
         ours=drained(claimed, partial(ended, fails=none)), raw=drained(raw_claimed, partial(raw_ended, fails=none)),
         full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),
@@ -155,7 +155,7 @@ DRAINS = tuple(
 FAIL_ONCE = tuple(
     Workload(
         name=f"fail-once-{k}", says=f"every retry fails once, waits in simulated time and succeeds, {k} a transaction",
-        unit="units", k=k, stage=due_errors, twins=ERRORS, wal=True, peers=(), fails_once=True, simulated=True,
+        unit="units", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(), fails_once=True, simulated=True,
         aims=(of_raw(0.6), Aim(figure="times_pgqueuer", least=5.0)),
         ours=drained(claimed, partial(ended, fails=first), tries=2, between=wait),
         raw=drained(raw_claimed, partial(raw_ended, fails=first, step=timedelta(0)), tries=2),

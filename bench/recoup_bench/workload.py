@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from psycopg.sql import SQL
 
 from recoup_bench.ground import Domain, Ground
+from recoup_bench.machine import processor_us
 from recoup_bench.measure import OURS, RATIO, RAW, Timed
 from recoup_bench.peers import Peer
 
@@ -76,7 +77,7 @@ class Workload:
     full: Size
     quick: Size
     aims: tuple[Aim, ...] = ()
-    wal: bool = False  # how much of it a unit writes is a figure
+    weighed: bool = False  # what a unit takes of the server, WAL and processor, is a figure
     simulated: bool = False  # needs a database whose time can be moved
     peers: Sequence[Peer] | None = None  # job queues beside ours; None: it is no work for them
     fails_once: bool = False  # each unit of a peer fails at its first try
@@ -96,7 +97,7 @@ class Trial:
         for name, peer in self.peers.items():
             peer.setup(ground.conninfo)
             self.sides[name] = partial(Trial._beside, peer=peer)
-        if workload.wal:
+        if workload.weighed:
             ground.read_wal()
         self._stage = workload.stage(self)
 
@@ -109,11 +110,16 @@ class Trial:
         if side in self.peers:
             self.peers[side].enqueue(self._share(self.peers[side]))
             self.ground.admin.execute("vacuum (analyze)")
-        since = self.ground.wal_position()
+        return self._weighed(side) if self.workload.weighed else self.sides[side](self)
+
+    def _weighed(self, side: str) -> Timed:
+        backend = self.ground.backend(side)
+        before, since = backend and processor_us(backend), self.ground.wal_position()
         timed = self.sides[side](self)
-        if not self.workload.wal:
-            return timed
-        return replace(timed, figures={**timed.figures, **self.ground.wal_figures(since, units=timed.units)})
+        figures = {**timed.figures, **self.ground.wal_figures(since, units=timed.units)}
+        if backend and before and (after := processor_us(backend)):
+            figures["backend_us"] = (after - before) / timed.units
+        return replace(timed, figures=figures)
 
     def _beside(self, *, peer: Peer) -> Timed:
         units, given = self._share(peer), self.workload

@@ -95,6 +95,7 @@ def test_a_peer_is_told_beside_raw_and_ours(settings: Settings) -> None:
     written_by = {name: stored[name]["figures"]["wal_bytes"] for name in stored}
     assert 500 < written_by[OURS] < 5000
     assert 0.5 < written_by[OURS] / written_by[RAW] < 2  # the same rows
+    assert all(stored[name]["figures"]["backend_us"] > 0 for name in (OURS, RAW))
     assert 0 < written_by["beside"] < 100_000  # of its work; what it enqueued is a megabyte
 
 
