@@ -17,10 +17,10 @@ from recoup.database import access
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
 from recoup.domains import DOMAINS
-from recoup.lifecycles.declaration import Authority
 from recoup.refusals import ServerRefused
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings
+from recoup_bench.machine import processor_us
 from recoup_bench.measure import OURS, RAW
 
 PREFIX = "recoup_bench_"
@@ -80,14 +80,13 @@ class Ground:
             for side, schema in self._sides(domain).items()
         }
 
-    def backend(self, side: str) -> int | None:
-        """The server process that works for a side; None for a peer, which has its own connections."""
+    def processor_us(self, side: str) -> float:
+        """How long the server's processes have worked for a side; 0 where that cannot be seen."""
+        raw, admin = self.raw.info.backend_pid, self.admin.info.backend_pid
         if side == RAW:
-            return self.raw.info.backend_pid
-        if side == OURS:
-            with self.ours.transaction(Authority.READER) as tx:  # the pool has one connection
-                return tx.info.backend_pid
-        return None
+            return processor_us(raw)
+        # Those of peers do nothing meanwhile.
+        return sum(processor_us(pid) for (pid,) in self.admin.execute(Q["backends"], {"but": [raw, admin]}))
 
     def read_wal(self) -> None:
         """Make it possible to say what was written to the WAL."""

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 from psycopg.sql import SQL
 
 from recoup_bench.ground import Domain, Ground
-from recoup_bench.machine import processor_us
 from recoup_bench.measure import OURS, RATIO, RAW, Timed
 from recoup_bench.peers import Peer
 
@@ -113,12 +112,12 @@ class Trial:
         return self._weighed(side) if self.workload.weighed else self.sides[side](self)
 
     def _weighed(self, side: str) -> Timed:
-        backend = self.ground.backend(side)
-        before, since = backend and processor_us(backend), self.ground.wal_position()
+        busy, since = self.ground.processor_us(side), self.ground.wal_position()
         timed = self.sides[side](self)
         figures = {**timed.figures, **self.ground.wal_figures(since, units=timed.units)}
-        if backend and before and (after := processor_us(backend)):
-            figures["backend_us"] = (after - before) / timed.units
+        busy = self.ground.processor_us(side) - busy
+        if busy and side not in self.peers:  # whose connections come and go
+            figures["backend_us"] = busy / timed.units
         return replace(timed, figures=figures)
 
     def _beside(self, *, peer: Peer) -> Timed:

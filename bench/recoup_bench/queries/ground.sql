@@ -40,3 +40,7 @@ select pg_current_wal_insert_lsn()::text;
 -- All commits are durable, so what they wrote is flushed.
 select coalesce(sum(record_size), 0), coalesce(sum(fpi_size), 0)
   from pg_get_wal_stats(%(since)s::pg_lsn, pg_current_wal_flush_lsn());
+
+-- name: backends
+select pid from pg_stat_activity
+ where datname = current_database() and backend_type = 'client backend' and pid <> all(%(but)s::integer[]);
