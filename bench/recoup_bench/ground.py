@@ -89,14 +89,16 @@ class Ground:
         return sum(processor_us(pid) for (pid,) in self.admin.execute(Q["backends"], {"but": [raw, admin]}))
 
     def read_wal(self) -> None:
-        """Make it possible to say what was written to the WAL."""
+        """Make it possible to say what was written to the WAL, of which checkpoints remove nothing meanwhile."""
         try:
             self.admin.execute("create extension pg_walinspect")
-        except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
+            self.admin.execute(Q["hold_wal"])
+        except errors.Error as error:
             raise ServerRefused(
-                "bench_needs_walinspect",
-                "The server has no pg_walinspect, by which the bench tells how much WAL a unit takes.",
-                "Install PostgreSQL's contrib modules on the server, or unset RECOUP_DSN for the embedded one.",
+                "bench_needs_wal",
+                f"The server cannot tell how much WAL a unit takes: {error}",
+                "Give it pg_walinspect, of PostgreSQL's contrib modules, and a free replication slot; or unset "
+                "RECOUP_DSN to measure on the embedded server.",
             ) from error
 
     def wal_position(self) -> str:

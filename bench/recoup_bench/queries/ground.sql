@@ -33,8 +33,13 @@ select n.nspname, c.relname, t.tgname
  where t.tgrelid = any(%(tables)s::text[]::regclass[]) and not t.tgisinternal and t.tgenabled = 'A'
  order by 1, 2, 3;
 
+-- name: hold_wal
+-- Until the session ends.
+select pg_create_physical_replication_slot(current_database(), true, true);
+
 -- name: wal_position
-select pg_current_wal_insert_lsn()::text;
+-- What is older is held no longer.
+select end_lsn::text from pg_replication_slot_advance(current_database(), pg_current_wal_flush_lsn());
 
 -- name: wal_since
 -- All commits are durable, so what they wrote is flushed.
