@@ -161,5 +161,5 @@ FAIL_ONCE = tuple(
         raw=drained(raw_claimed, partial(raw_ended, fails=first, step=timedelta(0)), tries=2),
         full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),
     )
-    for k, batches in ((100, 20), (1000, 5))
+    for k, batches in ((100, 10), (1000, 2))
 )  # fmt: skip
