@@ -127,7 +127,7 @@ def recorded_plain(trial: Trial) -> Timed:
     figures = whole.figures(trial.units)
     figures["signing_us"] = signing.busy_s / trial.units * 1e6
     figures["client_us"] -= figures["signing_us"]
-    return Timed(units=trial.units, seconds=whole.seconds - signing.seconds, figures=figures)
+    return Timed(units=trial.units, seconds=whole.seconds - signing.busy_s, figures=figures)
 
 
 def raw_recorded(ground: Ground, errors: Sequence[tuple[Any, dict[str, Any]]]) -> list[Any]:
