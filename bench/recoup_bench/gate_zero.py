@@ -16,7 +16,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 from recoup_bench.ground import WORKER, Domain, Ground
 from recoup_bench.measure import Timed
-from recoup_bench.workload import Size, Stage, Stopwatch, Trial, Workload, batched, sliced, small
+from recoup_bench.workload import Size, Stage, Stopwatch, Trial, Workload, batched, drain, of_raw, sliced, small
 
 Q = load("recoup_bench", "gate_zero.sql")
 REASON = ReasonCode.STATE_MISMATCH
@@ -134,32 +134,24 @@ def raw_ended(
 def fail_once(trial: Trial) -> Timed:
     """First attempts fail, the hours to the retries pass at once in simulated time, and the retries pass."""
     with Stopwatch() as watch:
-        failed = drained(trial, retries=False, reasons=[REASON])
+        failed = drain(trial, partial(claimed, retries=False), partial(ended, reasons=[REASON]))
         with trial.ground.ours.transaction(Authority.OPERATOR) as tx:
             clock.advance(tx, WAIT)
-        passed = drained(trial, retries=True, reasons=[None])
+        passed = drain(trial, claimed, partial(ended, reasons=[None]))
     assert failed == passed == trial.units, f"{failed} failed and {passed} passed of {trial.units}"
     return Timed(units=passed, seconds=watch.seconds)
-
-
-def drained(trial: Trial, *, retries: bool, reasons: Reasons) -> int:
-    """Claim and finish until nothing is left."""
-    done = 0
-    while attempts := claimed(trial.ground, range(trial.workload.k), retries=retries):
-        done += len(ended(trial.ground, attempts, reasons=reasons))
-    return done
 
 
 MOVES = tuple(
     Workload(
         name=f"moves-{k}",
         says=f"open and finish attempts, {k} a transaction, half of them failing; history, intakes and recoveries",
-        unit="attempts", k=k, stage=new_intakes, twins=GATE_ZERO, goal=goal,
+        unit="attempts", k=k, stage=new_intakes, twins=GATE_ZERO, aims=(of_raw(goal),),
         ours=batched(opened, partial(ended, reasons=HALF)),
         raw=batched(Q["open"], partial(raw_ended, query="finish_first")),
         full=Size(batches=batches), quick=small(batches=batches),
     )
-    for k, batches, goal in ((1, 100, None), (100, 10, 0.6), (1000, 2, 0.6))
+    for k, batches, goal in ((1, 200, 0.6), (100, 10, 0.6), (1000, 2, 0.6))
 )  # fmt: skip
 APPEND = Workload(
     name="append-1000", says="open attempts, 1000 a transaction: one event each, through guard and recorder",
@@ -169,7 +161,7 @@ APPEND = Workload(
 OUTCOMES = Workload(
     name="outcomes",
     says=f"write outcomes, {OUTCOMES_K} a transaction: passes, failures, re-entries and last failures",
-    unit="outcomes", k=OUTCOMES_K, stage=open_attempts, twins=GATE_ZERO, goal=0.5,
+    unit="outcomes", k=OUTCOMES_K, stage=open_attempts, twins=GATE_ZERO, aims=(of_raw(0.5),),
     ours=batched(partial(ended, reasons=MIXED, evidence=EVIDENCE)),
     raw=batched(partial(raw_ended, query="finish", reasons=MIXED, evidence=EVIDENCE)),
     full=Size(batches=10), quick=small(batches=5),
@@ -178,7 +170,7 @@ OUTCOMES = Workload(
 CLAIMS = tuple(
     Workload(
         name=f"claim-1m-{k}", says=f"claim due retries, {k} a transaction, while 1,000,000 others wait",
-        unit="claims", k=k, stage=due_retries, twins=GATE_ZERO, goal=0.85,
+        unit="claims", k=k, stage=due_retries, twins=GATE_ZERO, aims=(of_raw(0.85),),
         ours=batched(claimed, then=partial(ended, reasons=TIMED_OUT)),
         raw=batched(Q["claim"], then=partial(raw_ended, query="finish", reasons=TIMED_OUT)),
         full=Size(batches=batches, standing=1_000_000), quick=small(batches=batches, standing=50_000),
@@ -189,6 +181,6 @@ CLAIMS = tuple(
 FAIL_ONCE = Workload(
     name="fail-once",
     says="every unit fails once and passes at its retry, 1000 a transaction; peers beside it on request",
-    unit="units", k=1000, stage=units_to_do, ours=fail_once, peers=(), simulated=True,
+    unit="units", k=1000, stage=units_to_do, ours=fail_once, peers=(), fails_once=True, simulated=True,
     full=Size(batches=10, rounds=5, warm_ups=1), quick=small(batches=2, rounds=3),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from psycopg import errors
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
@@ -19,6 +20,7 @@ from recoup.domains import DOMAINS
 from recoup.refusals import ServerRefused
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings
+from recoup_bench.machine import processor_us
 from recoup_bench.measure import OURS, RAW
 
 PREFIX = "recoup_bench_"
@@ -46,12 +48,12 @@ class Ground:
 
     conninfo: str  # as the administrator; what a peer gets
     ours: Database
-    raw: Transaction  # autocommit: one statement is one transaction and one round trip
+    raw: Transaction  # autocommit, kept plans: one statement is one transaction and one round trip
     admin: Transaction
 
     def by_hand(self, query: SQL, **given: Any) -> list[tuple[Any, ...]]:
-        """A statement of raw's side."""
-        return self.raw.execute(query, given).fetchall()
+        """A statement of raw's side, whose plan is kept from its first use on."""
+        return self.raw.execute(query, given, prepare=True).fetchall()
 
     def make_raw(self, domain: Domain) -> None:
         """Make raw's tables. Without them a domain has one side only."""
@@ -77,6 +79,37 @@ class Ground:
             side: dict(self.admin.execute(domain.tally.format(schema=Identifier(schema))).fetchall())
             for side, schema in self._sides(domain).items()
         }
+
+    def processor_us(self, side: str) -> float:
+        """How long the server's processes have worked for a side; 0 where that cannot be seen."""
+        raw, admin = self.raw.info.backend_pid, self.admin.info.backend_pid
+        if side == RAW:
+            return processor_us(raw)
+        # Those of peers do nothing meanwhile.
+        return sum(processor_us(pid) for (pid,) in self.admin.execute(Q["backends"], {"but": [raw, admin]}))
+
+    def read_wal(self) -> None:
+        """Make it possible to say what was written to the WAL, of which checkpoints remove nothing meanwhile."""
+        try:
+            self.admin.execute("create extension pg_walinspect")
+            self.admin.execute(Q["hold_wal"])
+        except errors.Error as error:
+            raise ServerRefused(
+                "bench_needs_wal",
+                f"The server cannot tell how much WAL a unit takes: {error}",
+                "Give it pg_walinspect, of PostgreSQL's contrib modules, and a free replication slot; or unset "
+                "RECOUP_DSN to measure on the embedded server.",
+            ) from error
+
+    def wal_position(self) -> str:
+        """Where the WAL ends."""
+        (position,) = self.admin.execute(Q["wal_position"]).fetchone() or ("",)
+        return str(position)
+
+    def wal_figures(self, since: str, *, units: int) -> dict[str, float]:
+        """What was written since then for each unit. Images of whole pages come of checkpoints, and are told apart."""
+        ((records, images),) = self.admin.execute(Q["wal_since"], {"since": since}).fetchall()
+        return {"wal_bytes": float(records) / units, "wal_image_bytes": float(images) / units}
 
     def _sides(self, domain: Domain) -> dict[str, str]:
         (raw,) = self.admin.execute(Q["raw_made"]).fetchone() or (0,)
@@ -113,6 +146,7 @@ def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> It
         migrate(admin, DOMAINS, login=access.login(settings), simulated_from=simulated_from)
         ours = stack.enter_context(Database(make_conninfo(access.uri(settings), dbname=name), settings))
         raw = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
+        raw.execute("set plan_cache_mode = force_generic_plan")  # as our functions have it; see docs/explain/speed.md
         yield Ground(conninfo=conninfo, ours=ours, raw=raw, admin=admin)
 
 

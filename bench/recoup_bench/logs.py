@@ -12,7 +12,7 @@ from recoup.database.queries import load
 from recoup.gate import AIR
 from recoup.lifecycles.declaration import Authority
 from recoup_bench.ground import Ground
-from recoup_bench.workload import Size, Stage, Trial, Workload, batched, small
+from recoup_bench.workload import Size, Stage, Trial, Workload, batched, of_raw, small
 
 Q = load("recoup_bench", "logs.sql")
 PAGE = 1000
@@ -54,7 +54,7 @@ def raw_read(ground: Ground, names: Sequence[str]) -> int:
     units, after, short = 0, 0, False
     with ground.raw.cursor(row_factory=dict_row) as cursor:
         while not short:
-            events = cursor.execute(Q["page"], {"after": after, "limit": PAGE}).fetchall()
+            events = cursor.execute(Q["page"], {"after": after, "limit": PAGE}, prepare=True).fetchall()
             units += len(events)
             short = len(events) < PAGE
             after = events[-1]["seq"] if events else after
@@ -96,6 +96,6 @@ READ = Workload(
 )  # fmt: skip
 SEAL = Workload(
     name="seal", says=f"seal a log in blocks of {BLOCK}, beside one scan that digests the same rows",
-    unit="rows", k=BLOCK, stage=new_events, ours=batched(sealed), raw=batched(digested), goal=0.5,
+    unit="rows", k=BLOCK, stage=new_events, ours=batched(sealed), raw=batched(digested), aims=(of_raw(0.5),),
     full=Size(batches=20, rounds=7, warm_ups=1), quick=small(batches=2),
 )  # fmt: skip

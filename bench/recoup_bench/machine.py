@@ -48,6 +48,16 @@ def _line(path: str, name: str) -> str | None:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)
 
 
+def processor_us(pid: int) -> float:
+    """How long a server process has been on a processor; 0: there is no such process on this machine."""
+    process = Path(f"/proc/{pid}")
+    try:
+        server = (process / "comm").read_text().startswith("postgres")
+        return int((process / "schedstat").read_text().split()[0]) / 1000 if server else 0.0
+    except OSError:
+        return 0.0
+
+
 def _commit() -> str | None:
     """The commit of the source tree, where there is one."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 OURS, RAW = "ours", "raw"
+RATIO = "ratio_to_raw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class Measured:
     low: float  # the quartiles: one disturbed round does not move them
     high: float
     ratio: float | None  # of the medians, to the variant that the others are held against; None for that one
+    ours_to_it: float | None  # of a peer: how many times as fast ours is
     by_round: float | None  # median of the ratios within each round: steadier when the machine's speed drifts
     figures: Mapping[str, float]  # medians
     rounds: tuple[Timed, ...]
@@ -62,6 +64,7 @@ def summed_up(timed: Mapping[str, Sequence[Timed]], *, against: str) -> tuple[Me
             low=quartile(rounds, 1),
             high=quartile(rounds, 3),
             ratio=medians[variant] / base if variant != against else None,
+            ours_to_it=medians[OURS] / medians[variant] if variant not in (OURS, RAW) else None,
             by_round=within_rounds(rounds, timed[against]) if variant != against else None,
             figures={name: statistics.median(t.figures[name] for t in rounds) for name in rounds[0].figures},
             rounds=tuple(rounds),

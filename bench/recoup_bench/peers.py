@@ -1,7 +1,7 @@
 """Other job queues, run beside ours in one session on one server.
 
 They are no dependencies: an adapter imports its package when it is set up, and says what to install when it is missing.
-A peer of your own is a factory, named as ``module:factory``, that returns something with these three methods.
+A peer of your own is a factory, named as ``module:factory``, that returns something with these four methods.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, cast
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from recoup.refusals import InputRefused
 
 KNOWN: Mapping[str, str] = {
     "pgqueuer": "recoup_bench.peers:PgQueuer",
+    "pgmq": "recoup_bench.peers:Pgmq",
     "procrastinate": "recoup_bench.peers:Procrastinate",
 }
 
@@ -36,8 +38,14 @@ class Peer(Protocol):
     def setup(self, conninfo: str) -> None:
         """Install what it needs into this database. Called once."""
 
-    def run(self, units: int) -> float:
-        """Enqueue units, then let each fail once and succeed at its retry. Returns the seconds of the work."""
+    def enqueue(self, units: int) -> None:
+        """Put units into the queue. Not timed."""
+
+    def work(self, units: int, *, batch: int, fails_once: bool) -> float:
+        """Do all units, which were enqueued, so many at a time if it can. Returns the seconds that it took.
+
+        If they fail once, each fails at its first try and succeeds at its retry, which comes without a wait.
+        """
 
     def close(self) -> None:
         """Give everything back."""
@@ -77,11 +85,10 @@ def required(module: str, *, install: str | None = None) -> ModuleType:
 
 
 class PgQueuer(Peer):
-    """The fastest of the peers. On asyncpg, with which it retries three times as fast; one worker on one connection."""
+    """On asyncpg, with which it retries three times as fast; one worker on one connection."""
 
     name = "pgqueuer"
-    share = 0.2
-    batch = 1000  # claimed at once, as ours does; with its default of 10 it is slower
+    share = 1.0
 
     def setup(self, conninfo: str) -> None:
         self.package = required("pgqueuer", install="pgqueuer asyncpg")
@@ -104,28 +111,80 @@ class PgQueuer(Peer):
         finally:
             await connection.close()
 
-    def run(self, units: int) -> float:
-        return asyncio.run(self._worked(units))
+    def enqueue(self, units: int) -> None:
+        asyncio.run(self._enqueue(units))
 
-    async def _worked(self, units: int) -> float:
+    async def _enqueue(self, units: int) -> None:
         async with self._queries() as queries:
             await queries.enqueue(["unit"] * units, [None] * units, [0] * units)
+
+    def work(self, units: int, *, batch: int, fails_once: bool) -> float:
+        return asyncio.run(self._work(units, batch, fails_once))
+
+    async def _work(self, units: int, batch: int, fails_once: bool) -> float:
+        async with self._queries() as queries:
             manager = self.package.QueueManager(queries)
-            done = 0
+            done, claims, dequeue = 0, list[float](), queries.dequeue
+
+            async def claim(**given: Any) -> Any:
+                claims.append(time.perf_counter())
+                return await dequeue(**given)
 
             async def unit(job: Any) -> None:
                 nonlocal done
-                if job.attempts == 0:
+                if fails_once and job.attempts == 0:
                     raise self.package.RetryRequested(delay=timedelta(0), reason="fails once")
                 done += 1
                 if done == units:
                     manager.shutdown.set()
 
+            queries.dequeue = claim
             manager.entrypoint("unit", accepts_context=False)(unit)
-            began = time.perf_counter()
             # It returns when the last outcomes are written.
-            await manager.run(batch_size=self.batch, dequeue_timeout=timedelta(milliseconds=50))
-            return time.perf_counter() - began
+            await manager.run(batch_size=batch, dequeue_timeout=timedelta(milliseconds=50))
+            assert done == units, f"{done} of {units} units were done"
+            return time.perf_counter() - claims[0]  # how long a worker takes to start is not what is measured
+
+
+class Pgmq(Peer):
+    """The leanest of the peers: what succeeded is deleted, what failed becomes visible again, and neither is recorded.
+
+    The package brings the SQL. Its functions are called here for a batch at once, without the package's client, which
+    makes an object of each message.
+    """
+
+    name = "pgmq"
+    share = 1.0
+    lease_s = 300
+
+    def setup(self, conninfo: str) -> None:
+        package = required("pgmq")
+        self.connection = psycopg.connect(conninfo, autocommit=True, prepare_threshold=0)
+        self.connection.execute(package.get_embedded_install_sql(), prepare=False)
+        self.connection.execute("select pgmq.create('unit')")
+
+    def enqueue(self, units: int) -> None:
+        self.connection.execute("select pgmq.send_batch('unit', %s::jsonb[])", (["{}"] * units,))
+
+    def work(self, units: int, *, batch: int, fails_once: bool) -> float:
+        done, began = 0, time.perf_counter()
+        while read := self._read(batch):
+            failed = [message for message, reads in read if fails_once and reads == 1]
+            succeeded = [message for message, reads in read if not fails_once or reads > 1]
+            if failed:
+                self.connection.execute("select count(*) from pgmq.set_vt('unit', %s::bigint[], 0)", (failed,))
+            if succeeded:
+                self.connection.execute("select count(*) from pgmq.delete('unit', %s::bigint[])", (succeeded,))
+            done += len(succeeded)
+        assert done == units, f"{done} of {units} units were done"
+        return time.perf_counter() - began
+
+    def _read(self, batch: int) -> list[tuple[int, int]]:
+        query = "select msg_id, read_ct from pgmq.read('unit', %s, %s)"
+        return self.connection.execute(query, (self.lease_s, batch)).fetchall()
+
+    def close(self) -> None:
+        self.connection.close()
 
 
 class Procrastinate(Peer):
@@ -140,11 +199,11 @@ class Procrastinate(Peer):
         self.package = required("procrastinate")
         logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # it logs each failure, which is our doing
         self.app = self.package.App(connector=self.package.PsycopgConnector(conninfo=conninfo))
-        self.done = 0
+        self.done, self.fails_once = 0, False
 
         @self.app.task(name="unit", pass_context=True, retry=self.package.RetryStrategy(max_attempts=2, wait=0))  # type: ignore[untyped-decorator]
         async def unit(context: Any) -> None:
-            if context.job.attempts == 0:
+            if self.fails_once and context.job.attempts == 0:
                 raise RuntimeError("fails once")
             self.done += 1
 
@@ -155,13 +214,19 @@ class Procrastinate(Peer):
         async with self.app.open_async():
             await self.app.schema_manager.apply_schema_async()
 
-    def run(self, units: int) -> float:
-        return asyncio.run(self._worked(units))
+    def enqueue(self, units: int) -> None:
+        asyncio.run(self._enqueue(units))
 
-    async def _worked(self, units: int) -> float:
-        self.done = 0
+    async def _enqueue(self, units: int) -> None:
         async with self.app.open_async():
             await self.task.batch_defer_async(*({} for _ in range(units)))
+
+    def work(self, units: int, *, batch: int, fails_once: bool) -> float:
+        self.done, self.fails_once = 0, fails_once
+        return asyncio.run(self._work(units))
+
+    async def _work(self, units: int) -> float:
+        async with self.app.open_async():
             began = time.perf_counter()
             for _ in range(self.starts_most):
                 await self.app.run_worker_async(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from recoup.refusals import InputRefused
-from recoup_bench.measure import OURS, RAW, Measured
-from recoup_bench.workload import Size, Workload
+from recoup_bench.measure import OURS, RATIO, RAW, Measured
+from recoup_bench.workload import Aim, Size, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +21,26 @@ class Outcome:
 
     workload: Workload
     size: Size
-    reached: bool | None
     variants: tuple[Measured, ...]  # ours first
 
     @property
     def ratio(self) -> float | None:
         """Of ours to raw."""
         return self.variants[0].ratio
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether all aims are; None when nothing was aimed at, or there was nothing to compare with."""
+        judged = [aim.reached(value) for aim, value in self.aimed.items() if value is not None]
+        return all(judged) if judged else None
+
+    @property
+    def aimed(self) -> dict[Aim, float | None]:
+        """What each aim came to; None: what it is held against did not run."""
+        ours, *others = self.variants
+        times = {f"times_{other.variant}": other.ours_to_it for other in others if other.ours_to_it is not None}
+        found = {**ours.figures, **times, "per_second": ours.median, RATIO: ours.ratio}
+        return {aim: found.get(aim.figure) for aim in self.workload.aims}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +57,8 @@ class Results:
 def rows(outcome: Outcome) -> list[dict[str, Any]]:
     """The table of one workload."""
     against = RAW if any(m.variant == RAW for m in outcome.variants) else OURS
+    beside = any(m.ours_to_it is not None for m in outcome.variants)
+    figures = dict.fromkeys(name for m in outcome.variants for name in m.figures)
     return [
         {
             "variant": m.variant,
@@ -51,10 +66,15 @@ def rows(outcome: Outcome) -> list[dict[str, Any]]:
             "spread": f"{m.spread:.0%}",
             f"ratio_to_{against}": f"{m.ratio:.2f}" if m.ratio is not None else None,
             "ratio_by_round": f"{m.by_round:.2f}" if m.by_round is not None else None,
-            **{name: f"{figure:.3g}" for name, figure in m.figures.items()},
+            **({"ours_to_it": f"{m.ours_to_it:.2f}" if m.ours_to_it is not None else None} if beside else {}),
+            **{name: _shown(m.figures[name]) if name in m.figures else None for name in figures},
         }
         for m in outcome.variants
     ]
+
+
+def _shown(figure: float) -> str:
+    return f"{figure:.3g}" if figure < 1000 else f"{figure:,.0f}"
 
 
 def as_json(results: Results) -> dict[str, Any]:
@@ -106,9 +126,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "says": workload.says,
         "unit": workload.unit,
         "size": asdict(outcome.size),
-        "goal": workload.goal,
         "ratio": _rounded(outcome.ratio),
-        "bound": asdict(workload.bound) if workload.bound is not None else None,
+        "aims": [{**asdict(aim), "value": _rounded(value)} for aim, value in outcome.aimed.items()],
         "reached": outcome.reached,
         "variants": [_measured(measured) for measured in outcome.variants],
     }
@@ -121,6 +140,7 @@ def _measured(measured: Measured) -> dict[str, Any]:
         "spread": round(measured.spread, 3),
         "ratio": _rounded(measured.ratio),
         "ratio_by_round": _rounded(measured.by_round),
+        "ours_to_it": _rounded(measured.ours_to_it),
         "figures": {name: round(figure, 3) for name, figure in measured.figures.items()},
         "units": [timed.units for timed in measured.rounds],
         "seconds": [round(timed.seconds, 6) for timed in measured.rounds],

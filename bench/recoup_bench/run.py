@@ -10,17 +10,17 @@ from typing import Any
 
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
-from recoup_bench import errors, gate_zero, logs, peers, promotion, signatures, verify
+from recoup_bench import errors, gate_zero, logs, peers, promotion, retries, signatures, verify, workers
 from recoup_bench.ground import scratch
 from recoup_bench.machine import describe
-from recoup_bench.measure import OURS, RAW, Measured, Timed, check_alike, interleaved, summed_up
+from recoup_bench.measure import OURS, RAW, Timed, check_alike, interleaved, summed_up
 from recoup_bench.results import Outcome, Results
 from recoup_bench.workload import Trial, Workload
 
 WORKLOADS: tuple[Workload, ...] = (
     *gate_zero.MOVES, gate_zero.APPEND, gate_zero.OUTCOMES, verify.VERIFY, logs.READ, logs.SEAL, *gate_zero.CLAIMS,
-    gate_zero.FAIL_ONCE, errors.RECORD, errors.RETRY, errors.FAILING, errors.CLAIM, errors.ARCHIVE, *promotion.GATE,
-    signatures.SIGNATURES,
+    gate_zero.FAIL_ONCE, errors.RECORD, errors.PLAIN, *retries.RETRIES, retries.FAILING, retries.CLAIM,
+    *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, *promotion.GATE, signatures.SIGNATURES,
 )  # fmt: skip
 ROUNDS_MOST = 1000
 
@@ -43,8 +43,8 @@ def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Wo
         theirs = [workload.name for workload in WORKLOADS if workload.peers is not None]
         raise InputRefused(
             "peers_elsewhere",
-            f"Peers run in {' or '.join(theirs)}, which was not asked for.",
-            f"Add it: recoup bench {' '.join(names)} {theirs[0]}",
+            f"Peers run in {', '.join(theirs)}, and none of them was asked for.",
+            f"Add one: recoup bench {' '.join(names)} {theirs[0]}",
         )
     # Each workload has peers of its own: a peer is set up once, in one database.
     return tuple(w if w.peers is None else replace(w, peers=tuple(map(peers.find, peers_named))) for w in found)
@@ -96,11 +96,4 @@ def _run(trial: Trial, say: Callable[[str], None]) -> Outcome:
         check_alike(workload.name, {s: {workload.unit: sum(t.units for t in timed[s])} for s in (OURS, RAW)})
     counted = {side: rounds[size.warm_ups :] for side, rounds in timed.items()}
     measured = summed_up(counted, against=RAW if RAW in timed else OURS)
-    return Outcome(workload=workload, size=size, reached=_reached(workload, measured[0]), variants=measured)
-
-
-def _reached(workload: Workload, ours: Measured) -> bool | None:
-    """Whether ours is fast enough, and within its bound; None when nothing was aimed at, or nothing to compare with."""
-    if workload.bound is not None:
-        return ours.figures[workload.bound.figure] <= workload.bound.most
-    return ours.ratio >= workload.goal if ours.ratio is not None and workload.goal is not None else None
+    return Outcome(workload=workload, size=size, variants=measured)

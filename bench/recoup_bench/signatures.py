@@ -8,7 +8,7 @@ from uuid import UUID
 
 from recoup.signatures import category, signature
 from recoup_bench.measure import Timed
-from recoup_bench.workload import Bound, Size, Stage, Stopwatch, Trial, Workload, small
+from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, small
 
 SEED = 20261116
 # What programs say; {n}, {w}, {u}, {h} are a number, a word, an id and a host, and other ones in every message.
@@ -63,6 +63,6 @@ def signed(trial: Trial) -> Timed:
 
 SIGNATURES = Workload(
     name="signatures", says="signature and category of messages that were not seen before, on one core",
-    unit="messages", k=1000, stage=messages, ours=signed, bound=Bound(figure="microseconds_each", most=50.0),
+    unit="messages", k=1000, stage=messages, ours=signed, aims=(Aim(figure="microseconds_each", most=50.0),),
     full=Size(batches=20, rounds=11), quick=small(rounds=2),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from recoup.reasons import ReasonCode
 from recoup_bench.gate_zero import GATE_ZERO
 from recoup_bench.ground import WORKER
 from recoup_bench.measure import Timed
-from recoup_bench.workload import Bound, Size, Stage, Stopwatch, Trial, Workload
+from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload
 from recoup_demo.world import World, files
 
 AT_ONCE = 200
@@ -67,6 +67,6 @@ def verified(trial: Trial) -> Timed:
 
 VERIFY = Workload(
     name="verify", says=f"verify companies of the local world, {AT_ONCE} at once, each answer in {ANSWER_MS} ms",
-    unit="intakes", k=AT_ONCE, stage=companies, ours=verified, bound=Bound(figure="database_share", most=0.25),
+    unit="intakes", k=AT_ONCE, stage=companies, ours=verified, aims=(Aim(figure="database_share", most=0.25),),
     full=Size(batches=50, rounds=3, warm_ups=1), quick=Size(batches=5, rounds=1, warm_ups=0),
 )  # fmt: skip

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 from psycopg.sql import SQL
 
 from recoup_bench.ground import Domain, Ground
-from recoup_bench.measure import OURS, RAW, Timed
+from recoup_bench.measure import OURS, RATIO, RAW, Timed
 from recoup_bench.peers import Peer
 
 Stage: TypeAlias = Generator[Any, None, None]
@@ -37,16 +37,33 @@ small = partial(Size, rounds=5, warm_ups=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """A figure of ours, and what it may come to at most."""
+class Aim:
+    """A figure of ours, and what it has to come to at least or may come to at most.
+
+    Beside its own figures there are ``per_second``, ``ratio_to_raw`` and ``times_<peer>``.
+    """
 
     figure: str
-    most: float
+    least: float | None = None
+    most: float | None = None
+
+    def __str__(self) -> str:
+        bound = f"at least {self.least:,}" if self.least is not None else f"at most {self.most:,}"
+        return f"{self.figure.replace('_', ' ')} {bound}"
+
+    def reached(self, value: float) -> bool:
+        """Whether this value is within the bound."""
+        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+
+
+def of_raw(least: float) -> Aim:
+    """The ratio to raw that is aimed at."""
+    return Aim(figure=RATIO, least=least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """What is measured, in which unit, and the ratio or the bound that must be reached."""
+    """What is measured, in which unit, and what must be reached."""
 
     name: str
     says: str
@@ -58,17 +75,11 @@ class Workload:
     twins: Domain | None = None  # that both sides write to, and must leave alike
     full: Size
     quick: Size
-    goal: float | None = None  # least ratio of ours to raw
-    bound: Bound | None = None
+    aims: tuple[Aim, ...] = ()
+    weighed: bool = False  # what a unit takes of the server, WAL and processor, is a figure
     simulated: bool = False  # needs a database whose time can be moved
     peers: Sequence[Peer] | None = None  # job queues beside ours; None: it is no work for them
-
-    @property
-    def aim(self) -> str | None:
-        """What must be reached, in words."""
-        if self.bound is not None:
-            return f"{self.bound.figure.replace('_', ' ')} at most {self.bound.most}"
-        return f"{self.goal} of raw" if self.goal is not None else None
+    fails_once: bool = False  # each unit of a peer fails at its first try
 
 
 class Trial:
@@ -81,9 +92,12 @@ class Trial:
         self.sides: dict[str, Side] = {OURS: workload.ours} | ({RAW: workload.raw} if workload.raw else {})
         if workload.twins is not None:
             ground.make_raw(workload.twins)
-        for peer in workload.peers or ():
+        self.peers = {peer.name: peer for peer in workload.peers or ()}
+        for name, peer in self.peers.items():
             peer.setup(ground.conninfo)
-            self.sides[peer.name] = partial(Trial._beside, peer=peer)
+            self.sides[name] = partial(Trial._beside, peer=peer)
+        if workload.weighed:
+            ground.read_wal()
         self._stage = workload.stage(self)
 
     def prepare(self) -> None:
@@ -91,12 +105,27 @@ class Trial:
         self.rows = next(self._stage)
 
     def run(self, side: str) -> Timed:
-        """One round of one side."""
-        return self.sides[side](self)
+        """One round of one side. What a peer works on is enqueued before, and its tables are tidied as ours are."""
+        if side in self.peers:
+            self.peers[side].enqueue(self._share(self.peers[side]))
+            self.ground.admin.execute("vacuum (analyze)")
+        return self._weighed(side) if self.workload.weighed else self.sides[side](self)
+
+    def _weighed(self, side: str) -> Timed:
+        busy, since = self.ground.processor_us(side), self.ground.wal_position()
+        timed = self.sides[side](self)
+        figures = {**timed.figures, **self.ground.wal_figures(since, units=timed.units)}
+        busy = self.ground.processor_us(side) - busy
+        if busy and side not in self.peers:  # whose connections come and go
+            figures["backend_us"] = busy / timed.units
+        return replace(timed, figures=figures)
 
     def _beside(self, *, peer: Peer) -> Timed:
-        units = max(1, round(self.units * peer.share))
-        return Timed(units=units, seconds=peer.run(units))
+        units, given = self._share(peer), self.workload
+        return Timed(units=units, seconds=peer.work(units, batch=given.k, fails_once=given.fails_once))
+
+    def _share(self, peer: Peer) -> int:
+        return max(1, round(self.units * peer.share))
 
     def batches(self) -> Iterator[Any]:
         """The rows of this round, a batch at a time."""
@@ -109,7 +138,7 @@ class Trial:
     def close(self) -> None:
         """Give back what is not the ground's."""
         self._stage.close()
-        for peer in self.workload.peers or ():
+        for peer in self.peers.values():
             peer.close()
 
 
@@ -132,9 +161,35 @@ def batched(*steps: Step | SQL, then: Step | None = None) -> Side:
             units += done if isinstance(done, int) else len(done)
             if then is not None:
                 then(trial.ground, done)
-        return Timed(units=units, seconds=watch.seconds)
+        return Timed(units=units, seconds=watch.seconds, figures=watch.figures(units))
 
     return side
+
+
+def drained(claim: Step, end: Step, *, tries: int = 1, between: Callable[[Ground], None] | None = None) -> Side:
+    """A side that claims and ends a batch at a time until nothing is left, and once more after what is between.
+
+    Each unit is ended as often as it is tried, or the round has failed.
+    """
+
+    def side(trial: Trial) -> Timed:
+        with Stopwatch() as watch:
+            ended = drain(trial, claim, end)
+            if between is not None:
+                between(trial.ground)
+                ended += drain(trial, claim, end)
+        assert ended == tries * trial.units, f"{ended} ends of {trial.units} units that are tried {tries} times"
+        return Timed(units=trial.units, seconds=watch.seconds, figures=watch.figures(trial.units))
+
+    return side
+
+
+def drain(trial: Trial, claim: Step, end: Step) -> int:
+    """Claim and end until nothing is left; how many were ended."""
+    ended = 0
+    while claims := claim(trial.ground, range(trial.workload.k)):
+        ended += len(end(trial.ground, claims))
+    return ended
 
 
 def sliced(rows: Any, size: int) -> Iterator[Any]:
@@ -143,15 +198,21 @@ def sliced(rows: Any, size: int) -> Iterator[Any]:
 
 
 class Stopwatch:
-    """Adds up the time spent inside its blocks."""
+    """Adds up the time spent inside its blocks, and how much of it this thread was at work."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
-        self._since = 0.0
+        self.seconds = self.busy_s = 0.0
+        self._since = (0.0, 0.0)
 
     def __enter__(self) -> Stopwatch:
-        self._since = time.perf_counter()
+        self._since = time.perf_counter(), time.thread_time()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.seconds += time.perf_counter() - self._since
+        wall, busy = self._since
+        self.seconds += time.perf_counter() - wall
+        self.busy_s += time.thread_time() - busy
+
+    def figures(self, units: int) -> dict[str, float]:
+        """Microseconds of a unit in the client, and waiting for the database or for a core."""
+        return {"client_us": self.busy_s / units * 1e6, "database_us": (self.seconds - self.busy_s) / units * 1e6}

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from recoup_bench.measure import Timed, UnlikeWork, check_alike, interleaved, quartile, summed_up
-from recoup_bench.run import chosen
-from recoup_bench.workload import Bound
+from recoup_bench.workload import Aim, of_raw
 
 
 def timed(*per_second: float) -> list[Timed]:
@@ -40,6 +37,13 @@ def test_the_ratio_by_round_holds_while_the_machine_slows_down() -> None:
     assert ours.by_round == pytest.approx(0.5)
 
 
+def test_a_peer_is_told_beside_raw_and_beside_ours() -> None:
+    """Its ratio is to raw, as that of ours is; how many times as fast ours is stands beside it, and at no other."""
+    measured = summed_up({"ours": timed(60), "raw": timed(100), "queue": timed(20)}, against="raw")
+    assert [one.ratio for one in measured] == [pytest.approx(0.6), None, pytest.approx(0.2)]
+    assert [one.ours_to_it for one in measured] == [None, None, pytest.approx(3)]
+
+
 def test_the_spread_is_the_distance_of_the_quartiles() -> None:
     (measured,) = summed_up({"ours": timed(80, 90, 100, 110, 120)}, against="ours")
     assert measured.low == pytest.approx(90)
@@ -58,11 +62,11 @@ def test_figures_are_medians_too() -> None:
 
 
 def test_an_aim_is_a_ratio_to_reach_or_a_bound_to_keep() -> None:
-    """Said in words, for whoever reads the table."""
-    workload = replace(chosen(["seal"])[0], goal=None)
-    assert workload.aim is None
-    assert replace(workload, goal=0.5).aim == "0.5 of raw"
-    assert replace(workload, bound=Bound(figure="database_share", most=0.25)).aim == "database share at most 0.25"
+    """Said in words, for whoever reads the table; what stands on the bound has reached it."""
+    least, most = of_raw(0.5), Aim(figure="wal_bytes", most=1600)
+    assert (str(least), str(most)) == ("ratio to raw at least 0.5", "wal bytes at most 1,600")
+    assert [least.reached(value) for value in (0.49, 0.5, 0.51)] == [False, True, True]
+    assert [most.reached(value) for value in (1599, 1600, 1601)] == [True, True, False]
 
 
 def test_the_same_rows_are_alike() -> None:

@@ -10,17 +10,18 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from benching import begun, silent
 from recoup.database import embedded
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
-from recoup_bench import logs, peers
+from recoup_bench import logs
 from recoup_bench.errors import ERRORS, FILLED, POLICY, filling
-from recoup_bench.gate_zero import FAIL_ONCE, GATE_ZERO
+from recoup_bench.gate_zero import GATE_ZERO
 from recoup_bench.ground import PREFIX, Ground, scratch
 from recoup_bench.measure import OURS, RAW, UnlikeWork, check_alike
 from recoup_bench.results import as_json, rows, save, written
 from recoup_bench.run import WORKLOADS, chosen, measure
-from recoup_bench.workload import Bound, Size, Trial, Workload, batched
+from recoup_bench.workload import Aim, Size, Trial, Workload, batched
 
 TINY: dict[str, Size] = {
     "moves-1": Size(batches=3, rounds=2, warm_ups=1),
@@ -31,7 +32,13 @@ TINY: dict[str, Size] = {
     "seal": Size(batches=1, rounds=2, warm_ups=0),
     "claim-1m-100": Size(batches=2, standing=500, rounds=2, warm_ups=1),
     "record-1000": Size(batches=1, rounds=2, warm_ups=0),
+    "record-1000-plain": Size(batches=1, rounds=2, warm_ups=0),
+    "retry-1": Size(batches=3, rounds=2, warm_ups=0),
     "retry-100": Size(batches=2, rounds=2, warm_ups=0),
+    "drain-100": Size(batches=2, rounds=2, warm_ups=0),
+    "drain-1000": Size(batches=1, rounds=2, warm_ups=0),
+    "fail-once-100": Size(batches=2, rounds=2, warm_ups=0),
+    "fail-once-1000": Size(batches=1, rounds=2, warm_ups=0),
     "claim-errors-1m": Size(batches=2, standing=500, rounds=2, warm_ups=0),
     "archive-1000": Size(batches=1, rounds=2, warm_ups=0),
     "gate-1m": Size(batches=1, standing=3000, rounds=2, warm_ups=0),
@@ -41,18 +48,6 @@ TINY: dict[str, Size] = {
 def tiny(name: str) -> Workload:
     (workload,) = chosen([name])
     return replace(workload, quick=TINY[name])
-
-
-def begun(ground: Ground, name: str, *, batches: int) -> Trial:
-    """A workload whose first round is prepared."""
-    (workload,) = chosen([name])
-    trial = Trial(workload, ground, Size(batches=batches))
-    trial.prepare()
-    return trial
-
-
-def silent(line: str) -> None:
-    assert line
 
 
 def scratch_databases(server: embedded.Server) -> list[str]:
@@ -105,22 +100,14 @@ def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings,
     assert 0 < ours.figures["database_share"] < 1
     assert 1 < ours.figures["turns"] <= 200
     assert ours.figures["timeouts"] == 0
-    assert outcome.workload.bound == Bound(figure="database_share", most=0.25)
+    assert outcome.aimed == {Aim(figure="database_share", most=0.25): ours.figures["database_share"]}
     assert outcome.reached is (ours.figures["database_share"] <= 0.25)
     (row,) = rows(outcome)
     assert row["database_share"] == f"{ours.figures['database_share']:.3g}"
     (stored,) = json.loads(written(results))["workloads"]
-    assert stored["bound"] == {"figure": "database_share", "most": 0.25}
-    assert stored["variants"][0]["figures"]["database_share"] == round(ours.figures["database_share"], 3)
-
-
-def test_retries_of_errors_end_as_told(settings: Settings) -> None:
-    """Of 200 half succeed; of those that fail a fifth had no other retry left, and is parked."""
-    with scratch(settings) as ground:
-        trial = begun(ground, "retry-100", batches=2)
-        trial.run(OURS)
-        ended = ground.admin.execute("select status, count(*)::integer from recoup.error group by 1").fetchall()
-    assert dict(ended) == {"RESOLVED": 100, "RETRY_PENDING": 80, "PARKED": 20}
+    share = round(ours.figures["database_share"], 3)
+    assert stored["aims"] == [{"figure": "database_share", "least": None, "most": 0.25, "value": share}]
+    assert stored["variants"][0]["figures"]["database_share"] == share
 
 
 def test_recorded_errors_are_of_four_tables(settings: Settings) -> None:
@@ -140,24 +127,12 @@ def test_recorded_errors_are_of_four_tables(settings: Settings) -> None:
     ]
 
 
-def test_what_failing_costs_is_a_figure_with_a_bound(settings: Settings) -> None:
-    """Sets of which half fail beside sets of which none does, all of ours and all in one run."""
-    (workload,) = chosen(["retry-100-failing"])
-    size = Size(batches=4, rounds=1, warm_ups=0)
-    (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True).outcomes
-    (ours,) = outcome.variants
-    assert [done.units for done in ours.rounds] == [400]
-    assert outcome.workload.bound == Bound(figure="half_failing_to_none", most=1.2)
-    assert ours.figures["half_failing_to_none"] > 0
-    assert outcome.reached is (ours.figures["half_failing_to_none"] <= 1.2)
-
-
 def test_the_gate_is_held_to_a_percentile(settings: Settings) -> None:
     """What is bounded is the p99 of ours as a multiple of raw's, of as many calls each."""
     (outcome,) = measure([tiny("gate-1m")], settings, say=silent, quick=True).outcomes
     ours, raw = outcome.variants
     assert [done.units for done in (*ours.rounds, *raw.rounds)] == [1000] * 4
-    assert outcome.workload.bound == Bound(figure="p99_to_raw", most=1.5)
+    assert outcome.workload.aims == (Aim(figure="p99_to_raw", most=1.5),)
     for done, beside in zip(ours.rounds, raw.rounds, strict=True):
         assert 0 < done.figures["p50_ms"] <= done.figures["p99_ms"]
         assert done.figures["p99_to_raw"] == pytest.approx(done.figures["p99_ms"] / beside.figures["p99_ms"])
@@ -303,39 +278,6 @@ def test_an_interrupted_run_drops_its_database(settings: Settings, server: embed
     assert scratch_databases(server) == []
 
 
-class Beside:
-    """A peer that does nothing, at once."""
-
-    name = "beside"
-    share = 0.001
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-
-    def setup(self, conninfo: str) -> None:
-        with psycopg.connect(conninfo) as connection:
-            self.calls.append(f"setup in {connection.info.dbname[: len(PREFIX)]}")
-
-    def run(self, units: int) -> float:
-        self.calls.append(f"run {units}")
-        return 0.5
-
-    def close(self) -> None:
-        self.calls.append("close")
-
-
-def test_a_peer_runs_beside_ours(settings: Settings) -> None:
-    """Both take turns in one database; the peer's ratio is to ours."""
-    peer = Beside()
-    workload = replace(FAIL_ONCE, peers=[peer], quick=Size(batches=1, rounds=1, warm_ups=1))
-    (outcome,) = measure([workload], settings, say=silent, quick=True).outcomes
-    assert [row["variant"] for row in rows(outcome)] == [OURS, "beside"]
-    assert peer.calls == [f"setup in {PREFIX}", "run 1", "run 1", "close"]
-    ours, beside = outcome.variants
-    assert ours.ratio is None
-    assert beside.ratio is not None
-
-
 @pytest.mark.usefixtures("server")
 def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: Path) -> None:
     """Every figure with its rounds, the server's settings, no host, no user, no folder."""
@@ -353,7 +295,8 @@ def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: 
     (workload,) = stored["workloads"]
     assert workload["workload"] == "moves-100"
     assert workload["ratio"] == workload["variants"][0]["ratio"]
-    assert workload["reached"] is (results.outcomes[0].ratio >= workload["goal"])
+    assert workload["aims"] == [{"figure": "ratio_to_raw", "least": 0.6, "most": None, "value": workload["ratio"]}]
+    assert workload["reached"] is (workload["variants"][0]["ratio"] >= 0.6)
     for variant in workload["variants"]:
         assert set(variant) == {
             "variant",
@@ -361,6 +304,7 @@ def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: 
             "spread",
             "ratio",
             "ratio_by_round",
+            "ours_to_it",
             "figures",
             "units",
             "seconds",
@@ -380,31 +324,6 @@ def test_an_unknown_workload_is_refused_with_suggestions() -> None:
 def test_all_workloads_run_when_none_is_named() -> None:
     assert chosen([]) == WORKLOADS
     assert [workload.name for workload in chosen(["seal", "moves-1", "seal"])] == ["seal", "moves-1"]
-
-
-def test_peers_need_their_workload() -> None:
-    with pytest.raises(InputRefused) as refused:
-        chosen(["moves-1"], peers_named=["pgqueuer"])
-    assert refused.value.code == "peers_elsewhere"
-    assert "fail-once" in refused.value.next_step
-    beside = {workload.name: workload.peers for workload in chosen([], peers_named=["pgqueuer"]) if workload.peers}
-    assert {name: [peer.name for peer in found] for name, found in beside.items()} == {"fail-once": ["pgqueuer"]}
-
-
-@pytest.mark.parametrize(
-    ("named", "code", "says"),
-    [
-        ("pgqueur", "peer_unknown", "pgqueuer"),
-        ("json:Queue", "peer_unknown", "factory"),
-        ("no_such_queue:Queue", "peer_missing", "pip install no_such_queue"),
-    ],
-)
-def test_a_peer_that_is_not_there_is_refused(named: str, code: str, says: str) -> None:
-    """The refusal says which ones there are, or what to install."""
-    with pytest.raises(InputRefused) as refused:
-        peers.find(named)
-    assert refused.value.code == code
-    assert says in refused.value.next_step
 
 
 @pytest.mark.parametrize("rounds", [0, -1, 1001])

@@ -32,3 +32,20 @@ select n.nspname, c.relname, t.tgname
   from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
  where t.tgrelid = any(%(tables)s::text[]::regclass[]) and not t.tgisinternal and t.tgenabled = 'A'
  order by 1, 2, 3;
+
+-- name: hold_wal
+-- Until the session ends.
+select pg_create_physical_replication_slot(current_database(), true, true);
+
+-- name: wal_position
+-- What is older is held no longer.
+select end_lsn::text from pg_replication_slot_advance(current_database(), pg_current_wal_flush_lsn());
+
+-- name: wal_since
+-- All commits are durable, so what they wrote is flushed.
+select coalesce(sum(record_size), 0), coalesce(sum(fpi_size), 0)
+  from pg_get_wal_stats(%(since)s::pg_lsn, pg_current_wal_flush_lsn());
+
+-- name: backends
+select pid from pg_stat_activity
+ where datname = current_database() and backend_type = 'client backend' and pid <> all(%(but)s::integer[]);

@@ -30,7 +30,7 @@ def bench(
         Parameter(
             negative="",
             show_default=False,
-            help="A job queue to run beside fail-once: pgqueuer, procrastinate, or module:factory.",
+            help="A job queue to run beside drain and fail-once: pgqueuer, pgmq, procrastinate, or module:factory.",
         ),
     ] = (),
     list_: Annotated[
@@ -55,7 +55,10 @@ def bench(
         ) from error
     found = run.chosen(workloads, peers_named=peer)
     if list_:
-        listed = [{"workload": w.name, "unit": w.unit, "aim": w.aim, "says": w.says} for w in found]
+        listed = [
+            {"workload": w.name, "unit": w.unit, "aim": "; ".join(map(str, w.aims)) or None, "says": w.says}
+            for w in found
+        ]
         print_rows(listed, as_json=json, empty="")
         return
     measured = run.measure(found, load(), say=_say, show=_nothing if json else _show, rounds=rounds, quick=quick)
@@ -78,5 +81,6 @@ def _show(outcome: Outcome) -> None:
 
     print(f"\n{outcome.workload.name}: {outcome.workload.says}")
     print_rows(rows(outcome), as_json=False, empty="")
-    if outcome.reached is not None:
-        print(f"aim: {outcome.workload.aim}, {'reached' if outcome.reached else 'NOT reached'}", flush=True)
+    for aim, value in outcome.aimed.items():
+        if value is not None:
+            print(f"aim: {aim}, {'reached' if aim.reached(value) else 'NOT reached'}", flush=True)

@@ -1,0 +1,165 @@
+"""Retries of errors: claimed and ended in sets, until the queue is empty, and after every one has failed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import partial
+from itertools import repeat
+from typing import Any, TypeAlias
+
+from recoup import clock
+from recoup.database.connection import Database
+from recoup.database.queries import load
+from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded, claim, finish
+from recoup.errors.vocabulary import Category
+from recoup.lifecycles.declaration import Authority
+from recoup_bench.errors import BLOCKING, ERRORS, POLICY, fill
+from recoup_bench.ground import WORKER, Ground
+from recoup_bench.measure import Timed
+from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, batched, drained, of_raw, small
+
+Q = load("recoup_bench", "errors.sql")
+FAILURE = "the upstream service answered 503"
+RETRIED = [name for name, table in POLICY.tables.items() if "RETRY" in table.allowed]
+STEP = timedelta(seconds=POLICY.retry[Category.OPERATIONAL].base_s)  # the wait is one of them longer each time
+WAL = Aim(figure="wal_bytes", most=1600)
+Fails: TypeAlias = Callable[[int, int], bool]  # by the error's id, and how many retries it has had
+
+
+def none(error_id: int, retries: int) -> bool:
+    return False
+
+
+def half(error_id: int, retries: int) -> bool:
+    return error_id % 2 == 0
+
+
+def first(error_id: int, retries: int) -> bool:
+    return retries == 0
+
+
+def due_errors(trial: Trial, *, last: int = 0) -> Stage:
+    """Errors that are due; of every ten so many have one retry left."""
+    while True:
+        fill_due(trial, last=last)
+        yield range(trial.units)
+
+
+def fill_due(trial: Trial, *, last: int = 0) -> None:
+    """The errors of one round."""
+    fill(trial.ground, Q["fill_due"], tables=BLOCKING, rows=trial.units, due=trial.units, last=last)
+
+
+def waiting_errors(trial: Trial) -> Stage:
+    """Errors that wait, and at the front as many due ones as all rounds claim."""
+    due = (trial.size.rounds + trial.size.warm_ups) * trial.units
+    fill(trial.ground, Q["fill_due"], tables=BLOCKING, rows=trial.size.standing + due, due=due, last=0)
+    yield from repeat(range(trial.units))
+
+
+def claimed(ground: Ground, batch: Sequence[Any]) -> list[Claimed]:
+    return claimed_from(ground.ours, len(batch))
+
+
+def claimed_from(database: Database, limit: int) -> list[Claimed]:
+    with database.transaction(Authority.ERROR_WORKER) as tx:
+        return claim(tx, limit=limit, worker=WORKER)
+
+
+def ended(ground: Ground, claims: Sequence[Claimed], *, fails: Fails) -> list[Ended]:
+    return ended_in(ground.ours, claims, fails=fails)
+
+
+def ended_in(database: Database, claims: Sequence[Claimed], *, fails: Fails) -> list[Ended]:
+    outcomes = [_outcome(one, fails(one.error_id, one.retry_count)) for one in claims]
+    with database.transaction(Authority.ERROR_WORKER) as tx:
+        return finish(tx, outcomes)
+
+
+def _outcome(one: Claimed, failed: bool) -> Succeeded | Failed:
+    if failed:
+        return Failed(error_table=one.error_table, error_id=one.error_id, token=one.token, failure=FAILURE)
+    return Succeeded(error_table=one.error_table, error_id=one.error_id, token=one.token)
+
+
+def wait(ground: Ground) -> None:
+    """Let the time until the second retry pass at once."""
+    with ground.ours.transaction(Authority.OPERATOR) as tx:
+        clock.advance(tx, 2 * STEP)
+
+
+def raw_claimed(ground: Ground, batch: Sequence[Any]) -> list[Any]:
+    """Rows of errors: table, id, token and the retries that each has had first."""
+    return ground.by_hand(Q["claim"], limit=len(batch), tables=RETRIED)
+
+
+def raw_ended(ground: Ground, claims: Sequence[Any], *, fails: Fails, step: timedelta = STEP) -> list[Any]:
+    failed = [fails(row[1], row[3]) for row in claims]
+    return ground.by_hand(
+        Q["finish"],
+        tables=[row[0] for row in claims],
+        ids=[row[1] for row in claims],
+        tokens=[row[2] for row in claims],
+        outcomes=["FAILED" if one else "SUCCEEDED" for one in failed],
+        failures=[FAILURE if one else None for one in failed],
+        step=step,
+    )
+
+
+def half_beside_none(trial: Trial) -> Timed:
+    """Ours alone: sets of which half fail and sets of which none does, in turns."""
+    watches, units = {half: Stopwatch(), none: Stopwatch()}, 0
+    for number, batch in enumerate(trial.batches()):
+        fails = half if number % 2 else none
+        with watches[fails]:
+            units += len(ended(trial.ground, claimed(trial.ground, batch), fails=fails))
+    figures = {"half_failing_to_none": watches[half].seconds / watches[none].seconds}
+    return Timed(units=units, seconds=sum(watch.seconds for watch in watches.values()), figures=figures)
+
+
+RETRIES = tuple(
+    Workload(
+        name=f"retry-{k}", says=f"claim due errors and end their retries, {k} a transaction, half of them failing",
+        unit="retries", k=k, stage=partial(due_errors, last=2), twins=ERRORS, aims=(of_raw(0.6), WAL), weighed=True,
+        ours=batched(claimed, partial(ended, fails=half)), raw=batched(raw_claimed, partial(raw_ended, fails=half)),
+        full=Size(batches=batches), quick=small(batches=quick),
+    )
+    for k, batches, quick in ((1, 200, 20), (100, 20, 10))
+)  # fmt: skip
+FAILING = Workload(
+    name="retry-100-failing",
+    says="the same, sets of which half fail beside sets of which none does: what failing costs",
+    unit="retries", k=100, stage=partial(due_errors, last=2), ours=half_beside_none,
+    full=Size(batches=40), quick=small(batches=20), aims=(Aim(figure="half_failing_to_none", most=1.2),),
+)  # fmt: skip
+# What a claim took succeeds before the next one: each finds its rows at the front, as in daily work.
+CLAIM = Workload(
+    name="claim-errors-1m", says="claim due errors, 100 a transaction, while 1,000,000 others wait",
+    unit="claims", k=100, stage=waiting_errors, twins=ERRORS, aims=(of_raw(0.85),),
+    ours=batched(claimed, then=partial(ended, fails=none)),
+    raw=batched(raw_claimed, then=partial(raw_ended, fails=none)),
+    full=Size(batches=10, standing=1_000_000), quick=small(batches=10, standing=50_000),
+)  # fmt: skip
+DRAINS = tuple(
+    Workload(
+        name=f"drain-{k}", says=f"claim due errors and end all retries as succeeded, {k} a transaction",
+        unit="retries", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(),
+        aims=(of_raw(0.6), WAL, Aim(figure="times_pgqueuer", least=2.0)),
+        ours=drained(claimed, partial(ended, fails=none)), raw=drained(raw_claimed, partial(raw_ended, fails=none)),
+        full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),
+    )
+    for k, batches in ((100, 20), (1000, 5))
+)  # fmt: skip
+# Raw and peers retry without a wait: what has failed is at the end of raw's queue.
+FAIL_ONCE = tuple(
+    Workload(
+        name=f"fail-once-{k}", says=f"every retry fails once, waits in simulated time and succeeds, {k} a transaction",
+        unit="units", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(), fails_once=True, simulated=True,
+        aims=(of_raw(0.6), Aim(figure="times_pgqueuer", least=5.0)),
+        ours=drained(claimed, partial(ended, fails=first), tries=2, between=wait),
+        raw=drained(raw_claimed, partial(raw_ended, fails=first, step=timedelta(0)), tries=2),
+        full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),
+    )
+    for k, batches in ((100, 10), (1000, 2))
+)  # fmt: skip

@@ -1,0 +1,84 @@
+"""Several worker processes on one queue: what more of them are worth, and whether four are in each other's way."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+
+from recoup.database.connection import Database
+from recoup.lifecycles.declaration import Authority
+from recoup.settings import Settings
+from recoup_bench.measure import Timed
+from recoup_bench.retries import claimed_from, ended_in, fill_due, none
+from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, small
+
+CREWS = (1, 2, 4)
+ANSWER_MOST_S = 300
+
+
+def crew(trial: Trial) -> Stage:
+    """Worker processes that are connected and wait for a word; the same ones in every round."""
+    spawning = multiprocessing.get_context("spawn")
+    with contextlib.ExitStack() as stack:
+        pipes = []
+        for _ in range(max(CREWS)):
+            pipe, theirs = spawning.Pipe()
+            given = (theirs, trial.ground.ours.conninfo, trial.ground.ours.settings, trial.workload.k)
+            process = spawning.Process(target=worker, args=given, daemon=True)
+            process.start()
+            theirs.close()  # so that its end is noticed here
+            stack.callback(process.join, ANSWER_MOST_S)
+            pipes.append(stack.enter_context(pipe))
+        for pipe in pipes:
+            _answer(pipe)
+        while True:
+            yield pipes
+
+
+def worker(pipe: Connection, conninfo: str, settings: Settings, batch: int) -> None:
+    """Drains the queue at every word, and answers how many retries it resolved."""
+    with Database(conninfo, settings) as database, contextlib.suppress(EOFError):
+        with database.transaction(Authority.ERROR_WORKER):
+            pipe.send(0)
+        while pipe.recv():
+            pipe.send(_drain(database, batch))
+
+
+def _drain(database: Database, batch: int) -> int:
+    resolved = 0
+    while claims := claimed_from(database, batch):
+        resolved += sum(one.status == "RESOLVED" for one in ended_in(database, claims, fails=none))
+    return resolved
+
+
+def by_crews(trial: Trial) -> Timed:
+    """The same queue again for each crew. What is told as ours is the largest one's."""
+    figures: dict[str, float] = {}
+    for size in CREWS:
+        fill_due(trial)
+        with Stopwatch() as watch:
+            resolved = _drained(trial.rows[:size])
+        assert resolved == trial.units, f"{resolved} of {trial.units} were resolved by {size} workers"
+        figures[f"per_second_{size}"] = resolved / watch.seconds
+    figures["four_to_two"] = figures["per_second_4"] / figures["per_second_2"]
+    return Timed(units=trial.units, seconds=watch.seconds, figures=figures)
+
+
+def _drained(pipes: Sequence[Connection]) -> int:
+    for pipe in pipes:
+        pipe.send(True)
+    return sum(map(_answer, pipes))
+
+
+def _answer(pipe: Connection) -> int:
+    assert pipe.poll(ANSWER_MOST_S), f"a worker did not answer within {ANSWER_MOST_S} s"
+    return int(pipe.recv())
+
+
+DRAIN = Workload(
+    name="drain-workers", says="one, two and four worker processes end the retries of one queue, 100 a transaction",
+    unit="retries", k=100, stage=crew, ours=by_crews, aims=(Aim(figure="four_to_two", least=1.0),),
+    full=Size(batches=30, rounds=11), quick=small(batches=4, rounds=2),
+)  # fmt: skip
