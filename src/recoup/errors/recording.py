@@ -5,8 +5,8 @@ same table, entity and signature that a newer one supersedes.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from recoup.database.arrays import Routine, literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
+from recoup.errors.ahead import one_ahead
 from recoup.errors.decision import Decision, decide
 from recoup.errors.figures import Figures
 from recoup.errors.redaction import in_words, redacted
@@ -104,7 +105,9 @@ def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
         # The locks of all of them first, in order: taken part by part they would deadlock with a promotion of several.
         tx.execute(Q["hold"], {"entities": literal("uuid", (error.outreach_id for error in given))})
     sets = [given[start : start + AT_ONCE_MOST] for start in range(0, len(given), AT_ONCE_MOST)]
-    return [one for ready in _ahead(figures.kept(tx), sets) for one in record_prepared(tx, ready)]
+    prepared = (prepare(figures.kept(tx), errors) for errors in sets)
+    with closing(one_ahead(prepared) if len(sets) > 1 else prepared) as coming:
+        return [one for ready in coming for one in record_prepared(tx, ready)]
 
 
 def record_prepared(tx: Transaction, ready: Prepared) -> list[Recorded]:
@@ -143,19 +146,6 @@ def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
         **_columns(decided),
     }
     return Prepared(errors, given)
-
-
-def _ahead(known: Figures, sets: Sequence[Sequence[NewError]]) -> Iterator[Prepared]:
-    """Each set prepared, in their order: the next one in a thread, while the caller works on this."""
-    if len(sets) == 1:
-        yield prepare(known, sets[0])
-        return
-    with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(prepare, known, sets[0])
-        for following in sets[1:]:
-            ready, coming = coming.result(), thread.submit(prepare, known, following)
-            yield ready
-        yield coming.result()
 
 
 def _key(given: tuple[Any, ...]) -> _Key:
