@@ -142,6 +142,17 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(len(shape) <= shapes.LENGTH_MOST and len(code or "") <= shapes.CODE_MOST for shape, code in shapes._kept)
 
 
+def test_a_code_of_another_type_is_not_taken_for_a_plain_one() -> None:
+    """They are equal, and need not be written alike."""
+
+    class Said(str):
+        def __format__(self, _: str) -> str:
+            return f"said {self[:]}"
+
+    assert read("it failed", Said("A")) == unread("it failed", Said("A"))
+    assert read("it failed", "A") == unread("it failed", "A")
+
+
 def test_no_phrase_leaves_digits_open() -> None:
     """A shape keeps the digits of a phrase whole, and not how they begin."""
     assert not [word for word in rules().words if word.endswith("*") and any(map(str.isdigit, word))]

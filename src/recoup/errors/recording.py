@@ -105,7 +105,8 @@ def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
         # The locks of all of them first, in order: taken part by part they would deadlock with a promotion of several.
         tx.execute(Q["hold"], {"entities": literal("uuid", (error.outreach_id for error in given))})
     sets = [given[start : start + AT_ONCE_MOST] for start in range(0, len(given), AT_ONCE_MOST)]
-    prepared = (prepare(figures.kept(tx), errors) for errors in sets)
+    known = figures.kept(tx)
+    prepared = (prepare(known, one) for one in sets)
     with closing(one_ahead(prepared) if len(sets) > 1 else prepared) as coming:
         return [one for ready in coming for one in record_prepared(tx, ready)]
 
@@ -125,12 +126,14 @@ def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
     codes = [_code(error.code) for error in errors]
     messages = [in_words(error.message) for error in errors]
     readings = [read(message, code, known.rules) for message, code in zip(messages, codes, strict=True)]
+    kinds = [
+        reading.category if error.category is None else error.category
+        for error, reading in zip(errors, readings, strict=True)
+    ]
     decisions: dict[tuple[Any, ...], int] = {}
     places = [
-        decisions.setdefault(
-            (error.table, error.severity, error.category or reading.category, code, error.want), len(decisions) + 1
-        )
-        for error, reading, code in zip(errors, readings, codes, strict=True)
+        decisions.setdefault((error.table, error.severity, kind, code, error.want), len(decisions) + 1)
+        for error, kind, code in zip(errors, kinds, codes, strict=True)
     ]
     decided = [(key, _decided(known, key)) for key in map(_key, decisions)]
     entities = [_entity(known, error) for error in errors]
@@ -215,7 +218,7 @@ def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any]]:
     }
 
 
-@lru_cache(maxsize=4_096)  # there are few, and they come again and again
+@lru_cache(maxsize=4_096, typed=True)  # there are few, and they come again and again
 def _code(code: str | None) -> str | None:
     if code is None:
         return None

@@ -41,7 +41,9 @@ _kept: dict[tuple[str, str | None], Reading] = {}
 
 def read(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Reading:
     """The key of a message's signature, and its category: as `signature` and `category` say, and sooner."""
-    shape = shape_of(message) if code is None or len(code) <= CODE_MOST else None
+    # A code of another type may equal a plain one, and be written otherwise.
+    is_plain = code is None or (type(code) is str and len(code) <= CODE_MOST)
+    shape = shape_of(message) if is_plain else None
     reading = _kept.get((shape, code)) if shape is not None else None
     if reading is None:
         reading = Reading(signature(message, code).key, category(message, code))
