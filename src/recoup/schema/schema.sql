@@ -2480,7 +2480,7 @@ CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uu
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 744c8cdd72475c79bf900eee25b69cc3
+ SET jit TO 'off'; -- body f794b505ff6280f76b4f33ae515c0b87
 comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
 
 CREATE OR REPLACE FUNCTION recoup.made_through(step recoup.lifecycle_step, calls text)

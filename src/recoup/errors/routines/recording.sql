@@ -33,8 +33,8 @@ declare
   open_ones bigint[];  -- … and what that is
 begin
   -- In the order of tables and ids, as everybody does who locks several. One table after the other, each planned for
-  -- what it holds now: a plan that was made while a table was empty, and kept, read all of it for each row. Mostly there
-  -- is nothing, and to look for it in the partition itself takes a third of the time that the parent takes to plan.
+  -- what it holds now: a plan that was made while a table was empty, and kept, read all of it for each row. Mostly
+  -- there is nothing, and to look in the partition itself takes a third of the time, for the parent is long to plan.
   for table_ in
     select distinct t.name from unnest(tables, tiers) t (name, tier) where t.tier <> 'INFINITE' order by 1
   loop
