@@ -11,7 +11,7 @@ from recoup.errors import figures, recording
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Category
 from recoup.lifecycles.declaration import Authority
-from recoup.signatures import OwnRule, category
+from recoup.signatures import OwnRule, Reading, category, read
 
 RULES = """
 [errors]
@@ -82,11 +82,11 @@ def test_rules_are_read_once_for_a_version(ruled: Hub, monkeypatch: pytest.Monke
     """Not for each error."""
     seen: set[int] = set()
 
-    def judged(message: str, code: str | None, rules: tuple[OwnRule, ...]) -> Category:
+    def seeing(message: str, code: str | None, rules: tuple[OwnRule, ...]) -> Reading:
         seen.add(id(rules))
-        return Category.TRANSIENT
+        return read(message, code, rules)
 
-    monkeypatch.setattr(recording, "category", judged)
+    monkeypatch.setattr(recording, "read", seeing)
     for _ in range(2):
         ruled.record_all(NewError(table=DOL, message="x", outreach_id=uuid.uuid4()) for _ in range(3))
     with ruled.db.transaction(Authority.READER) as tx:

@@ -17,7 +17,7 @@ from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Category, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
-from recoup.signatures import signature
+from recoup.signatures import read, signature
 
 
 def grouped(hub: Hub, *, limit: int = 20, archived: bool = False, **asked: Any) -> Groups:
@@ -122,7 +122,7 @@ def test_older_signatures_stand_beside(new_hub: NewHub, monkeypatch: pytest.Monk
     keys = [signature(message).key]
     for other in (signature(message, version=1).key, "s99-00ff", "s2-00ff", "by hand"):
         with monkeypatch.context() as patch:
-            patch.setattr("recoup.errors.recording.signature", lambda *_, key=other: _Other(key))
+            patch.setattr("recoup.errors.recording.read", lambda *given, key=other: read(*given)._replace(key=key))
             hub.record(message)
         keys.append(other)
     found = {one.error_signature: one for one in grouped(hub).groups}
@@ -132,11 +132,6 @@ def test_older_signatures_stand_beside(new_hub: NewHub, monkeypatch: pytest.Monk
     ]  # fmt: skip
     assert found[keys[1]].masked
     assert not found["by hand"].masked
-
-
-class _Other:
-    def __init__(self, key: str) -> None:
-        self.key = key
 
 
 def test_a_long_message_is_shortened(new_hub: NewHub) -> None:

@@ -16,7 +16,7 @@ from uuid import UUID
 import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
-from hub import DOL, LOG, PEOPLE, TRANSIENT, Hub
+from hub import DOL, LOG, PEOPLE, TRANSIENT, Hub, NewHub
 from recoup.errors import importing
 from recoup.errors.importing import Imported, import_file
 from recoup.files import Format
@@ -304,6 +304,52 @@ def test_a_pipe_is_recorded_as_it_comes(hub: Hub, tmp_path: Path, monkeypatch: p
 
         assert import_file(hub.db, path, progress=go_on).recorded == 3
     assert told == [2, 3]
+
+
+def test_what_is_read_ahead_is_decided_by_the_policy_in_force(
+    new_hub: NewHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the one that it was prepared under; and a line that cannot be recorded is told in its own batch."""
+    hub = new_hub()
+    monkeypatch.setattr(importing, "BATCH", 2)
+    of = entities(14)
+    rows = failures(of, code="TO_PARK")
+    rows[12]["table"] = "outreach.nothing"
+    told: list[tuple[int, int]] = []
+
+    def change(so_far: Imported) -> None:
+        told.append((so_far.done, so_far.refused.count))
+        if so_far.done == 8:
+            hub.apply_policy('[errors.park_codes]\nTO_PARK = "ESCALATION_REQUIRED"\n')
+
+    import_file(hub.db, written(tmp_path / "errors.jsonl", rows), progress=change)
+    assert told == [(2, 0), (4, 0), (6, 0), (8, 0), (10, 0), (12, 0), (14, 1), (14, 1)]
+    found = hub.rows(
+        "select status, policy_version from recoup.error where outreach_id = any(%s) order by error_id", of
+    )
+    assert found == [("RETRY_PENDING", 1)] * 8 + [("PARKED", 2)] * 5
+
+
+def test_an_interrupted_import_has_recorded_what_it_says(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read ahead is not recorded, and not reported as refused: it is read again."""
+    monkeypatch.setattr(importing, "BATCH", 3)
+    of = entities(8)
+    rows = failures(of, severity=None)
+    rows[3]["severity"] = rows[5]["severity"] = "BAD"
+    path, so_far = written(tmp_path / "errors.jsonl", rows), Imported()
+
+    def interrupt(seen: Imported) -> None:
+        if seen.done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_file(hub.db, path, progress=interrupt, so_far=so_far)
+    assert (so_far.recorded, so_far.refused.count, recorded(hub, of)) == (3, 0, 3)
+    rest = import_file(hub.db, path, skip=so_far.done)
+    assert (rest.recorded, reasons(rest)) == (3, [(4, "severity_unknown"), (6, "severity_unknown")])
+    assert recorded(hub, of) == 6
 
 
 # The report ---------------------------------------------------------------------------------------------------------

@@ -6,17 +6,21 @@ is there twice. Whoever knows how far it came skips those rows.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import psycopg
 
 from recoup.database.connection import Actor, Database, Transaction
-from recoup.errors.recording import NewError, record
+from recoup.errors import figures
+from recoup.errors.ahead import one_ahead
+from recoup.errors.figures import Figures
+from recoup.errors.recording import NewError, Prepared, prepare, record, record_prepared
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.files import Format, Refused, RefusedRow, Row, Source, Wanted, format_named, opened, reporting
 from recoup.files.rows import named
@@ -50,6 +54,16 @@ class Imported:
     share: float | None = None  # of the file; None where nobody knows
 
 
+class _Batch(NamedTuple):
+    """Rows of one transaction; those of them that cannot be read; and how far the file was read with them."""
+
+    lines: list[Line]
+    unread: list[tuple[Row, Refusal]]
+    last: int
+    share: float | None
+    prepared: Prepared | None
+
+
 def import_file(
     database: Database,
     path: Path,
@@ -71,12 +85,15 @@ def import_file(
     with opened(path, WANTED, format_) as source, reporting(report, source=path) as refused:
         _check_header(path, source.header, table)
         so_far.noun, so_far.refused = source.noun, refused
+        known: list[Figures] = []
+        batches = _batches(source, known, table, skip)
         try:
-            for batch in _batches(source, so_far, table, skip):
-                _record_batch(database, batch, so_far, actor)
-                so_far.share = source.share(so_far.lines)
-                if progress is not None:
-                    progress(so_far)
+            # Of a pipe what has come is recorded, and told, before more is waited for.
+            with closing(batches if source.share(0) is None else one_ahead(batches)) as coming:
+                for batch in coming:
+                    _record_batch(database, batch, so_far, actor, known)
+                    if progress is not None:
+                        progress(so_far)
         finally:  # what was refused until then is not read again
             refused.finish()
             refused.publish()
@@ -97,23 +114,35 @@ def _check_header(path: Path, header: Sequence[str], table: str | None) -> None:
         )
 
 
-def _batches(source: Source, so_far: Imported, table: str | None, skip: int) -> Iterator[list[Line]]:
-    """Errors that could be read, as many as go into one transaction; the others are refused."""
-    batch: list[Line] = []
-    chars = 0
+def _batches(source: Source, known: list[Figures], table: str | None, skip: int) -> Generator[_Batch]:
+    """Errors that could be read, as many as go into one transaction, prepared as soon as it is known by what."""
+    lines: list[Line] = []
+    unread: list[tuple[Row, Refusal]] = []
+    last = chars = 0
+
+    def batch() -> _Batch:
+        return _Batch(lines, unread, last, source.share(last), _prepared(known, lines))
+
     for row in source.rows:
-        so_far.lines = row.number
+        last = row.number
         if row.number <= skip:
             continue
         try:
-            batch.append((row, _read(row, source.noun, table)))
+            lines.append((row, _read(row, source.noun, table)))
         except InputRefused as refusal:
-            _refuse(so_far, row, refusal)
+            unread.append((row, refusal))
         chars += row.chars
-        if len(batch) == BATCH or chars >= BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-    yield batch
+        if len(lines) == BATCH or chars >= BATCH_CHARS:
+            yield batch()
+            lines, unread, chars = [], [], 0
+    yield batch()
+
+
+def _prepared(known: list[Figures], lines: list[Line]) -> Prepared | None:
+    try:
+        return prepare(known[0], [error for _, error in lines]) if known and lines else None
+    except (Refusal, ValueError):
+        return None  # it is found again, and told of its line, when they are recorded
 
 
 def _read(row: Row, noun: str, table: str | None) -> NewError:
@@ -181,22 +210,36 @@ def _unreadable(noun: str, why: str) -> InputRefused:
     )
 
 
-def _record_batch(database: Database, batch: Sequence[Line], so_far: Imported, actor: Actor | None) -> None:
-    refused: list[tuple[Row, Refusal]] = []
-    if batch:
+def _record_batch(
+    database: Database, batch: _Batch, so_far: Imported, actor: Actor | None, known: list[Figures]
+) -> None:
+    refused = batch.unread
+    count = len(refused)
+    if batch.lines:
         with database.transaction(Authority.HUB, actor=actor) as tx:
-            _record(tx, batch, refused, so_far.noun)
-    so_far.done = so_far.lines
-    so_far.recorded += len(batch) - len(refused)
+            _record(tx, batch.lines, refused, so_far.noun, batch.prepared)
+            known[:] = [figures.kept(tx)]
+    so_far.lines = so_far.done = batch.last
+    so_far.share = batch.share
+    so_far.recorded += len(batch.lines) + count - len(refused)
     for row, refusal in refused:
-        _refuse(so_far, row, refusal)
+        so_far.refused.add(RefusedRow(row.number, None, refusal.code, refusal.happened, row.as_text()))
 
 
-def _record(tx: Transaction, lines: Sequence[Line], refused: list[tuple[Row, Refusal]], noun: str) -> None:
+def _record(
+    tx: Transaction,
+    lines: Sequence[Line],
+    refused: list[tuple[Row, Refusal]],
+    noun: str,
+    prepared: Prepared | None = None,
+) -> None:
     """Record them all; where that is refused, its halves, in order, down to the line that it is about."""
     try:
         with tx.transaction():
-            record(tx, [error for _, error in lines])
+            if prepared is None:
+                record(tx, [error for _, error in lines])
+            else:
+                record_prepared(tx, prepared)
     except (Refusal, psycopg.DatabaseError, UnicodeEncodeError) as error:
         cancelled = isinstance(error, psycopg.errors.QueryCanceled) and len(lines) > 1
         if isinstance(error, psycopg.OperationalError) and not cancelled:  # the server, not a line
@@ -215,7 +258,3 @@ def _refusal(error: Exception, noun: str) -> Refusal:
     known = from_database(error) if isinstance(error, psycopg.Error) else None
     said = " ".join(str(error).split())[:500]
     return known or InputRefused("line_refused", f"The database does not take it: {said}", f"Mend the {noun}.")
-
-
-def _refuse(so_far: Imported, row: Row, refusal: Refusal) -> None:
-    so_far.refused.add(RefusedRow(row.number, None, refusal.code, refusal.happened, row.as_text()))

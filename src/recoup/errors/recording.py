@@ -6,7 +6,9 @@ same table, entity and signature that a newer one supersedes.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,13 +16,14 @@ from recoup.database.arrays import Routine, literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
+from recoup.errors.ahead import one_ahead
 from recoup.errors.decision import Decision, decide
 from recoup.errors.figures import Figures
 from recoup.errors.redaction import in_words, redacted
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.refusals import InputRefused
-from recoup.signatures import category, signature
+from recoup.signatures import read
 
 Q = load("recoup.errors", "recording.sql")
 AT_ONCE_MOST = 5_000  # rows of one statement; more are recorded in several, in the caller's transaction
@@ -28,6 +31,7 @@ MESSAGE_MOST = 100_000  # characters; what is longer is cut, and says so
 PAYLOAD_MOST = 1_000_000  # characters as JSON; what is larger is left out, and says so
 CODE_MOST = 200
 _POLICY_TRIES = 5
+_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 RECORD = Routine(
     name="recoup.record_errors",
@@ -71,14 +75,11 @@ class Recorded(NamedTuple):
     error_id: int
 
 
-class _Row(NamedTuple):
-    """One error as the statement takes it."""
+class Prepared(NamedTuple):
+    """Errors as one statement takes them."""
 
-    place: int  # of its decision
-    entity: UUID | None
-    message: str
-    signature: str
-    payload: str | None
+    errors: Sequence[NewError]
+    given: dict[str, Any]
 
 
 class _Key(NamedTuple):
@@ -92,84 +93,112 @@ class _Key(NamedTuple):
 
 
 def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
-    """Record failures, all or none, in the order given. An older open error of the same failure is superseded."""
+    """Record failures, all or none, in the order given. An older open error of the same failure is superseded.
+
+    Of very many, the next are prepared while the server works on these.
+    """
     given = list(errors)
+    if not given:
+        return []
+    figures.check_tables(tx, {error.table for error in given})
     if len(given) > AT_ONCE_MOST:
         # The locks of all of them first, in order: taken part by part they would deadlock with a promotion of several.
         tx.execute(Q["hold"], {"entities": literal("uuid", (error.outreach_id for error in given))})
-    recorded: list[Recorded] = []
-    for start in range(0, len(given), AT_ONCE_MOST):
-        recorded += _record(tx, given[start : start + AT_ONCE_MOST])
-    return recorded
-
-
-def _record(tx: Transaction, errors: Sequence[NewError]) -> list[Recorded]:
-    figures.check_tables(tx, {error.table for error in errors})
+    sets = [given[start : start + AT_ONCE_MOST] for start in range(0, len(given), AT_ONCE_MOST)]
     known = figures.kept(tx)
+    prepared = (prepare(known, one) for one in sets)
+    with closing(one_ahead(prepared) if len(sets) > 1 else prepared) as coming:
+        return [one for ready in coming for one in record_prepared(tx, ready)]
+
+
+def record_prepared(tx: Transaction, ready: Prepared) -> list[Recorded]:
+    """Record what was prepared; if another policy is in force by now, it is prepared anew."""
     for _ in range(_POLICY_TRIES):
-        ids = RECORD.call(tx, **_statement(known, errors))["ids"]
+        ids = RECORD.call(tx, **ready.given)["ids"]
         if ids is not None:
-            return [Recorded(error.table, error_id) for error, error_id in zip(errors, ids, strict=True)]
-        known = figures.renewed(tx)  # another policy came into force: decided anew
+            return [Recorded(error.table, error_id) for error, error_id in zip(ready.errors, ids, strict=True)]
+        ready = prepare(figures.renewed(tx), ready.errors)
     raise InputRefused("policy_changes", "The policy changes faster than errors are decided.", "Try again.")
 
 
-def _statement(known: Figures, errors: Sequence[NewError]) -> dict[str, Any]:
-    decisions: dict[_Key, int] = {}
-    rows = [_row(known, decisions, error) for error in errors]
-    decided = [(key, _decided(known, key)) for key in decisions]
-    payloads = [row.payload for row in rows]
-    return {
-        "places": [row.place for row in rows],
-        "entities": [row.entity for row in rows],
-        "messages": [row.message for row in rows],
-        "signatures": [row.signature for row in rows],
-        "payloads": payloads if any(payload is not None for payload in payloads) else None,
-        "later": _later(decided, rows),
+def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
+    """What is worked out before the database is asked: signatures, categories, decisions, payloads without secrets."""
+    codes = [_code(error.code) for error in errors]
+    messages = [in_words(error.message) for error in errors]
+    readings = [read(message, code, known.rules) for message, code in zip(messages, codes, strict=True)]
+    kinds = [
+        reading.category if error.category is None else error.category
+        for error, reading in zip(errors, readings, strict=True)
+    ]
+    decisions: dict[tuple[Any, ...], int] = {}
+    places = [
+        decisions.setdefault((error.table, error.severity, kind, code, error.want), len(decisions) + 1)
+        for error, kind, code in zip(errors, kinds, codes, strict=True)
+    ]
+    decided = [(key, _decided(known, key)) for key in map(_key, decisions)]
+    entities = [_entity(known, error) for error in errors]
+    signatures = [reading.key for reading in readings]
+    given = {
+        "places": places,
+        "entities": entities,
+        "messages": [_cut(message) for message in messages],
+        "signatures": signatures,
+        "payloads": _payloads(errors, known.errors.redact_keys),
+        "later": _later(decided, zip(places, entities, signatures, strict=True), len(errors)),
         "decided_under": known.version,
         **_columns(decided),
     }
+    return Prepared(errors, given)
+
+
+def _key(given: tuple[Any, ...]) -> _Key:
+    """What a decision depends on; plain words will do for what is of a closed list."""
+    table, severity, category, code, want = given
+    return _Key(
+        table,
+        None if severity is None else Severity(severity),
+        Category(category),
+        code,
+        None if want is None else Want(want),
+    )
 
 
 def _decided(known: Figures, key: _Key) -> Decision:
     return decide(known.errors, key.table, severity=key.severity, category=key.category, code=key.code, person=key.want)
 
 
-def _row(known: Figures, decisions: dict[_Key, int], error: NewError) -> _Row:
-    if error.outreach_id is None and error.table in known.errors.tables and not is_global(error.table):
+def _entity(known: Figures, error: NewError) -> str | None:
+    if error.outreach_id is not None:
+        return str(error.outreach_id)
+    if error.table in known.errors.tables and not is_global(error.table):
         raise InputRefused(
             "entity_missing",
             f"An error of {error.table} is about an entity, and none is given.",
             "Give its outreach_id; only global tables (schema public) do without.",
             table=error.table,
         )
-    code = _code(error.code)
-    message = in_words(error.message)
-    kind = error.category if error.category is not None else category(message, code, known.rules)
-    severity = None if error.severity is None else Severity(error.severity)  # a plain word will do
-    want = None if error.want is None else Want(error.want)
-    key = _Key(error.table, severity, Category(kind), code, want)
-    return _Row(
-        decisions.setdefault(key, len(decisions) + 1),
-        error.outreach_id,
-        message if len(message) <= MESSAGE_MOST else f"{message[:MESSAGE_MOST]} … [{len(message):,} characters]",
-        signature(message, code).key,
-        None if error.payload is None else _payload(error.payload, known.errors.redact_keys),
-    )
+    return None
 
 
-def _later(decided: Sequence[tuple[_Key, Decision]], rows: Sequence[_Row]) -> list[int | None]:
+def _cut(message: str) -> str:
+    return message if len(message) <= MESSAGE_MOST else f"{message[:MESSAGE_MOST]} … [{len(message):,} characters]"
+
+
+def _later(
+    decided: Sequence[tuple[_Key, Decision]], rows: Iterable[tuple[int, str | None, str]], count: int
+) -> list[int | None]:
     """For each row the place of the next one of the same failure, if there is one: it is superseded at birth."""
-    later: list[int | None] = [None] * len(rows)
-    last: dict[tuple[str, UUID, str], int] = {}
-    for place, row in enumerate(rows):
-        key, decision = decided[row.place - 1]
-        if row.entity is None or decision.ttl is None:  # what is kept for ever is not superseded
-            continue
-        failure = (key.table, row.entity, row.signature)
-        if failure in last:
-            later[last[failure]] = place + 1
-        last[failure] = place
+    later: list[int | None] = [None] * count
+    last: dict[tuple[str, str, str], int] = {}
+    # What is kept for ever is not superseded.
+    tables = [None if decision.ttl is None else key.table for key, decision in decided]
+    for at, (place, entity, signature) in enumerate(rows):
+        table = tables[place - 1]
+        if table is not None and entity is not None:
+            before = last.get((table, entity, signature))
+            if before is not None:
+                later[before] = at + 1
+            last[table, entity, signature] = at
     return later
 
 
@@ -189,6 +218,7 @@ def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any]]:
     }
 
 
+@lru_cache(maxsize=4_096, typed=True)  # there are few, and they come again and again
 def _code(code: str | None) -> str | None:
     if code is None:
         return None
@@ -200,8 +230,14 @@ def _code(code: str | None) -> str | None:
     return in_words(code)
 
 
+def _payloads(errors: Sequence[NewError], keys: Sequence[str]) -> list[str | None] | None:
+    if all(error.payload is None for error in errors):
+        return None
+    return [None if error.payload is None else _payload(error.payload, keys) for error in errors]
+
+
 def _payload(payload: Mapping[str, Any], keys: Sequence[str]) -> str:
-    text = json.dumps(redacted(payload, keys), allow_nan=False, ensure_ascii=False)
+    text = _json(redacted(payload, keys))
     if len(text) > PAYLOAD_MOST:
-        return json.dumps({"left_out": f"a payload of {len(text):,} characters; {PAYLOAD_MOST:,} are kept at most"})
+        return _json({"left_out": f"a payload of {len(text):,} characters; {PAYLOAD_MOST:,} are kept at most"})
     return text

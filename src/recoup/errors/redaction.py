@@ -13,14 +13,15 @@ REDACTED = "[redacted]"
 DEPTH_MOST = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
 VALUES_MOST = 100_000  # of one payload; the rest is left out. What contains itself has no end
 DIGITS_MOST = 1_000  # a longer number is told by its length
-_KEY_MOST = 200  # characters of a key that is remembered; payloads have the same few keys again and again
+_KEY_MOST = 200  # characters of a key that is remembered …
+_KEYS_MOST = 10_000  # … and how many of them are
 # Up to the last @ before a space: a password may hold one, and a slash.
 _URL_PASSWORD = re.compile(r"(://[^\s/@:]{0,200}:)[^\s\"'<>]{1,1000}@")
 
 
 def redacted(payload: Any, keys: Sequence[str]) -> Any:
     """A payload as JSON can hold it, without the values of keys that have one of these in their name."""
-    return _Walk(tuple(keys)).value(payload, DEPTH_MOST)
+    return _Walk(_telling(tuple(keys))).value(payload, DEPTH_MOST)
 
 
 def without_passwords(text: str) -> str:
@@ -41,14 +42,32 @@ def in_words(value: object) -> str:
 
 def tells(key: str, keys: Sequence[str]) -> bool:
     """Whether a key has one of these in its name, whatever its spelling."""
-    telling = tuple(keys)
-    return _remembered(key, telling) if len(key) <= _KEY_MOST else _is_telling(key, telling)
+    return _telling(tuple(keys))[key]
+
+
+class _Telling(dict[str, bool]):
+    """Whether a key tells a secret, by name. Payloads have the same few keys again and again."""
+
+    def __init__(self, parts: Sequence[str]) -> None:
+        self.parts = [_plain(part) for part in parts]
+
+    def __missing__(self, key: str) -> bool:
+        plain = _plain(key)
+        found = any(part in plain for part in self.parts)
+        if len(key) <= _KEY_MOST:
+            if len(self) >= _KEYS_MOST:
+                self.clear()
+            self[key] = found
+        return found
+
+
+_telling = lru_cache(maxsize=20)(_Telling)
 
 
 class _Walk:
     """One walk through a payload, which ends."""
 
-    def __init__(self, telling: tuple[str, ...]) -> None:
+    def __init__(self, telling: _Telling) -> None:
         self.telling = telling
         self.left = VALUES_MOST
 
@@ -70,7 +89,7 @@ class _Walk:
         plain: dict[str, Any] = {}
         for key, one in value.items():
             name = in_words(key)
-            plain[name] = REDACTED if tells(name, self.telling) else self.value(one, depth - 1)
+            plain[name] = REDACTED if self.telling[name] else self.value(one, depth - 1)
             if self.left < 0:
                 break
         return plain
@@ -81,14 +100,6 @@ def _number(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     bits = int(value).bit_length()
     return int(value) if bits <= DIGITS_MOST * 3 else f"[a number of {bits} bits]"
-
-
-def _is_telling(key: str, telling: tuple[str, ...]) -> bool:
-    plain = _plain(key)
-    return any(_plain(part) in plain for part in telling)
-
-
-_remembered = lru_cache(maxsize=10_000)(_is_telling)
 
 
 def _plain(key: str) -> str:

@@ -5,16 +5,18 @@ Stateless and deterministic: the same text has the same key on every worker, for
 
 from recoup.signatures.judging import OwnRule, category, judge, own_rule
 from recoup.signatures.keys import VERSION, Signature, signature
-from recoup.signatures.rules import RULES_VERSION, Judgement
+from recoup.signatures.rules import Judgement
+from recoup.signatures.shapes import Reading, read
 
 __all__ = [
-    "RULES_VERSION",
     "VERSION",
     "Judgement",
     "OwnRule",
+    "Reading",
     "Signature",
     "category",
     "judge",
     "own_rule",
+    "read",
     "signature",
 ]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recoup.categories import Category
-from recoup.signatures.rules import CACHE_MOST, CATEGORIES, RULES, Judgement, Phrase, Weight
+from recoup.signatures.rules import CACHE_MOST, CATEGORIES, Judgement, Phrase, Weight, rules
 
 LENGTH_MOST = 4_000  # what tells categories apart stands at the beginning
 WORDS_MOST = 300
@@ -64,18 +64,19 @@ _NUMBERS = re.compile(
 )
 # An error of POSIX, or a word in capitals where a status stands: code = UNAVAILABLE, [UNAVAILABLE].
 _AFTER_SIGN = frozenset("=:.([{\"'")
+# What a word ends with after which the patterns above look for a number.
+NUMBERED = ("error", "code", "errno", "number", "msg", "http", "status", "response", "returned", "sqlstate")
 
 
-def category(message: str, code: str | None = None, rules: Sequence[OwnRule] = ()) -> Category:
+def category(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Category:
     """What kind of failure this is. Rules of one's own go in front."""
-    return judge(message, code, rules).category
+    return judge(message, code, own_rules).category
 
 
-def judge(message: str, code: str | None = None, rules: Sequence[OwnRule] = ()) -> Judgement:
+def judge(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Judgement:
     """What kind of failure this is, and which rule says so."""
-    message = message[:LENGTH_MOST]
-    code = f"{code}".strip()[:CODE_MOST] if code else ""  # some callers have numbers
-    found = _own(rules, code, message) if rules else None
+    found = own(message, code, own_rules) if own_rules else None
+    message, code = _counting(message, code)
     if found is None and code:
         found = _named(code)
     if found is not None:
@@ -87,6 +88,32 @@ def judge(message: str, code: str | None = None, rules: Sequence[OwnRule] = ()) 
         or _at_last(code, message)
         or Judgement(Category.OPERATIONAL, "nothing known decides: the middle")
     )
+
+
+def own(message: str, code: str | None, own_rules: Sequence[OwnRule]) -> Judgement | None:
+    """What the policy's own rules say, if one of them is met."""
+    message, code = _counting(message, code)
+    words = [word for token in message.split() for word in (_tokens.get(token) or _see(token))[0]]
+    heard = frozenset(words)
+    for rule in own_rules:
+        if rule.phrase and rule.phrase[0][-1] != "*" and rule.phrase[0] not in heard:
+            continue
+        if rule.code is not None:
+            is_met = code.startswith(rule.code[:-1]) if rule.code.endswith("*") else code == rule.code
+            if not is_met:
+                continue
+        if rule.phrase and not any(
+            _begins(word, rule.phrase[0]) and _follows(words, place, rule.phrase) for place, word in enumerate(words)
+        ):
+            continue
+        because = " ".join(filter(None, (rule.code, " ".join(rule.phrase))))
+        return Judgement(rule.category, "a rule of the policy", because)
+    return None
+
+
+def _counting(message: str, code: str | None) -> tuple[str, str]:
+    """As much of a message and of its code as counts. Some callers have numbers for codes."""
+    return message[:LENGTH_MOST], f"{code}".strip()[:CODE_MOST] if code else ""
 
 
 def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRule:
@@ -168,31 +195,12 @@ def _names(text: str) -> Iterator[tuple[str, str, Judgement]]:
                 yield text[: found.start()][-1:], found[0], judgement
 
 
-def _own(rules: Sequence[OwnRule], code: str, message: str) -> Judgement | None:
-    words = [word for token in message.split() for word in (_tokens.get(token) or _see(token))[0]]
-    heard = frozenset(words)
-    for rule in rules:
-        if rule.phrase and rule.phrase[0][-1] != "*" and rule.phrase[0] not in heard:
-            continue
-        if rule.code is not None:
-            is_met = code.startswith(rule.code[:-1]) if rule.code.endswith("*") else code == rule.code
-            if not is_met:
-                continue
-        if rule.phrase and not any(
-            _begins(word, rule.phrase[0]) and _follows(words, place, rule.phrase) for place, word in enumerate(words)
-        ):
-            continue
-        because = " ".join(filter(None, (rule.code, " ".join(rule.phrase))))
-        return Judgement(rule.category, "a rule of the policy", because)
-    return None
-
-
 @lru_cache(maxsize=CODES_MOST)  # there are few, and they come again and again
 def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
     found = _name(code) or _family(code)
     if found is None and _STATE.fullmatch(code) and not code.isalpha():
-        found = RULES.sqlstate(code)
+        found = rules().sqlstate(code)
     return found
 
 
@@ -203,7 +211,7 @@ def _is_name(text: str, before: str) -> bool:
 
 
 def _name(text: str) -> Judgement | None:
-    names = RULES.names
+    names = rules().names
     low = text.lower()
     found = names.get(low)
     if found is None and ("." in low or "$" in low):
@@ -214,17 +222,17 @@ def _name(text: str) -> Judgement | None:
 def _family(code: str) -> Judgement | None:
     """By how a code begins or ends."""
     low = code.lower()
-    for beginning, kind, vocabulary in RULES.beginnings:
+    for beginning, kind, vocabulary in rules().beginnings:
         if low.startswith(beginning):
             return Judgement(kind, f"a beginning of {vocabulary}", f"{beginning}…")
-    for ending, kind, vocabulary in RULES.endings:
+    for ending, kind, vocabulary in rules().endings:
         if low.endswith(ending):
             return Judgement(kind, f"an ending of {vocabulary}", f"…{ending}")
     return None
 
 
 def _late(name: str) -> Judgement | None:
-    kind = RULES.late.get(name.lower().rpartition(".")[2])
+    kind = rules().late.get(name.lower().rpartition(".")[2])
     return None if kind is None else Judgement(kind, "a name that says little, where nothing says more", name)
 
 
@@ -238,16 +246,16 @@ def _at_last(code: str, message: str) -> Judgement | None:
 def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
     """By an SQLSTATE in the message, or by a number where the words say whose number it is."""
     if "sqlstate" in words and (said := _STATE_SAID.search(message)):
-        return RULES.sqlstate(said[1])
+        return rules().sqlstate(said[1])
     if shown := _STATE_SHOWN.search(message):
-        found = RULES.sqlstate(shown[1] or shown[2], is_whole=True)
+        found = rules().sqlstate(shown[1] or shown[2], is_whole=True)
         if found is not None:
             return found
-    marks = RULES.marks.intersection(words)
+    marks = rules().marks.intersection(words)
     if not marks:
         return None
     for number in (code, *(plain or dotted for plain, dotted in _NUMBERS.findall(message))):
-        for meant in RULES.numbered(number):
+        for meant in rules().numbered(number):
             if not marks.isdisjoint(meant.marks):
                 return Judgement(meant.category, f"a number of {meant.vocabulary}", number)
     return None
@@ -259,10 +267,10 @@ def _worded(words: list[str]) -> Judgement | None:
     if share >= SURE:
         return Judgement(kind, "its words", because)
     best: Phrase | None = None
-    begins = RULES.begins
+    begins = rules().begins
     for place, word in enumerate(words):
         phrases = begins.get(word)
-        for phrase in RULES.beginning(word) if phrases is None else phrases:
+        for phrase in rules().beginning(word) if phrases is None else phrases:
             if best is not None and phrase.rank >= best.rank:
                 break
             if _follows(words, place, phrase.words):
@@ -275,9 +283,9 @@ def _worded(words: list[str]) -> Judgement | None:
 
 def _spoken(words: list[str]) -> tuple[Category, float, str]:
     """The category that a message's words speak for, how sure they are, and which say most."""
-    transient, operational, structural = RULES.at_first
+    transient, operational, structural = rules().at_first
     heard: list[tuple[str, Weight]] = []
-    weights = RULES.weights
+    weights = rules().weights
     for word in dict.fromkeys(words):
         weight = weights.get(word)
         if weight is not None:
@@ -301,7 +309,7 @@ def _by_status(code: str, message: str) -> Judgement | None:
     if status is None:
         within = _HTTP.search(message) if _THREE.search(message) else None
         status = (within[1] or within[2]) if within else None
-    kind = RULES.http.get(status) if status else None
+    kind = rules().http.get(status) if status else None
     return None if kind is None else Judgement(kind, "an HTTP status", status or "")
 
 

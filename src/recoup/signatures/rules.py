@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -44,7 +45,6 @@ class Rules:
     """What categories.toml says."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.version = int(document["version"])
         self.names: dict[str, tuple[Category, str]] = {}
         self.late: dict[str, Category] = {}
         self.beginnings: list[tuple[str, Category, str]] = []
@@ -70,6 +70,20 @@ class Rules:
                 self._open.setdefault(phrase.words[0][:STEM], []).append(phrase)
         self.at_first: Weight = tuple(document["words"]["at_first"])
         self.weights: dict[str, Weight] = {word: tuple(one) for word, one in document["words"]["weights"].items()}
+
+    @property
+    def words(self) -> Iterator[str]:
+        """The words that it goes by."""
+        yield from self.weights
+        yield from self.marks
+        for phrase in self._phrases:
+            yield from phrase.words
+
+    @property
+    def terms(self) -> Iterator[str]:
+        """The names, statuses, states and numbers that it knows."""
+        for known in (self.names, self.late, self.http, self._sqlstates, self._numbers):
+            yield from known
 
     def sqlstate(self, state: str, *, is_whole: bool = False) -> Judgement | None:
         """By an SQLSTATE, or its class."""
@@ -118,5 +132,7 @@ class Rules:
         return ((kind, name) for kind in CATEGORIES for name in vocabulary.get(kind, ()))
 
 
-RULES = Rules(tomllib.loads(files(__package__).joinpath("categories.toml").read_text("utf-8")))
-RULES_VERSION = RULES.version
+@cache
+def rules() -> Rules:
+    """The rules, read when they are first asked for: a command that judges nothing need not wait for them."""
+    return Rules(tomllib.loads(files(__package__).joinpath("categories.toml").read_text("utf-8")))

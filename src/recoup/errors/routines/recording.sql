@@ -28,32 +28,37 @@ set search_path = pg_catalog, pg_temp
 set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
-  table_ text;
+  table_    text;
+  of_rows   bigint[];  -- of the call, with something open in this table …
+  open_ones bigint[];  -- … and what that is
 begin
   -- In the order of tables and ids, as everybody does who locks several. One table after the other, each planned for
-  -- what it holds now: a plan that was made while a table was empty, and kept, read all of it for each row.
+  -- what it holds now: a plan that was made while a table was empty, and kept, read all of it for each row. Mostly
+  -- there is nothing, and to look in the partition itself takes a third of the time, for the parent is long to plan.
   for table_ in
     select distinct t.name from unnest(tables, tiers) t (name, tier) where t.tier <> 'INFINITE' order by 1
   loop
     execute format($look$
-      select $8 || array_agg(f.place), $9 || array_agg(f.error_table), $10 || array_agg(f.error_id),
-             $11 || array_agg(f.expired), $12 || array_agg(f.leased)
-        from (select r.place, e.error_table, e.error_id, coalesce(recoup.may_expire(e, $6, $7), false) as expired,
+      select array_agg(u.place order by e.error_id), array_agg(e.error_id order by e.error_id)
+        from unnest($1, $2, $3, $4) with ordinality u (decision, entity, signature, later, place)
+       cross join lateral (
+         select e.error_id from %s e
+          where e.outreach_id = u.entity and e.error_signature = u.signature and e.archived_at is null limit 1) e
+       where u.later is null and ($5)[u.decision] = $6 $look$, table_::regclass)
+      into of_rows, open_ones using places, entities, signatures, later, tables, table_;
+    continue when open_ones is null;
+    execute format($look$
+      select $5 || array_agg(f.place), $6 || array_agg(f.error_table), $7 || array_agg(f.error_id),
+             $8 || array_agg(f.expired), $9 || array_agg(f.leased)
+        from (select r.place, e.error_table, e.error_id, coalesce(recoup.may_expire(e, $3, $4), false) as expired,
                      e.token is not null as leased
-                from (select u.place, e.error_id
-                        from unnest($1, $2, $3, $4) with ordinality u (decision, entity, signature, later, place)
-                       cross join lateral (
-                         select e.error_id from recoup.error e
-                          where e.error_table = %1$L and e.outreach_id = u.entity and e.error_signature = u.signature
-                            and e.archived_at is null limit 1) e
-                       where u.entity is not null and u.later is null and ($5)[u.decision] = %1$L
-                       order by e.error_id) r
+                from unnest($1, $2) r (place, error_id)
                cross join lateral (
-                 select e.* from recoup.error e where e.error_table = %1$L and e.error_id = r.error_id
+                 select e.* from recoup.error e where e.error_table = %L and e.error_id = r.error_id
                   limit 1 for no key update) e
                where e.archived_at is null) f $look$, table_)
       into by_row, of_table, ids, expired, leased
-      using places, entities, signatures, later, tables, now_, policy, by_row, of_table, ids, expired, leased;
+      using of_rows, open_ones, now_, policy, by_row, of_table, ids, expired, leased;
   end loop;
 end $$;
 comment on function recoup.lock_open_errors(

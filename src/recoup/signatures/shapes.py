@@ -1,0 +1,121 @@
+"""Signature and category of a message in one reading, which is not repeated for a message of the same shape.
+
+Programs say the same sentences again and again, with other values in them. The shape of a message is itself a message
+that is read as the first one is: other digits stand in it for those that no rule knows, and one id for every id. What
+was read of a shape is kept, and holds for all messages of that shape.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from recoup.categories import Category
+from recoup.signatures.judging import NUMBERED, OwnRule, category, own
+from recoup.signatures.keys import signature
+from recoup.signatures.rules import rules
+from recoup.signatures.v2.tokens import LISTS
+
+CACHE_MOST = 10_000
+LENGTH_MOST = 500  # of a message that has a shape; sentences are shorter
+CODE_MOST = 200
+
+_RUN = re.compile(r"([0-9]+)")
+_LETTER = re.compile(r"[a-z]")
+# It has a digit, and nothing beside it that could make it a part of a name or of an address.
+_ID = re.compile(r"(?<![\w-])(?=[a-f-]*[0-9])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]|:/)")
+_ID_LENGTH = 36
+# Words after which a number counts itself. Not so the name of a protocol where an address begins.
+_CODED = re.compile(f"(?:{'|'.join(sorted(LISTS['before_codes']))})(?!s?://)")
+
+
+class Reading(NamedTuple):
+    """Which failure a message tells of, and of what kind it is."""
+
+    key: str
+    category: Category
+
+
+_kept: dict[tuple[str, str | None], Reading] = {}
+
+
+def read(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Reading:
+    """The key of a message's signature, and its category: as `signature` and `category` say, and sooner."""
+    # A code of another type may equal a plain one, and be written otherwise.
+    is_plain = code is None or (type(code) is str and len(code) <= CODE_MOST)
+    shape = shape_of(message) if is_plain else None
+    reading = _kept.get((shape, code)) if shape is not None else None
+    if reading is None:
+        reading = Reading(signature(message, code).key, category(message, code))
+        if shape is not None:
+            if len(_kept) >= CACHE_MOST:
+                _kept.clear()
+            _kept[shape, code] = reading
+    found = own(message, code, own_rules) if own_rules else None
+    return reading if found is None else reading._replace(category=found.category)
+
+
+def shape_of(message: str) -> str | None:
+    """The message with other values in it, which is read as this one; None where that could not be said in short.
+
+    A digit stands where one stood, so that whatever goes by the length or the kind of a value finds the same.
+    """
+    if len(message) > LENGTH_MOST or not message.isascii() or not message.isprintable() or message[-1:] in "}] ":
+        return None  # a text of several lines, or perhaps a body, in which fields are compared with each other
+    low = message.lower()
+    if "(caused by" in low or " time zone" in low:
+        return None  # words are moved about
+    tokens = message.split(" ")
+    counting = _beside_codes(low.split(" ")) if _CODED.search(low) else ()
+    before = ""
+    for place, token in enumerate(tokens):
+        if not token.isalpha() and place not in counting:
+            tokens[place] = _shape(token, before)
+        before = token
+    return " ".join(tokens)
+
+
+def _beside_codes(tokens: list[str]) -> set[int]:
+    """The places of numbers that may count: at a word that makes them count, and behind it up to the next letters."""
+    places = set()
+    is_beside = False
+    for place, token in enumerate(tokens):
+        is_coded = _CODED.search(token) is not None
+        if is_coded or is_beside:
+            places.add(place)
+        is_beside = is_coded or (is_beside and _LETTER.search(token) is None)
+    return places
+
+
+def _shape(token: str, before: str) -> str:
+    known, said = _digits()
+    if token.isdigit() and before[-1:].isalpha() and not before.lower().endswith(NUMBERED):
+        # Its number is not asked for after a word that announces none: only whether it is said in a phrase.
+        return token if token in said else "0" * len(token)
+    if len(token) >= _ID_LENGTH and (found := _ID.search(token)):
+        return f"{token[: found.start()]}{_any_id(found[0])}{token[found.end() :]}"
+    parts = _RUN.split(token)
+    if len(parts) == 1:
+        return token
+    parts[1::2] = [run if run in known else _unknown(run[0], len(run)) or run for run in parts[1::2]]
+    return "".join(parts)
+
+
+def _any_id(found: str) -> str:
+    """One id for all of them; some patterns ask whether they begin and end with a letter."""
+    first, last = "a" if found[0].isalpha() else "0", "a" if found[-1].isalpha() else "0"
+    return f"{first}0000000-0000-0000-0000-00000000000{last}"
+
+
+@cache
+def _unknown(first: str, length: int) -> str | None:
+    """Digits that no rule knows, for others that none knows: as many, and with the same at the front."""
+    runs = (first + str(last) * (length - 1) for last in range(10))
+    return next((run for run in runs if run not in _digits()[0]), None)
+
+
+@cache
+def _digits() -> tuple[frozenset[str], frozenset[str]]:
+    """The digits of all that the rules know, and those of the words and phrases among it."""
+    said = frozenset(_RUN.findall(" ".join(rules().words)))
+    return said | frozenset(_RUN.findall(" ".join(rules().terms))), said
