@@ -54,9 +54,14 @@ class Hub:
         return recorded.error_id
 
     def row(self, error_id: int, *, archived: bool = False) -> dict[str, Any]:
+        """The row of an error, and of one that is live who holds it."""
+        held = "null as held, null as worker, null as lease_until"
+        queued = "q.token as held, q.worker, case when q.token is not null then q.wake_at end as lease_until"
         table = "recoup.error_archive" if archived else "recoup.error"
+        query = f"select e.*, {held if archived else queued} from {table} e"
+        query += "" if archived else " left join recoup.error_queue q on q.unit = e.error_id"
         with self.db.transaction(Authority.READER) as tx, tx.cursor(row_factory=dict_row) as cursor:
-            found = cursor.execute(f"select * from {table} where error_id = %s", (error_id,)).fetchone()
+            found = cursor.execute(f"{query} where e.error_id = %s", (error_id,)).fetchone()
         assert found is not None, f"there is no error {error_id} in {table}"
         return found
 
@@ -71,7 +76,7 @@ class Hub:
         return self.row(error_id, archived=True)
 
     def events(self, error_id: int) -> list[str]:
-        found = self.rows("select event_type from recoup.error_event where error_id = %s order by seq", error_id)
+        found = self.rows("select event_type from recoup.error_story where error_id = %s order by seq", error_id)
         return [row[0] for row in found]
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:

@@ -29,7 +29,11 @@ from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, 
 Q = load("recoup_bench", "errors.sql")
 POLICY = ErrorPolicy.shipped()  # what a scratch database goes by
 BLOCKING = ["outreach.dol_errors", "outreach.company_target_errors", "people.people_errors"]
-FILLED = ("recoup.error", "recoup.error_event")  # through the parent, so that the triggers of partitions do not run
+FILLED = (
+    "recoup.error",
+    "recoup.error_event",
+    "recoup.error_queue",
+)  # through the parent, so that the triggers of partitions do not run
 SWEPT = "outreach.dol_errors"  # the first of the policy, so that a sweep finds enough in it and looks no further
 # To be retried soon, with a payload; to be retried later; parked; kept for the archive.
 KINDS: tuple[tuple[str, str | None, Severity | None, str], ...] = (
@@ -47,6 +51,7 @@ ERRORS = Domain(
     schema="recoup",
     tables=("error", "error_event", "error_archive"),
     tally=Q["tally"],
+    more=Q["raw_more"],
     new="error_id > %(after)s order by error_id",
 )
 
@@ -71,8 +76,10 @@ def fill(ground: Ground, query: SQL, **given: Any) -> None:
     with filling(ground) as tx:
         tx.execute(query, given)
         tx.execute(Q["fill_births"], {"after": last})
+        tx.execute(Q["fill_queue"], {"after": last})
     ground.copy(ERRORS, {"after": last})
     ground.tidy(ERRORS)
+    ground.admin.execute("vacuum (analyze) recoup.error_queue")
 
 
 def new_errors(trial: Trial, *, plain: bool = False) -> Stage:

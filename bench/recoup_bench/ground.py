@@ -35,6 +35,7 @@ class Domain:
     schema: str  # of ours
     tables: tuple[str, ...]
     tally: SQL  # rows by table and status, of one schema
+    more: SQL | None = None  # what raw has that ours keeps elsewhere
     new: str  # which rows a copy takes, and the order in which they were made: both sides shall lie alike on disk
 
     @property
@@ -60,6 +61,8 @@ class Ground:
         self.admin.execute("create schema raw")
         for (statement,) in self.admin.execute(Q["make_twins"], {"tables": domain.names}).fetchall():
             self.admin.execute(statement)
+        if domain.more is not None:
+            self.admin.execute(domain.more)
 
     def copy(self, domain: Domain, given: Mapping[str, Any]) -> None:
         """Give raw the rows that ours has got."""

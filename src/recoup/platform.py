@@ -10,6 +10,7 @@ from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
 from recoup.pauses.lifecycle import PAUSE, PAUSE_LOG
 from recoup.pauses.scopes import GLOBAL, Pausable
 from recoup.pauses.scopes import OPERATION as AN_OPERATION
+from recoup.work.logs import CLAIM_LOG
 from recoup.worker.duties import DUTIES
 from recoup.worker.lifecycle import WORKER
 from recoup.worker.policy import WorkerPolicy
@@ -18,9 +19,9 @@ PLATFORM = Domain(
     name="platform",
     package="recoup.schema",
     description="Time, lifecycles, logs and seals, the policy, pauses, workers, operations over many.",
-    release=1,
+    release=2,
     lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
-    logs=(PAUSE_LOG, CONTROL_LOG, POLICY, LATE_RESULT, INCARNATION, SEAL),
+    logs=(PAUSE_LOG, CONTROL_LOG, POLICY, LATE_RESULT, CLAIM_LOG, INCARNATION, SEAL),
     routines=(
         *routines("recoup.database", "new_id"),
         *routines("recoup.lifecycles", "guard", "written", "equip"),
@@ -29,6 +30,7 @@ PLATFORM = Domain(
         *routines("recoup.policy", "policy"),
         *routines("recoup.pauses", "pauses"),
         *routines("recoup.worker", "worker"),
+        *routines("recoup.work", "queue"),
         *routines("recoup.ledger", "seals"),
     ),
     policy=(WorkerPolicy, SealPolicy),

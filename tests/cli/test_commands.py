@@ -182,10 +182,10 @@ def test_doctor_finds_a_guard_that_was_switched_off(
         admin.execute("set recoup.migrating = on")
         admin.execute("update recoup.lifecycle_step set authority = 'hub' where from_status = 'PENDING'")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["lifecycles"]
+        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "lifecycles"]
         admin.execute("alter table cl.gate_zero_attempt drop constraint gate_zero_attempt_check1")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["objects", "lifecycles"]
+        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "objects", "lifecycles"]
 
 
 def test_doctor_finds_what_stands_beside_the_guards(

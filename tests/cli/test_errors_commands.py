@@ -76,7 +76,9 @@ def test_one_error_from_its_record_to_its_end(cli: Run, hub: Hub) -> None:
     assert claimed["error_id"] == error_id
     (ended,) = parsed(cli("fail", error_id, "--token", claimed["token"], "--said", "still slow", "--json"))
     assert ended["status"] == "RETRY_PENDING"
-    late = cli("fail", error_id, "--token", claimed["token"]).stdout
+    again = parsed(cli("fail", error_id, "--token", claimed["token"], "--said", "still slow", "--json"))
+    assert again == [ended]
+    late = cli("succeed", error_id, "--token", claimed["token"]).stdout
     assert "Stored, and not applied" in late
     assert parsed(cli("park", error_id, "--reason", "EXTERNAL_DEPENDENCY", "--json"))[0]["done"]
     assert "parked_already" in cli("park", error_id, "--reason", "again", ends=1).stdout

@@ -19,6 +19,15 @@ def _no_event(of: str, event_type: str) -> str:
     return f"delete from recoup.error_event where error_id = {{{of}}} and event_type = '{event_type}'"
 
 
+def _claim(of: str, change: str) -> str:
+    """In the log of claims: of one that was claimed alone."""
+    return f"update recoup.claim_log set {change} where units[1] like '%%/' || {{{of}}} || '/%%'"
+
+
+def _queue(of: str, change: str) -> str:
+    return f"update recoup.error_queue set {change} where unit = {{{of}}}"
+
+
 def _policy(path: str, value: str) -> str:
     """Another figure in every version."""
     return f"update recoup.policy set figures = jsonb_set(figures, '{{{{errors,{path}}}}}', '{value}')"
@@ -56,7 +65,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/2/status-of-disposition", _archive("expired", "status = 'PARKED'")),
     ("errors/2/state-machine", _event("waiting", "FAILED", "to_status = 'ESCALATED'")),
     ("errors/2/state-machine", _event("critical", "REVIEWED", "to_status = 'ACTIVE'")),
-    ("errors/2/state-machine", _event("archived", "CLAIMED", "event_type = 'RETIRED'")),
+    ("errors/2/state-machine", _event("archived", "SUCCEEDED", "event_type = 'RETIRED'")),
     ("errors/2/told-disposition", _event("waiting", "FAILED", "disposition = 'ARCHIVE'")),
     ("errors/2/told-disposition", _event("expired", "ARCHIVED", "disposition = 'IGNORE'")),
     ("errors/3/policy-mapping",
@@ -87,10 +96,10 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/5/backoff", _error("waiting", "next_retry_at = next_retry_at + interval '1 minute'")),
     ("errors/5/backoff", _error("fresh", "next_retry_at = next_retry_at - interval '1 minute'")),
     ("errors/5/backoff", _error("leased", "next_retry_at = next_retry_at - interval '1 minute'")),
-    ("errors/5/no-retry-before-its-time", _event("parked", "CLAIMED", "logged_at = logged_at - interval '2 seconds'")),
+    ("errors/5/no-retry-before-its-time", _claim("parked", "logged_at = logged_at - interval '2 seconds'")),
     ("errors/5/no-retry-before-its-time",
      _event("waiting", "RECORDED", "logged_at = logged_at + interval '2 seconds'")),
-    ("errors/5/no-retry-before-its-time", _event("archived", "CLAIMED", "logged_at = logged_at - interval '1 minute'")),
+    ("errors/5/no-retry-before-its-time", _claim("archived", "logged_at = logged_at - interval '1 minute'")),
     ("errors/5/window", _error("waiting", "retry_until = retry_until + interval '1 hour'")),
     ("errors/5/window", _error("unparked", "retry_until = now()")),
     ("errors/5/window", _error("superseding", "retry_until = null")),
@@ -98,7 +107,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/5/structural-is-parked", _event("structural", "RECORDED", "disposition = 'RETRY'")),
     ("errors/5/retry-count", _event("waiting", "FAILED", "retry_count = 0")),
     ("errors/5/retry-count", _event("waiting", "FAILED", "retry_count = 2")),
-    ("errors/5/retry-count", _event("waiting", "CLAIMED", "retry_count = 1")),
+    ("errors/5/retry-count", _claim("waiting", "units = array[units[1] || '7']")),
     ("errors/5/retry-count", _event("parked", "RECORDED", "retry_count = 9")),
     ("errors/5/born-without-retries", _event("fresh", "RECORDED", "retry_count = 1")),
     ("errors/5/last-retry-at", _error("waiting", "last_retry_at = last_retry_at - interval '1 day'")),
@@ -114,11 +123,23 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/5/retry-to-park", _error("parked", "parked_by = 'eve'")),
     ("errors/5/retry-to-park", _error("parked", "parked_at = parked_at - interval '1 hour'")),
     ("errors/5/retry-to-park", _error("spent", "park_reason = null")),
-    ("errors/5/lease", _error("leased", "leased_by = null")),
-    ("errors/5/lease", _error("leased", "status = 'PARKED'")),
-    ("errors/5/lease", _archive("archived", "token = gen_random_uuid(), leased_by = 'eve', lease_until = now()")),
-    ("errors/5/one-retry-at-a-time", _event("waiting", "FAILED", "event_type = 'CLAIMED', retry_count = 0")),
-    ("errors/5/one-retry-at-a-time", _no_event("waiting", "CLAIMED")),
+    ("errors/5/queue", _queue("waiting", "wake_at = wake_at + interval '1 minute'")),
+    ("errors/5/queue", _queue("waiting", "round = 3")),
+    ("errors/5/queue", _queue("waiting", "until = null")),
+    ("errors/5/queue", _queue("waiting", "unit = 999999")),
+    ("errors/5/queue", _queue("leased", "max_retries = 99")),
+    ("errors/5/queue", _error("leased", "status = 'PARKED'")),
+    ("errors/5/queue", "delete from recoup.error_queue where unit = {waiting}"),
+    ("errors/5/lease", _queue("leased", "worker = null")),
+    ("errors/5/lease", _queue("leased", "token = gen_random_uuid()")),
+    ("errors/5/lease", _queue("leased", "wake_at = wake_at + interval '1 minute'")),
+    ("errors/5/lease", _claim("leased", "worker = 'eve'")),
+    ("errors/5/lease", "delete from recoup.claim_log where units[1] like '%%/' || {leased} || '/%%'"),
+    ("errors/5/one-retry-at-a-time",
+     "insert into recoup.claim_log (incarnation, logged_at, subject, token, worker, lease_until, units, actor,"
+     " actor_id, authority) select incarnation, logged_at, subject, gen_random_uuid(), worker, lease_until, units,"
+     " actor, actor_id, authority from recoup.claim_log where units[1] like '%%/' || {waiting} || '/%%'"),
+    ("errors/5/one-retry-at-a-time", "delete from recoup.claim_log where units[1] like '%%/' || {waiting} || '/%%'"),
     ("errors/6/promotion-check-query", "create or replace function recoup.is_blocked(outreach_id uuid) returns boolean"
      " language sql stable as 'select false'"),
     ("errors/6/promotion-check-query", "create or replace function recoup.is_blocked(outreach_id uuid) returns boolean"
@@ -191,7 +212,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L1/steps/recoup.error", _event("expired", "ARCHIVED", "authority = 'recoup_reader'")),
     ("laws/L1/statuses", _error("waiting", "status = 'LOST'")),
     ("laws/L2/chain/recoup.error", _no_event("waiting", "RECORDED")),
-    ("errors/2/state-machine", _event("waiting", "CLAIMED", "event_type = 'RECORDED'")),
+    ("errors/2/state-machine", _event("waiting", "FAILED", "event_type = 'RECORDED'")),
     ("laws/L2/chain/recoup.error", _event("escalated", "ESCALATED", "from_status = 'ACTIVE'")),
     ("laws/L2/chain/recoup.error", _event("waiting", "FAILED", "logged_at = logged_at - interval '1 day'")),
     ("laws/L3/one-order", "update recoup.error_event set seq = (select min(seq) from cl.gate_zero_air) where seq ="
@@ -202,7 +223,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L5/late-retries",
      "update recoup.late_result set unit_id = 'outreach.dol_errors/999999' where subject = 'recoup.error'"),
     ("laws/L5/late-retries", "update recoup.late_result set unit_id = 'people.people_errors/' || {leased}, token ="
-     " (select token from recoup.error where error_id = {leased}) where subject = 'recoup.error'"),
+     " (select token from recoup.error_queue where unit = {leased}) where subject = 'recoup.error'"),
     ("laws/L7/nothing-to-come", _event("waiting", "FAILED", "logged_at = '2999-01-01'")),
     ("laws/L8/error-stamped", _error("waiting", "policy_version = 9")),
     ("laws/L8/error-stamped", _error("waiting", "policy_version = 1")),
@@ -212,7 +233,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("rebuild/recoup.error", _error("waiting", "retry_count = 2")),
     ("rebuild/recoup.error", _error("waiting", "disposition = 'PARKED'")),
     ("rebuild/recoup.error", _error("waiting", "updated_at = updated_at + interval '1 second'")),
-    ("rebuild/recoup.error", _error("leased", "token = null, leased_by = null, lease_until = null")),
+    ("rebuild/recoup.error", _queue("leased", "token = null, worker = null, claimed_at = null")),
     ("rebuild/recoup.error", _error("fresh", "archived_at = now(), archive_reason = 'MANUAL'")),
     ("rebuild/recoup.error", _error("resolved", "archived_at = null, archive_reason = null")),
     ("rebuild/recoup.error", _archive("expired", "retry_count = 7")),

@@ -152,11 +152,10 @@ BATCH_CHANGE = {
 OVER = "archived_at = t.now_, archive_reason = "
 PARK = "disposition = 'PARKED', parked_at = t.now_, next_retry_at = null"
 NOT_OVER = "archived_at = null, archive_reason = null"
-ENDED = "retry_count = retry_count + (token is not null)::integer, token = null, leased_by = null, lease_until = null"
+ENDED = "retry_count = retry_count + 1, token = (select q.token from recoup.error_queue q where q.unit = error_id)"
 # What the hub and the worker write; the hub supersedes what it does not retry.
 BY_RETRY = {
-    "RETRY_PENDING": "token = gen_random_uuid(), leased_by = 'w', lease_until = t.now_ + interval '1 minute',"
-    " last_retry_at = t.now_",
+    "RETRY_PENDING": f"next_retry_at = t.now_ + interval '1 hour', last_outcome = 'FAILED', {ENDED}",
     "PARKED": f"status = 'PARKED', {PARK}, parked_by = 'system', park_reason = 'MAX_RETRIES_EXCEEDED'",
     "ACTIVE": "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null, park_reason = 'MAX_RETRIES_EXCEEDED'",
     "RESOLVED": f"status = 'RESOLVED', last_outcome = 'SUCCEEDED', next_retry_at = null, {ENDED}, {OVER} 'RESOLVED'",
@@ -170,7 +169,7 @@ BY_PERSON = {
     "PARKED": f"status = 'PARKED', {PARK}, parked_by = 'ann', park_reason = 'look'",
     "ESCALATED": f"status = 'ESCALATED', {PARK}, parked_by = 'ann', park_reason = 'look', escalation_level = 1,"
     " escalated_at = t.now_, escalated_to = 'lead'",
-    "RESOLVED": f"status = 'RESOLVED', next_retry_at = null, {ENDED}, {OVER} 'RESOLVED'",
+    "RESOLVED": f"status = 'RESOLVED', next_retry_at = null, {OVER} 'RESOLVED'",
 }
 
 
@@ -183,6 +182,8 @@ def error_change(actor: Authority | str | None, source: str, target: str) -> str
             return SUPERSEDED if source != "RESOLVED" else "updated_at = t.now_"
     if source == target:
         return "last_reviewed_at = t.now_"
+    if (source, target) == ("RETRY_PENDING", "RESOLVED"):
+        return f"{BY_PERSON[target]}, {ENDED}"
     return BY_PERSON[target] + (f", {NOT_OVER}" if source == "RESOLVED" else "")
 
 
@@ -239,8 +240,8 @@ ROLES: tuple[Role, ...] = (
         },
         {
             "open": "status = 'open', finished_at = null, reason_code = null",
-            "passed": f"status = 'passed', reason_code = null, {END}",
-            "failed": f"status = 'failed', reason_code = 'TIMEOUT', {END}",
+            "passed": f"status = 'passed', reason_code = null, ended_with = token, {END}",
+            "failed": f"status = 'failed', reason_code = 'TIMEOUT', ended_with = token, {END}",
             "crashed": f"status = 'crashed', reason_code = 'TIMEOUT', {END}",
         },
         row_in=attempt_in,
@@ -280,12 +281,12 @@ ROLES: tuple[Role, ...] = (
         error_change,
         row_in=error_in,
         prepare={
-            ("RETRY_PENDING", "RETRY_PENDING"): passing(seconds=2),
             ("RETRY_PENDING", "PARKED"): passing(days=1),
             ("RETRY_PENDING", "ACTIVE"): passing(days=1),
         },
         row_for={
             ("RETRY_PENDING", "ACTIVE"): lambda tx: new_error(tx, table=UNPARKED_ERRORS),
+            ("RETRY_PENDING", "RETRY_PENDING"): claimed_error,
             ("RETRY_PENDING", "RESOLVED"): claimed_error,
         },
         partition_of=partition_of,

@@ -286,7 +286,7 @@ def held_by(desk: Desk, worker: str) -> int:
     """Attempts and retries that are under way."""
     ((attempts, retries),) = desk.rows(
         "select (select count(*) from cl.gate_zero_attempt where status = 'open' and worker = %s),"
-        "       (select count(*) from recoup.error where leased_by = %s)",
+        "       (select count(*) from recoup.error_queue where worker = %s)",
         worker,
         worker,
     )
@@ -347,7 +347,7 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
 def error_words(desk: Desk) -> Counter[str]:
     """The first letters of what happened to each error, and of how many it did."""
     rows = desk.rows(
-        "select string_agg(left(event_type, 1), '' order by seq) from recoup.error_event group by error_table, error_id"
+        "select string_agg(left(event_type, 1), '' order by seq) from recoup.error_story group by error_table, error_id"
     )
     return Counter(row[0] for row in rows)
 

@@ -17,7 +17,7 @@ from typing import BinaryIO, Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-READY_FOR_QUERY, BACKEND_KEY_DATA = b"Z", b"K"
+READY_FOR_QUERY, BACKEND_KEY_DATA, EMPTY_QUERY = b"Z", b"K", b"I"
 PATIENCE_S = 20
 
 
@@ -88,15 +88,19 @@ class Wire:
     def _answer(self, worker: socket.socket, server: socket.socket) -> None:
         """What the server answers, message by message."""
         backend = None
+        is_empty = False  # whether it is there at all is asked of a connection that was idle, and is no statement
         try:
             with contextlib.suppress(OSError), server.makefile("rb") as answers:
                 while message := _message(answers):
                     if message[:1] == BACKEND_KEY_DATA:
                         backend = int.from_bytes(message[5:9], "big")
+                    elif message[:1] == EMPTY_QUERY:
+                        is_empty = True
                     elif message[:1] == READY_FOR_QUERY:
                         self.backend = backend
-                        if not self._boundary(message[5:].decode()):
+                        if not is_empty and not self._boundary(message[5:].decode()):
                             break
+                        is_empty = False
                     worker.sendall(message)
         finally:
             _hang_up(worker)

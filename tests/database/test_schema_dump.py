@@ -84,7 +84,7 @@ def test_describing_changes_nothing(connection: Transaction) -> None:
         ("alter table public.shq_error_log add constraint odd check (retry_count = 0)", "odd CHECK (retry_count = 0)"),
         ("grant update on public.shq_error_log to recoup_hub", "update on table public.shq_error_log to recoup_hub;"),
         ("drop index public.shq_error_log_open", None),
-        ("drop index recoup.error_due", None),
+        ("drop index recoup.error_leaving", None),
         ("alter table public.shq_error_log owner to recoup_admin", None),
         ("alter table recoup.error detach partition public.shq_error_log", None),
         ("create policy odd on public.shq_error_log", "-- also: policy odd on public.shq_error_log"),

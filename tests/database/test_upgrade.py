@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import UUID, uuid4
 
 import psycopg
 
@@ -13,9 +14,10 @@ from company import acting
 from product import DUTIES, INVARIANTS, LOGS, MIGRATIONS, RELEASES, WHOLE, chosen
 from recoup.audit import audit
 from recoup.database import backup, embedded
-from recoup.database.connection import Database, connect
+from recoup.database.connection import Database, Transaction, connect
 from recoup.database.roles import as_owner, ensure_roles
 from recoup.domains import DOMAINS
+from recoup.errors.retrying import Failed, Succeeded, finish
 from recoup.ledger import seals
 from recoup.ledger.logs import LATE_RESULT
 from recoup.lifecycles.declaration import Authority
@@ -136,6 +138,46 @@ def test_what_was_sealed_of_an_older_schema_stays_sealed(
                 assert seals.verify(connection, LOGS) != []
 
 
+# Every error that waits for its retry, before there was a queue and since: due when, how many retries, held by whom.
+WAITING = """
+select error_id, error_table, retry_count, max_retries, retry_until, coalesce(lease_until, next_retry_at), token,
+       leased_by
+  from recoup.error where status = 'RETRY_PENDING' and archived_at is null order by 1
+"""
+QUEUED = """
+select q.unit, q.part, q.round, q.max_retries, q.until, q.wake_at, q.token, q.worker
+  from recoup.error_queue q order by 1
+"""
+
+
+def _in_flight(connection: Transaction) -> list[tuple[str, int, UUID]]:
+    """Retries that a worker of the program before has claimed, and not ended."""
+    with connection.transaction(), acting(connection, Authority.ERROR_WORKER):
+        connection.execute("select set_config('recoup.actor_id', 'old', true)")
+        found = connection.execute("select tables, ids, token_ from recoup.claim_errors(null, 3, 'old', '1 hour')")
+        tables, ids, token = found.fetchone() or ((), (), None)
+    assert len(ids) == 3
+    assert token is not None
+    return [(table, error, token) for table, error in zip(tables, ids, strict=True)]
+
+
+def _ended(connection: Transaction, held: list[tuple[str, int, UUID]]) -> None:
+    """By a worker of this program, with the tokens of before: each way that a retry can end."""
+    (first, second, third) = held
+    with connection.transaction(), acting(connection, Authority.ERROR_WORKER):
+        outcomes: list[Succeeded | Failed] = [
+            Succeeded(error_table=first[0], error_id=first[1], token=first[2]),
+            Failed(error_table=second[0], error_id=second[1], token=second[2], failure="still down"),
+            Succeeded(error_table=third[0], error_id=third[1], token=uuid4()),
+        ]
+        became = dict(finish(connection, outcomes))
+    assert became[first[1]] == "RESOLVED"
+    assert became[second[1]] in ("RETRY_PENDING", "PARKED", "ACTIVE")
+    assert became[third[1]] == "late"
+    broken = [verdict for verdict in audit(connection, INVARIANTS, whole=WHOLE) if not verdict.holds]
+    assert broken == []
+
+
 # Written by PostgreSQL 15, so that 15 and what is newer read it.
 BEFORE_DOMAINS = Path(__file__).with_name("data") / "demo-before-domains.dump"
 
@@ -150,12 +192,19 @@ def test_a_database_from_before_domains_is_brought_up_to_date_with_the_demo_in_i
     with contextlib.closing(connect(uri, settings)) as connection:
         before = connection.execute("select number, digest from recoup.seal order by 1").fetchall()
         items = connection.execute("select count(*) from recoup.error_operation_item").fetchone()
+        held = _in_flight(connection)
+        waiting = connection.execute(WAITING).fetchall()
         done = migrate.migrate(connection, DOMAINS, login=server.app)
-        assert (done.applied, done.kept, done.made) == (("0006_domains.sql", "0008_move_rule.sql"), (), ())
+        applied = [
+            "0006_domains.sql", "0007_work.sql", "0008_move_rule.sql", "0009_error_queue.sql", "0010_ended_with.sql",
+        ]  # fmt: skip
+        assert (list(done.applied), done.kept, done.made) == (applied, (), ())
         assert connection.execute("select number, digest from recoup.seal order by 1").fetchall() == before
         assert connection.execute("select count(*) from recoup.operation_item").fetchone() == items
         broken = [verdict for verdict in audit(connection, INVARIANTS, whole=WHOLE) if not verdict.holds]
         assert broken == []
+        assert connection.execute(QUEUED).fetchall() == waiting
+        _ended(connection, held)
         with connection.transaction(), acting(connection, Authority.READER):
             checked = seals.examine(connection, LOGS)
         assert (checked.seals, checked.problems) == (len(before), ())

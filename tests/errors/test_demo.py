@@ -31,7 +31,7 @@ def test_ninety_days_leave_every_status_disposition_and_reason(new_hub: NewHub) 
     archived = hub.rows("select distinct archive_reason from recoup.error_archive")
     assert {reason for (reason,) in archived} == {"TTL_EXPIRED", "MANUAL", "RESOLVED", "SUPERSEDED"}
     assert {table for (table,) in hub.rows("select distinct error_table from recoup.error")} == set(TABLES)
-    assert {kind for (kind,) in hub.rows("select distinct event_type from recoup.error_event")} >= {
+    assert {kind for (kind,) in hub.rows("select distinct event_type from recoup.error_story")} >= {
         "RECORDED", "CLAIMED", "SUCCEEDED", "FAILED", "LAPSED", "WINDOW_CLOSED", "PARKED", "UNPARKED", "RESOLVED",
         "ESCALATED", "ASSIGNED", "REVIEWED", "SUPERSEDED", "RETIRED", "ARCHIVED",
     }  # fmt: skip

@@ -122,7 +122,8 @@ def test_older_signatures_stand_beside(new_hub: NewHub, monkeypatch: pytest.Monk
     keys = [signature(message).key]
     for other in (signature(message, version=1).key, "s99-00ff", "s2-00ff", "by hand"):
         with monkeypatch.context() as patch:
-            patch.setattr("recoup.errors.recording.read", lambda *given, key=other: read(*given)._replace(key=key))
+            reading = read(message)._replace(key=other)
+            patch.setattr("recoup.errors.recording.read", lambda *_, reading=reading: reading)
             hub.record(message)
         keys.append(other)
     found = {one.error_signature: one for one in grouped(hub).groups}

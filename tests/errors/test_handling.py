@@ -70,7 +70,7 @@ def test_what_returns_is_resolved_and_what_raises_failed_with_its_words(new_hub:
         1,
         "ConnectionError: still down",
     )
-    ((authority,),) = hub.rows("select distinct authority from recoup.error_event where event_type = 'CLAIMED'")
+    ((authority,),) = hub.rows("select distinct authority from recoup.claim_log")
     assert authority == "recoup_error_worker"
 
 

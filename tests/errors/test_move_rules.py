@@ -35,21 +35,16 @@ WAITING = {
     "status": "RETRY_PENDING", "retry_count": 1, "max_retries": 3, "next_retry_at": -SECOND, "retry_until": DAY,
     "expires_at": 5 * DAY, "updated_at": -SECOND, "category": "TRANSIENT", "token": None,
 }  # fmt: skip
-ONE, OTHER = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
-CLAIMED = {"token": ONE, "leased_by": "w", "lease_until": 60 * SECOND}
-ENDED = {"token": None, "leased_by": None, "lease_until": None, "retry_count": 2}
+ONE = "00000000-0000-0000-0000-000000000001"
+ENDED = {"token": ONE, "retry_count": 2}
 IN_PARK = {"status": "PARKED", "disposition": "PARKED", "next_retry_at": None, "parked_at": -DAY, "parked_by": "ann"}
 BY_SYSTEM = {"status": "PARKED", "parked_at": NOW, "parked_by": "system", "park_reason": "MAX_RETRIES_EXCEEDED"}
 RESOLVED = {"status": "RESOLVED", "archived_at": NOW, "archive_reason": "RESOLVED", "next_retry_at": None}
 
 BREACHES = (
     Breach("over", OPERATOR, {"archived_at": -DAY}, {"assigned_to": "ann"}, "it is over", "RC046"),
-    Breach("leased", WORKER, CLAIMED, {"token": OTHER}, "under a lease until 20", "RC047"),
-    Breach("claimed_by_operator", OPERATOR, {}, CLAIMED, "claims no retries"),
-    Breach("claimed_early", HUB, {"next_retry_at": SECOND}, CLAIMED, "due at 20", "RC048"),
-    Breach("claimed_late", HUB, {"retry_until": -2 * SECOND}, CLAIMED, "window for retries closed at 20", "RC048"),
-    Breach("lease_too_long", HUB, {}, CLAIMED | {"lease_until": 2 * DAY}, "a day at most"),
-    Breach("retry_count", HUB, CLAIMED, ENDED | {"retry_count": 1}, "by one when a retry ends"),
+    Breach("retry_count", HUB, {}, ENDED | {"retry_count": 3}, "by one when a retry ends"),
+    Breach("token", HUB, {}, {"token": ONE}, "token changes when a retry ends"),
     Breach("max_retries", OPERATOR, IN_PARK, {"max_retries": 5}, "grants one retry"),
     Breach(
         "superseded_by_another", WORKER, {}, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}, "only a hub",
@@ -61,13 +56,13 @@ BREACHES = (
         "parked not long ago",
     ),
     Breach("resolved_unclaimed", WORKER, {}, RESOLVED, "nobody claimed"),
-    Breach("resolved_by_failure", WORKER, CLAIMED, ENDED | RESOLVED | {"last_outcome": "FAILED"}, "is not SUCCEEDED"),
-    Breach("park_reason", WORKER, CLAIMED, ENDED | BY_SYSTEM | {"park_reason": "DATA_QUALITY"}, "for that reason"),
+    Breach("resolved_by_failure", WORKER, {}, ENDED | RESOLVED | {"last_outcome": "FAILED"}, "is not SUCCEEDED"),
+    Breach("park_reason", WORKER, {}, ENDED | BY_SYSTEM | {"park_reason": "DATA_QUALITY"}, "for that reason"),
     Breach("window_open", WORKER, {}, BY_SYSTEM, "its window is open"),
-    Breach("retries_left", WORKER, CLAIMED, ENDED | BY_SYSTEM, "it has retries left"),
-    Breach("operator_reschedules", OPERATOR, {}, {"next_retry_at": HOUR}, "neither the lease nor the time of a retry"),
-    Breach("no_retry_moved", WORKER, CLAIMED, {"lease_until": HOUR}, "neither its lease nor its next retry"),
-    Breach("put_off", WORKER, CLAIMED, ENDED | {"next_retry_at": 31 * DAY}, "more than 30 days away"),
+    Breach("retries_left", WORKER, {}, ENDED | BY_SYSTEM, "it has retries left"),
+    Breach("operator_reschedules", OPERATOR, {}, {"next_retry_at": HOUR}, "neither the number nor the time"),
+    Breach("no_retry_moved", WORKER, {}, {"next_retry_at": HOUR}, "no retry of it ended"),
+    Breach("put_off", WORKER, {}, ENDED | {"next_retry_at": 31 * DAY}, "more than 30 days away"),
     Breach("unmoved", HUB, IN_PARK, {"updated_at": NOW}, "nothing happened to it"),
     Breach("archived_at", OPERATOR, IN_PARK, RESOLVED | {"archived_at": -HOUR}, "archived_at is not now"),
     Breach("updated_at", OPERATOR, IN_PARK, {"updated_at": HOUR}, "updated_at is not now"),
@@ -76,13 +71,13 @@ BREACHES = (
 
 # Whoever moves it, before and after.
 LAWFUL: tuple[tuple[Authority, dict[str, Any], dict[str, Any]], ...] = (
-    (HUB, {}, CLAIMED),
-    (WORKER, CLAIMED, ENDED | {"next_retry_at": HOUR}),
-    (WORKER, CLAIMED, ENDED | RESOLVED | {"last_outcome": "SUCCEEDED"}),
-    (WORKER, CLAIMED | {"retry_count": 2}, ENDED | BY_SYSTEM | {"retry_count": 3}),
+    (HUB, {}, ENDED | {"next_retry_at": HOUR}),
+    (WORKER, {}, ENDED | {"next_retry_at": HOUR}),
+    (WORKER, {}, ENDED | RESOLVED | {"last_outcome": "SUCCEEDED"}),
+    (WORKER, {"retry_count": 2}, ENDED | BY_SYSTEM | {"retry_count": 3}),
     (WORKER, {"retry_until": -SECOND}, BY_SYSTEM),
     (OPERATOR, IN_PARK, {"status": "RETRY_PENDING", "retry_until": None, "next_retry_at": NOW, "parked_at": None}),
-    (OPERATOR, CLAIMED, ENDED | RESOLVED),
+    (OPERATOR, {}, ENDED | RESOLVED),
     (OPERATOR, {}, {"assigned_to": "ann", "updated_at": NOW}),
 )
 

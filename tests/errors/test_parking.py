@@ -96,7 +96,7 @@ def test_a_retry_under_way_is_cut_off_and_counted(hub: Hub, verb: str) -> None:
     more = {"reason": "stop it"} if verb == "park" else {}
     assert only(hub, verb, error_id, **more) is None
     row = hub.row(error_id)
-    assert (row["retry_count"], row["token"], row["leased_by"], row["last_outcome"]) == (1, None, None, None)
+    assert (row["retry_count"], row["token"], row["held"], row["last_outcome"]) == (1, claimed.token, None, None)
     assert hub.succeed(claimed) == "late"
     assert hub.row(error_id) == row
 

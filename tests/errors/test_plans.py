@@ -39,15 +39,15 @@ RETRIED = TABLES[:4]
 BUSY = EACH * len(RETRIED)
 MESSAGE = "No filing found for company 7"
 SIGNATURE = signature(MESSAGE).key
-BIG = frozenset({*(table.split(".")[1] for table in TABLES), "error_event"})
+BIG = frozenset({*(table.split(".")[1] for table in TABLES), "error_event", "error_queue"})
 
 # Entities are numbers. Of every four errors of a table that is retried two wait for a retry that is far off, one is
 # parked, one is kept until its time is over; one of a hundred is being retried. Other tables keep theirs, or have them
 # parked. Nothing here is due, over or expired.
 FILL = f"""
 insert into recoup.error (error_table, outreach_id, error_message, error_signature, category, disposition, status,
-  ttl_tier, expires_at, max_retries, next_retry_at, retry_until, parked_at, parked_by, park_reason, token, leased_by,
-  lease_until, decided_by, policy_version, created_at, updated_at)
+  ttl_tier, expires_at, max_retries, next_retry_at, retry_until, parked_at, parked_by, park_reason,
+  decided_by, policy_version, created_at, updated_at)
 select k.error_table, lpad(to_hex(g), 32, '0')::uuid, 'idle', %(signature)s, 'OPERATIONAL',
        case when k.is_retry then 'RETRY' when k.is_parked then 'PARKED'
             when k.error_table like 'public.%%' then 'IGNORE' else 'ARCHIVE' end,
@@ -58,15 +58,12 @@ select k.error_table, lpad(to_hex(g), 32, '0')::uuid, 'idle', %(signature)s, 'OP
        case when k.is_retry then now() + interval '6 days' + g * interval '1 second' end,
        case when k.is_parked then now() end, case when k.is_parked then 'system' end,
        case when k.is_parked then 'DATA_QUALITY' end,
-       case when k.is_leased then gen_random_uuid() end, case when k.is_leased then 'w' end,
-       case when k.is_leased then now() + interval '1 hour' end,
        'table', 1, now() - interval '1 day', now() - interval '1 day'
   from generate_series(1, {IDLE}) g
  cross join lateral (select (%(tables)s::text[])[1 + g %% {len(TABLES)}] as error_table, g / {len(TABLES)} as n) t
  cross join lateral (
    select t.error_table, t.error_table = 'public.shq_master_error_log' as is_endless,
           t.error_table = any(%(retried)s::text[]) and t.n %% 4 < 2 as is_retry,
-          t.error_table = any(%(retried)s::text[]) and t.n %% 100 = 0 as is_leased,
           t.error_table = any(%(blocking)s::text[]) and t.n %% 4 = 2
             or t.error_table = 'public.shq_orphan_errors' as is_parked) k;
 
@@ -74,25 +71,37 @@ insert into recoup.error_event (incarnation, logged_at, error_table, error_id, e
   retry_count, actor, actor_id, authority)
 select 1, e.created_at, e.error_table, e.error_id, 'RECORDED', e.status, e.disposition, 0, 'system', 'w', 'recoup_hub'
   from recoup.error e;
+
+insert into recoup.error_queue (unit, part, wake_at, until, token, worker, claimed_at, category, max_retries)
+select e.error_id, e.error_table, case when l.is_leased then now() + interval '1 hour' else e.next_retry_at end,
+       e.retry_until, case when l.is_leased then gen_random_uuid() end, case when l.is_leased then 'w' end,
+       case when l.is_leased then now() end, e.category, e.max_retries
+  from recoup.error e cross join lateral (select e.error_id %% 50 = 0 as is_leased) l
+ where e.status = 'RETRY_PENDING';
 """
 
 # What is not idle, in every table that is retried: due; claimed, and the lease has lapsed; not retried within its
 # window; over; expired.
 FEW = f"""
 insert into recoup.error (error_table, outreach_id, error_message, error_signature, category, disposition, status,
-  ttl_tier, expires_at, max_retries, next_retry_at, retry_until, token, leased_by, lease_until, decided_by,
+  ttl_tier, expires_at, max_retries, next_retry_at, retry_until, decided_by,
   policy_version, created_at, updated_at, archived_at, archive_reason)
-select t, gen_random_uuid(), 'busy', 'busy', 'OPERATIONAL', case k when 'expired' then 'ARCHIVE' else 'RETRY' end,
+select t, gen_random_uuid(), k, 'busy', 'OPERATIONAL', case k when 'expired' then 'ARCHIVE' else 'RETRY' end,
        case k when 'over' then 'RESOLVED' when 'expired' then 'ACTIVE' else 'RETRY_PENDING' end, 'MEDIUM',
        case k when 'expired' then s.past else s.future end, 3,
        case when k in ('due', 'lapsed', 'closed') then s.past end, case k when 'closed' then s.past else s.future end,
-       case k when 'lapsed' then gen_random_uuid() end, case k when 'lapsed' then 'w' end,
-       case k when 'lapsed' then s.past end, 'table', 1, now() - interval '1 day', now() - interval '1 day',
+       'table', 1, now() - interval '1 day', now() - interval '1 day',
        case k when 'over' then s.past end, case k when 'over' then 'RESOLVED' end
   from unnest(%(retried)s::text[]) t, unnest(array['due', 'lapsed', 'closed', 'over', 'expired']) k,
        generate_series(1, {EACH}) g,
        lateral (select now() - interval '1 hour' + g * interval '1 second' as past,
                        now() + interval '5 days' + g * interval '1 second' as future) s;
+
+insert into recoup.error_queue (unit, part, wake_at, until, token, worker, claimed_at, category, max_retries)
+select e.error_id, e.error_table, e.next_retry_at, e.retry_until, case when l.is_leased then gen_random_uuid() end,
+       case when l.is_leased then 'w' end, case when l.is_leased then now() end, e.category, e.max_retries
+  from recoup.error e cross join lateral (select e.error_message = 'lapsed' as is_leased) l
+ where e.status = 'RETRY_PENDING' and e.error_signature = 'busy';
 """
 
 
@@ -104,14 +113,14 @@ def entity(number: int) -> UUID:
 def fill(admin: Transaction) -> None:
     """Fill the tables through the parent, with its triggers off. Statistics stay as they are: there are none."""
     given = {"tables": list(TABLES), "retried": list(RETRIED), "blocking": list(BLOCKING), "signature": SIGNATURE}
-    for table in (*TABLES, "recoup.error_event"):
+    for table in (*TABLES, "recoup.error_event", "recoup.error_queue"):
         admin.execute(f"alter table {table} set (autovacuum_enabled = off)")
     with admin.transaction():
         before = admin.execute(GUARDS).fetchall()
         admin.execute("set local synchronous_commit = off")
-        for table in ("recoup.error", "recoup.error_event"):
+        for table in ("recoup.error", "recoup.error_event", "recoup.error_queue"):
             admin.execute(f"alter table {table} disable trigger user")
-        for statement in (*FILL.split(";\n\n"), FEW):
+        for statement in (*FILL.split(";\n\n"), *FEW.split(";\n\n")):
             admin.execute(statement, given, prepare=False)
         for table, trigger in before:
             admin.execute(f"alter table {table} enable always trigger {trigger}")
@@ -120,7 +129,7 @@ def fill(admin: Transaction) -> None:
 
 GUARDS = (
     "select tgrelid::regclass::text, tgname from pg_trigger where tgenabled = 'A' and not tgisinternal"
-    " and tgrelid in ('recoup.error'::regclass, 'recoup.error_event'::regclass) order by 1, 2"
+    " and tgrelid = any('{recoup.error,recoup.error_event,recoup.error_queue}'::regclass[]) order by 1, 2"
 )
 
 
@@ -138,7 +147,7 @@ def crowded(filled: Transaction, request: pytest.FixtureRequest) -> Transaction:
     """The same before the first ANALYZE, and after it."""
     believed = "select count(*) from pg_class where relname = any(%s) and relkind = 'r' and reltuples >= 0"
     if request.param == "analysed":
-        filled.execute("vacuum (analyze) recoup.error, recoup.error_event")
+        filled.execute("vacuum (analyze) recoup.error, recoup.error_event, recoup.error_queue")
     assert filled.execute(believed, (list(BIG),)).fetchone() == (0 if request.param == "never analysed" else len(BIG),)
     return filled
 

@@ -29,7 +29,7 @@ from product import pause, resume
 from recoup.errors import delay
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError
-from recoup.errors.retrying import Failed
+from recoup.errors.retrying import Failed, Succeeded
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
@@ -138,7 +138,7 @@ def test_mixed_outcomes_are_written_in_one_call(hub: Hub) -> None:
         assert row["status"] == ended[error] == ("RESOLVED" if error % 2 else "RETRY_PENDING")
         assert row["retry_count"] == 1
         assert (row["archived_at"] is not None) is (error % 2 == 1)
-        assert (row["token"], row["lease_until"], row["leased_by"]) == (None, None, None)
+        assert (row["held"], row["lease_until"], row["worker"]) == (None, None, None)
 
 
 def test_a_claim_leases_and_nobody_else_gets_it(hub: Hub) -> None:
@@ -147,7 +147,11 @@ def test_a_claim_leases_and_nobody_else_gets_it(hub: Hub) -> None:
     claimed = hub.claim_one(error)
     assert claimed.lease_until == hub.now() + timedelta(seconds=300)
     assert error not in [one.error_id for one in hub.claim()]
-    assert hub.row(error)["last_retry_at"] == hub.now()
+    assert hub.row(error)["last_retry_at"] is None, "none has ended"
+    begun = hub.now()
+    hub.advance(SECOND)
+    hub.fail(claimed)
+    assert hub.row(error)["last_retry_at"] == begun
     assert claimed.key == f"{DOL}/{error}/1"
 
 
@@ -156,9 +160,9 @@ def test_a_lapsed_lease_counts_as_a_failed_retry_and_a_late_result_is_stored_and
     hub.advance(2 * SECOND)
     claimed = hub.claim_one(error)
     hub.advance(300 * SECOND)
-    assert hub.row(error)["token"] == claimed.token
+    assert hub.row(error)["held"] == claimed.token
     hub.lapse()
-    assert hub.row(error)["token"] == claimed.token, "it has not lapsed yet: the lease ends now"
+    assert hub.row(error)["held"] == claimed.token, "it has not lapsed yet: the lease ends now"
     hub.advance(SECOND)
     hub.lapse()
     row = hub.row(error)
@@ -179,6 +183,26 @@ def test_a_late_result_of_an_archived_error_is_stored_too(new_hub: NewHub) -> No
     assert hub.fail(claimed) == "late"
 
 
+def test_an_outcome_that_is_reported_again_is_recognised(new_hub: NewHub) -> None:
+    """Its answer was lost. It became what it became, also when its error has moved on since, or is archived."""
+    hub = new_hub()
+    saved, again = hub.record(TRANSIENT), hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    claimed = {one.error_id: one for one in hub.claim()}
+    reports: list[Succeeded | Failed] = [succeeded(claimed[saved]), failed(claimed[again])]
+    for _ in range(2):
+        assert dict(hub.finish(reports)) == {saved: "RESOLVED", again: "RETRY_PENDING"}
+    hub.advance(DAY)
+    hub.close_windows()
+    hub.sweep_all()
+    before = hub.row(again)
+    assert dict(hub.finish(reports)) == {saved: "RESOLVED", again: "RETRY_PENDING"}
+    assert hub.row(again) == before
+    assert hub.rows("select count(*) from recoup.late_result") == [(0,)]
+    assert dict(hub.finish([failed(claimed[saved]), succeeded(claimed[again])])) == {saved: "late", again: "late"}
+    assert hub.rows("select count(*) from recoup.late_result") == [(2,)]
+
+
 def test_reports_that_make_no_sense_are_refused_and_change_nothing(hub: Hub) -> None:
     error = hub.record(TRANSIENT)
     hub.advance(2 * SECOND)
@@ -188,7 +212,7 @@ def test_reports_that_make_no_sense_are_refused_and_change_nothing(hub: Hub) -> 
     unknown = Failed(error_table=DOL, error_id=2**62, token=uuid.uuid4())
     with pytest.raises(InputRefused, match="no error"):
         hub.finish([succeeded(claimed), unknown])
-    assert hub.row(error)["token"] == claimed.token
+    assert hub.row(error)["held"] == claimed.token
     elsewhere = Failed(error_table=TARGET, error_id=error, token=claimed.token)
     with pytest.raises(InputRefused, match="no error"):
         hub.finish([elsewhere])
@@ -228,8 +252,8 @@ def test_what_is_not_due_cannot_be_claimed_by_hand_either(hub: Hub) -> None:
     error = hub.record(TRANSIENT)
     with pytest.raises(LawRefused, match="due at"), hub.db.transaction(Authority.HUB) as tx:
         tx.execute(
-            "update recoup.error set token = gen_random_uuid(), leased_by = 'x', updated_at = recoup.now(),"
-            " lease_until = recoup.now() + interval '1 h' where error_id = %s",
+            "update recoup.error_queue set token = gen_random_uuid(), worker = 'x', claimed_at = recoup.now(),"
+            " wake_at = recoup.now() + interval '1 h' where unit = %s",
             (error,),
         )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 from hub import DAY, DOL, OPERATIONAL, SECOND, STRUCTURAL, TARGET, TRANSIENT, Hub, NewHub
+from recoup.database.connection import Transaction
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
@@ -14,12 +16,18 @@ LATER = "updated_at = greatest(updated_at, recoup.now())"
 PARKED = (
     "status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = recoup.now(), parked_by = 'system'"
 )
-LEASE = "token = gen_random_uuid(), leased_by = 'x', lease_until = recoup.now()"
+LEASE = "token = gen_random_uuid(), worker = 'x', claimed_at = recoup.now(), wake_at = recoup.now()"
 
 
 def change(hub: Hub, authority: Authority, changes: str, error: int) -> None:
     with hub.db.transaction(authority) as tx:
         done = tx.execute(f"update recoup.error set {changes}, {LATER} where error_id = %s", (error,))
+        assert done.rowcount == 1
+
+
+def queue(hub: Hub, authority: Authority, changes: str, error: int) -> None:
+    with hub.db.transaction(authority) as tx:
+        done = tx.execute(f"update recoup.error_queue set {changes} where unit = %s", (error,))
         assert done.rowcount == 1
 
 
@@ -37,9 +45,12 @@ def change(hub: Hub, authority: Authority, changes: str, error: int) -> None:
         (f"{PARKED}, park_reason = 'MAX_RETRIES_EXCEEDED'", "error_move"),
         (f"{PARKED}, park_reason = 'because'", "error_move"),
         ("retry_count = retry_count + 1", "error_move"),
-        (f"{LEASE} + interval '10 years'", "retry_too_early"),
+        ("retry_count = retry_count + 1, token = gen_random_uuid(), next_retry_at = recoup.now()", "retry_under_way"),
     ],
-    ids=["sooner", "words", "resolved", "left alone", "parked", "parked for another reason", "counted", "claimed"],
+    ids=[
+        "sooner", "words", "resolved", "left alone", "parked", "parked for another reason", "counted",
+        "counted with a token",
+    ],
 )  # fmt: skip
 def test_an_error_that_waits_for_its_retry_is_not_moved_by_those_who_retry(
     hub: Hub, authority: Authority, changes: str, code: str
@@ -56,14 +67,59 @@ def test_an_error_that_waits_for_its_retry_is_not_moved_by_those_who_retry(
 def test_a_lease_is_a_day_at_most_and_is_not_prolonged(hub: Hub) -> None:
     error = hub.record(TRANSIENT)
     hub.advance(2 * SECOND)
-    with pytest.raises(LawRefused, match="a day at most"):
-        change(hub, HUB, f"{LEASE} + interval '25 hours', last_retry_at = recoup.now()", error)
+    with pytest.raises(LawRefused, match="24 hours at most"):
+        queue(hub, HUB, f"{LEASE} + interval '25 hours'", error)
     hub.claim_one(error)
-    for changes in ("lease_until = lease_until + interval '1 hour'", "leased_by = 'another'"):
-        with pytest.raises(LawRefused, match="neither its lease nor its next retry"):
-            change(hub, HUB, changes, error)
-    with pytest.raises(LawRefused, match="being retried"):
-        change(hub, HUB, f"{LEASE} + interval '1 hour'", error)
+    for changes in (
+        "wake_at = wake_at + interval '1 hour'",
+        "worker = 'another'",
+        "token = null, worker = null, claimed_at = null, wake_at = recoup.now()",
+        f"{LEASE} + interval '1 hour'",
+    ):
+        with pytest.raises(LawRefused, match="not claimed again, nor prolonged, nor given back"):
+            queue(hub, HUB, changes, error)
+
+
+@pytest.mark.parametrize("authority", [HUB, WORKER, OPERATOR, ARCHIVER])
+def test_nobody_queues_by_hand_or_takes_out_of_the_queue(hub: Hub, admin: Transaction, authority: Authority) -> None:
+    """Not even the owner of the table."""
+    error = hub.record(TRANSIENT)
+    for query in (
+        "delete from recoup.error_queue where unit = %s",
+        "update recoup.error_queue set round = 7 where unit = %s",
+    ):
+        with pytest.raises(LawRefused, match="no right"), hub.db.transaction(authority) as tx:
+            tx.execute(query, (error,))
+    for query in ("delete from recoup.error_queue where unit = %s", "truncate recoup.error_queue -- %s"):
+        with pytest.raises(psycopg.Error, match="not by hand"), admin.transaction():
+            admin.execute(query, (error,) if "where" in query else None)
+
+
+@pytest.mark.parametrize("authority", [HUB, WORKER])
+def test_a_retry_that_is_under_way_is_ended_with_its_token_alone(hub: Hub, authority: Authority) -> None:
+    """Whoever writes: a success, a failure, or leaving it to a person."""
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    claimed = hub.claim_one(error)
+    for changes in (
+        "status = 'RESOLVED', next_retry_at = null, archived_at = recoup.now(), archive_reason = 'RESOLVED',"
+        " last_outcome = 'SUCCEEDED', retry_count = retry_count + 1, token = gen_random_uuid()",
+        "next_retry_at = recoup.now() + interval '1 h', last_outcome = 'FAILED', retry_count = retry_count + 1,"
+        " token = gen_random_uuid()",
+    ):
+        with pytest.raises(LawRefused) as refused:
+            change(hub, authority, changes, error)
+        assert refused.value.code == "retry_under_way"
+    assert hub.succeed(claimed) == "RESOLVED"
+
+
+def test_an_operator_who_parks_what_is_being_retried_counts_the_retry(hub: Hub) -> None:
+    error = hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    hub.claim_one(error)
+    with pytest.raises(LawRefused) as refused:
+        change(hub, OPERATOR, f"{PARKED}, park_reason = 'because'", error)
+    assert refused.value.code == "retry_under_way"
 
 
 def test_a_retry_that_ends_leaves_it_to_a_person_wherever_that_is_allowed(hub: Hub) -> None:
@@ -71,12 +127,12 @@ def test_a_retry_that_ends_leaves_it_to_a_person_wherever_that_is_allowed(hub: H
     for _ in range(2):
         hub.fail_when_due(error)
     hub.advance(hub.row(error)["next_retry_at"] - hub.now())
-    hub.claim_one(error)
+    claimed = hub.claim_one(error)
     with pytest.raises(LawRefused) as refused:
         change(
             hub, HUB,
             "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null, retry_count = retry_count + 1,"
-            " last_outcome = 'FAILED', token = null, leased_by = null, lease_until = null",
+            f" last_outcome = 'FAILED', token = '{claimed.token}'",
             error,
         )  # fmt: skip
     assert refused.value.code == "disposition_not_allowed"
@@ -85,15 +141,15 @@ def test_a_retry_that_ends_leaves_it_to_a_person_wherever_that_is_allowed(hub: H
 def test_an_operator_claims_nothing_and_cuts_no_retry_off_in_passing(hub: Hub) -> None:
     error = hub.record(TRANSIENT)
     hub.advance(2 * SECOND)
-    with pytest.raises(LawRefused, match="claims no retries"):
-        change(hub, OPERATOR, f"{LEASE} + interval '1 hour'", error)
-    with pytest.raises(LawRefused, match="neither the lease nor the time"):
+    with pytest.raises(LawRefused, match="no right"):
+        queue(hub, OPERATOR, f"{LEASE} + interval '1 hour'", error)
+    with pytest.raises(LawRefused, match="operator claims nothing"):
+        queue(hub, OPERATOR, "wake_at = recoup.now()", error)
+    with pytest.raises(LawRefused, match="neither the number nor the time"):
         change(hub, OPERATOR, "next_retry_at = recoup.now() - interval '1 hour'", error)
-    hub.claim_one(error)
-    with pytest.raises(LawRefused, match="neither the lease nor the time"):
-        change(
-            hub, OPERATOR, "token = null, leased_by = null, lease_until = null, retry_count = retry_count + 1", error
-        )
+    claimed = hub.claim_one(error)
+    with pytest.raises(LawRefused, match="neither the number nor the time"):
+        change(hub, OPERATOR, f"token = '{claimed.token}', retry_count = retry_count + 1", error)
 
 
 def test_an_unparking_grants_one_retry(hub: Hub) -> None:
@@ -146,7 +202,7 @@ def test_a_month_is_not_dropped_with_an_invented_count(new_hub: NewHub) -> None:
     assert hub.rows("select count(*) from recoup.error_archive") == [(1,)]
 
 
-FAILED = "retry_count = retry_count + 1, last_outcome = 'FAILED', token = null, leased_by = null, lease_until = null"
+FAILED = "retry_count = retry_count + 1, last_outcome = 'FAILED', token = '{token}'"
 
 
 @pytest.mark.parametrize(
@@ -160,9 +216,9 @@ FAILED = "retry_count = retry_count + 1, last_outcome = 'FAILED', token = null, 
 def test_a_worker_does_not_make_up_what_follows_its_retry(hub: Hub, changes: str, words: str) -> None:
     error = hub.record(TRANSIENT)
     hub.advance(2 * SECOND)
-    hub.claim_one(error)
+    claimed = hub.claim_one(error)
     with pytest.raises(LawRefused, match=words):
-        change(hub, WORKER, changes, error)
+        change(hub, WORKER, changes.format(token=claimed.token), error)
 
 
 def test_nothing_is_dated_back_or_ahead(hub: Hub) -> None:
@@ -185,12 +241,3 @@ def test_what_is_held_does_not_expire_by_a_hubs_word(new_hub: NewHub) -> None:
     hub.advance(2 * DAY)
     with pytest.raises(LawRefused, match="it is held"):
         change(hub, HUB, "archived_at = recoup.now(), archive_reason = 'TTL_EXPIRED'", error)
-
-
-def test_an_operator_does_not_touch_a_lease(hub: Hub) -> None:
-    error = hub.record(TRANSIENT)
-    hub.advance(2 * SECOND)
-    hub.claim_one(error)
-    for changes in ("lease_until = '9999-01-01'", "leased_by = 'me'"):
-        with pytest.raises(LawRefused, match="neither the lease nor the time"):
-            change(hub, OPERATOR, changes, error)

@@ -372,7 +372,8 @@ def test_a_wait_is_not_skipped_by_a_failure_that_never_was(scratch: Transaction,
 def test_an_attempt_cannot_be_dated_back(scratch: Transaction, who: Any) -> None:
     """A failure said to be of two days ago would have its wait behind it, and be retried at once."""
     fail = (
-        "update cl.gate_zero_attempt set status = 'failed', reason_code = 'TIMEOUT', finished_at = opened_at + {}"
+        "update cl.gate_zero_attempt set status = 'failed', reason_code = 'TIMEOUT', ended_with = token,"
+        " finished_at = opened_at + {}"
         " where intake_id = %s and status = 'open'"
     )
     # Opened and failed two days ago, as its writer says today.
@@ -465,7 +466,7 @@ def test_every_event_is_traceable(scratch: Transaction, column: str) -> None:
 def test_every_outcome_emits_its_events(scratch: Transaction) -> None:
     """Whoever ends an attempt, by whatever statement: the events and the rows follow, or the attempt does not end."""
     end = (
-        "update cl.gate_zero_attempt set status = %s, reason_code = %s, reentered_as = %s,"
+        "update cl.gate_zero_attempt set status = %s, reason_code = %s, reentered_as = %s, ended_with = token,"
         " finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond')"
         " where intake_id = %s and status = 'open'"
     )

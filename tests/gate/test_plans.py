@@ -98,7 +98,7 @@ def open_raw(desk: Desk, intakes: list[UUID]) -> None:
 def fail_raw(desk: Desk, intakes: list[UUID]) -> None:
     with desk.db.transaction(Authority.GATE) as tx:
         tx.execute(
-            "update cl.gate_zero_attempt set status = 'failed', reason_code = 'TIMEOUT',"
+            "update cl.gate_zero_attempt set status = 'failed', reason_code = 'TIMEOUT', ended_with = token,"
             " finished_at = opened_at + interval '1 microsecond' where intake_id = any(%s) and status = 'open'",
             (intakes,),
             prepare=False,

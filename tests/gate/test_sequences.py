@@ -411,14 +411,26 @@ def test_a_wrong_token_ends_nothing(desk: Desk) -> None:
 
 
 def test_a_token_ends_its_attempt_once(desk: Desk) -> None:
-    """A second report under the same token is late, also when it says the same."""
+    """Reported again, because the answer was lost, it is recognised; with another outcome it is late."""
     intake = desk.intake()
     attempt = desk.open(intake)
-    assert desk.finish(attempt).status == "failed"
-    assert desk.finish(attempt).status == "late"
+    first = desk.finish(attempt)
+    assert first.status == "failed"
+    assert desk.finish(attempt) == first
     assert desk.finish(attempt, None).status == "late"
+    assert desk.finish(attempt, ReasonCode.STATE_MISSING).status == "late"
     assert desk.word(intake) == "SF"
     assert len(late_results(desk, attempt.attempt_id)) == 2
+
+
+def test_a_saved_intake_that_is_reported_again_reenters_once(desk: Desk) -> None:
+    intake = desk.intake()
+    desk.finish(desk.open(intake))
+    desk.wait(intake)
+    attempt = desk.open(intake)
+    first = desk.finish(attempt, None)
+    assert first.reentered_as is not None
+    assert desk.finish(attempt, None) == first
 
 
 def test_the_token_of_an_earlier_attempt_does_not_end_a_later_one(desk: Desk) -> None:

@@ -42,7 +42,6 @@ PARKED = {
 ESCALATED = {
     **PARKED, "status": "'ESCALATED'", "escalation_level": "1", "escalated_at": NOW, "escalated_to": "'lead'",
 }  # fmt: skip
-LEASED = {**PENDING, "token": ID, "leased_by": "'w'", "lease_until": LATER}
 BY_HAND = {"archived_at": NOW, "archive_reason": "'MANUAL'"}
 SUPERSEDED = {"archived_at": NOW, "archive_reason": "'SUPERSEDED'", "superseded_by": "9000000001"}
 
@@ -76,8 +75,6 @@ check(ERROR, "error_escalated_at_check", "Times are times.", escalated_at=INFINI
 check(ERROR, "error_escalated_to_check", "Whom it is passed on to has a name.", escalated_to="''")
 check(ERROR, "error_escalation_reason_check", "A reason has words.", escalation_reason="''")
 check(ERROR, "error_escalation_reason_check", "Not too many.", escalation_reason=LONG_REASON)
-check(ERROR, "error_leased_by_check", "Who retries has a name.", **LEASED | {"leased_by": "''"})
-check(ERROR, "error_lease_until_check", "A lease ends.", **LEASED | {"lease_until": INFINITE})
 check(ERROR, "error_decided_by_check", "Who decided is a listed one.", decided_by="'nobody'")
 check(ERROR, "error_clamped_from_check", "What was wanted is a listed one.", clamped_from="'PARKED'")
 check(ERROR, "error_created_at_check", "Times are times.", created_at="'-infinity'")
@@ -102,12 +99,6 @@ check(ERROR, "error_retry_pending", "What is to be retried has its time.", **PEN
 check(ERROR, "error_retry_pending", "And retries left.", **PENDING, retry_count="5")
 check(ERROR, "error_retry_only_pending", "Nothing else is to be retried.", next_retry_at=NOW)
 check(ERROR, "error_retry_only_pending", "Nor what is parked.", **PARKED, next_retry_at=NOW)
-check(ERROR, "error_lease", "A lease ends.", **LEASED | {"lease_until": "null"})
-check(ERROR, "error_lease", "A lease is somebody's.", **LEASED | {"leased_by": "null"})
-check(ERROR, "error_lease", "Without a token there is none.", **LEASED | {"token": "null"})
-check(ERROR, "error_lease_pending", "What is not to be retried is not leased.",
-      **PARKED, token=ID, leased_by="'w'", lease_until=LATER)  # fmt: skip
-check(ERROR, "error_lease_pending", "Nor is what is over.", **LEASED, **BY_HAND)
 check(ERROR, "error_escalated", "Passed on means to somebody.", **ESCALATED | {"escalated_to": "null"})
 check(ERROR, "error_escalated", "And to some tier.", **ESCALATED | {"escalation_level": "0"})
 check(ERROR, "error_escalated", "And at a time.", **ESCALATED | {"escalated_at": "null"})
@@ -148,7 +139,7 @@ def an_error_is_born_now_and_free(tx: Transaction) -> None:
         {"policy_version": "(select max(version) + 1 from recoup.policy)"},
         {"created_at": LATER},
         {"updated_at": LATER},
-        LEASED,
+        {"token": ID},
         BY_HAND,
         {**BY_HAND, "archive_reason": "'TTL_EXPIRED'"},
         {**SUPERSEDED, "archived_at": LATER},
@@ -170,8 +161,11 @@ def an_error_makes_a_locked_promotion_wait(tx: Transaction) -> None:
 
 
 MOVE = "update recoup.error set {} from (select recoup.now() as now_) t where error_id = %s"
-CLAIM = MOVE.format("token = gen_random_uuid(), leased_by = 'w', lease_until = now_ + interval '1 minute'")
-END = "token = null, leased_by = null, lease_until = null"
+CLAIM = (
+    "update recoup.error_queue set token = gen_random_uuid(), worker = 'w', claimed_at = now_,"
+    " wake_at = now_ + interval '1 minute' from (select recoup.now() as now_) t where unit = %s"
+)
+QUEUE, CLAIMED, QUEUED = "recoup.error_queue", "recoup.guard_claims", "recoup.guard_queue"
 PARK = (
     "status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = now_, parked_by = 'system',"
     " park_reason = 'MAX_RETRIES_EXCEEDED'"
@@ -186,36 +180,118 @@ def what_is_over_does_not_move(tx: Transaction) -> None:
     refused(tx, MOVE.format("assigned_to = 'ann'"), (error,), who=OPERATOR, by=MOVED, sqlstate="RC046")
 
 
-@law(ERROR, MOVED, "update")
+HELD = {"token": ID, "worker": "'w'", "claimed_at": NOW}
+key(QUEUE, "error_queue_pkey", "What is to be retried is queued once.", "unit")
+for queue in ("recoup.queue_form", QUEUE):
+    check(queue, "queue_form_round_check", "Rounds count from none.", round="-1")
+    check(queue, "queue_form_wake_at_check", "A wait ends.", wake_at=INFINITE)
+    check(queue, "queue_form_until_check", "A window closes.", until=INFINITE)
+    check(queue, "queue_form_worker_check", "Who claims has a name.", **HELD | {"worker": "''"})
+    check(queue, "queue_form_claimed_at_check", "A claim has a time.", **HELD | {"claimed_at": INFINITE})
+    check(queue, "queue_claim", "A claim is somebody's.", **HELD | {"worker": "null"})
+    check(queue, "queue_claim", "And of some time.", **HELD | {"claimed_at": "null"})
+
+
+@law(QUEUE, CLAIMED, "update")
 def a_retry_is_one_workers(tx: Transaction) -> None:
     """Nobody takes the lease of another."""
-    refused(tx, CLAIM, (claimed_error(tx),), who=WORKER, by=MOVED, sqlstate="RC047")
+    refused(tx, CLAIM, (claimed_error(tx),), who=WORKER, by=CLAIMED, sqlstate="RC047")
 
 
-@law(ERROR, MOVED, "update")
+@law(QUEUE, CLAIMED, "update")
 def no_retry_before_its_time_or_after_its_window(tx: Transaction) -> None:
     """Neither a hub nor the worker claims what is not due."""
     error = (new_error(tx),)
-    refused(tx, CLAIM, error, who=WORKER, by=MOVED, sqlstate="RC048")
-    refused(tx, CLAIM, error, who=HUB, by=MOVED, sqlstate="RC048")
+    refused(tx, CLAIM, error, who=WORKER, by=CLAIMED, sqlstate="RC048")
+    refused(tx, CLAIM, error, who=HUB, by=CLAIMED, sqlstate="RC048")
     advance(tx, timedelta(hours=24, seconds=1))  # a claim that looked within the last second may stand
-    refused(tx, CLAIM, error, who=WORKER, by=MOVED, sqlstate="RC048")
+    refused(tx, CLAIM, error, who=WORKER, by=CLAIMED, sqlstate="RC048")
 
 
-@law(ERROR, MOVED, "update")
+@law(QUEUE, CLAIMED, "update")
 def an_operator_claims_nothing(tx: Transaction) -> None:
     """A person decides, and does not retry."""
     error = (new_error(tx),)
     advance(tx, timedelta(seconds=2))
-    refused(tx, CLAIM, error, who=OPERATOR, by=MOVED, sqlstate="RC049", words="claims no retries")
+    locked = "update recoup.error_queue set wake_at = wake_at where unit = %s"
+    refused(tx, locked, error, who=OPERATOR, by=CLAIMED, sqlstate="RC049", words="claims nothing")
+
+
+@law(QUEUE, "recoup.record_claims", "update")
+def a_claim_is_logged(tx: Transaction) -> None:
+    """One row for all that was claimed together, by whom and until when."""
+    error = claimed_error(tx)
+    claim = "select from recoup.claim_log where worker = 'test-worker' and authority = 'recoup_error_worker'"
+    seen(tx, claim + " and %s = any(units)", f"{ERRORS}/{error}/1")
+
+
+@law(QUEUE, QUEUED, "insert")
+def nothing_is_queued_by_hand(tx: Transaction) -> None:
+    """What is to be retried is queued by its error, and nothing else is; not even by the owner."""
+    refused(tx, insertion(tx, QUEUE, {}), who="recoup_owner", by=QUEUED, sqlstate="RC012")
+
+
+@law(QUEUE, QUEUED, "delete")
+def nothing_is_taken_out_by_hand(tx: Transaction) -> None:
+    """What is to be retried stays queued."""
+    leave = "delete from recoup.error_queue where unit = %s"
+    refused(tx, leave, (new_error(tx),), who="recoup_owner", by=QUEUED, sqlstate="RC012")
+
+
+@law(QUEUE, QUEUED, "truncate")
+def a_queue_is_not_emptied(tx: Transaction) -> None:
+    """Nor all of it at once."""
+    refused(tx, "truncate recoup.error_queue", who="recoup_owner", by=QUEUED, sqlstate="RC012")
+
+
+@law(ERROR, "recoup.queue_retries", "insert")
+def what_is_to_be_retried_is_queued(tx: Transaction) -> None:
+    """For its next retry, until its window closes."""
+    error = new_error(tx)
+    queued = "select from recoup.error_queue q join recoup.error e on e.error_id = q.unit and e.retry_until = q.until"
+    seen(tx, queued + " where q.unit = %s and q.token is null and q.wake_at = e.next_retry_at", error)
+
+
+SETTLED = "recoup.settle_retries"
+
+
+@law(ERROR, SETTLED, "update")
+def a_retry_is_ended_with_its_token(tx: Transaction) -> None:
+    """Whoever ends it; and whoever ends what is being retried counts the retry."""
+    error = (claimed_error(tx),)
+    ended = "retry_count = retry_count + 1, last_outcome = 'FAILED', token = gen_random_uuid()"
+    failed = MOVE.format(f"{ended}, next_retry_at = now_ + interval '1 hour'")
+    succeeded = MOVE.format(
+        f"{ended.replace('FAILED', 'SUCCEEDED')}, status = 'RESOLVED', next_retry_at = null, archived_at = now_,"
+        " archive_reason = 'RESOLVED'"
+    )
+    for change in (failed, succeeded):
+        refused(tx, change, error, who=WORKER, by=SETTLED, sqlstate="RC047")
+    by_hand = MOVE.format(PARK.replace("'system'", "'ann'"))
+    refused(tx, by_hand, error, who=OPERATOR, by=SETTLED, sqlstate="RC047")
+
+
+@law(ERROR, "recoup.dequeue_retries", "delete")
+def what_leaves_is_not_queued(tx: Transaction) -> None:
+    """It expired while it waited for its retry."""
+    error = new_error(tx)
+    advance(tx, timedelta(days=40))
+    room_in_archive(tx, error)
+    with acting(tx, ARCHIVER):
+        tx.execute("delete from recoup.error where error_id = %s", (error,))
+    seen(tx, "select where not exists (select from recoup.error_queue where unit = %s)", error)
 
 
 @law(ERROR, MOVED, "update")
 def retries_are_counted_as_they_end(tx: Transaction) -> None:
     """Not skipped, not made up, and a person grants one more, not ten."""
-    leased, waiting, parked = claimed_error(tx), new_error(tx), error_in(tx, "PARKED")
+    waiting, parked = new_error(tx), error_in(tx, "PARKED")
+    tx.execute("alter table recoup.error disable trigger d_settle_retries_on_update")  # it asks for the token
     refused(tx, MOVE.format("retry_count = 2"), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
-    refused(tx, MOVE.format(END), (leased,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
+    without = "retry_count = 1, next_retry_at = now_, last_outcome = 'FAILED'"
+    refused(tx, MOVE.format(without), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
+    token = MOVE.format("token = gen_random_uuid()")
+    refused(tx, token, (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="token changes")
     unpark = "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = now_, max_retries = 15"
     refused(tx, MOVE.format(unpark), (parked,), who=OPERATOR, by=MOVED, sqlstate="RC049", words="grants one")
 
@@ -272,11 +348,10 @@ def an_error_that_is_recorded_is_logged(tx: Transaction) -> None:
 def every_move_of_an_error_is_logged(tx: Transaction) -> None:
     """What it was, from where to where, and by whose hand."""
     error = claimed_error(tx)
-    seen(tx, SAID + " and reason = 'test-worker' and authority = 'recoup_error_worker'", error, "CLAIMED")
-    for row in tx.execute("select error_table, error_id, token from recoup.error where error_id = %s", (error,)):
+    for row in tx.execute("select part, unit, token from recoup.error_queue where unit = %s", (error,)):
         with acting(tx, WORKER):
             retrying.finish(tx, [retrying.Failed(error_table=row[0], error_id=row[1], token=row[2], failure="again")])
-    seen(tx, SAID + " and reason = 'again' and retry_count = 1", error, "FAILED")
+    seen(tx, SAID + " and reason = 'again' and retry_count = 1 and token is not null", error, "FAILED")
     decide_error(tx, error, PARK.replace("'system'", "'ann'").replace("MAX_RETRIES_EXCEEDED", "look"))
     seen(tx, SAID + " and (from_status, to_status, reason) = ('RETRY_PENDING', 'PARKED', 'look')", error, "PARKED")
     decide_error(tx, error, "status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED'")

@@ -292,10 +292,22 @@ def an_attempt_ends_now(tx: Transaction) -> None:
     attempt = open_attempt(tx, new_intake(tx))
     advance(tx, timedelta(hours=1))
     earlier = (
-        "update cl.gate_zero_attempt set status = 'passed', finished_at = opened_at + interval '1 second'"
-        " where attempt_id = %s"
+        "update cl.gate_zero_attempt set status = 'passed', ended_with = token,"
+        " finished_at = opened_at + interval '1 second' where attempt_id = %s"
     )
     refused(tx, earlier, (attempt.attempt_id,), who=GATE, by="cl.rule_attempt_moves", sqlstate="RC026")
+
+
+@law(ATTEMPT, "cl.rule_attempt_moves", "update")
+def an_attempt_is_ended_with_its_token(tx: Transaction) -> None:
+    """Whoever writes: without it, or with another, nothing ends."""
+    attempt = open_attempt(tx, new_intake(tx))
+    for token in ("null", "gen_random_uuid()"):
+        ended = (
+            f"update cl.gate_zero_attempt set status = 'passed', ended_with = {token},"
+            " finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond') where attempt_id = %s"
+        )
+        refused(tx, ended, (attempt.attempt_id,), who=GATE, by="cl.rule_attempt_moves", sqlstate="RC055")
 
 
 @law(ATTEMPT, "cl.rule_attempt_moves", "update")
@@ -526,6 +538,13 @@ STEP = "recoup.lifecycle_step"
 NOBODY = "'nobody'"
 for written in ("lifecycle", "lifecycle_step", "follower", "log", "pausable", "policy_bound"):
     reference(f"recoup.{written}", "domain", "recoup.domain", "Who declares it is there.", nobody=NOBODY)
+CLAIMS = "recoup.claim_log"
+key(CLAIMS, "claim_log_pkey", "A number is one claim's.", "seq")
+check(CLAIMS, "claim_log_logged_at_check", "Times are times.", logged_at="'infinity'")
+check(CLAIMS, "claim_log_lease_until_check", "A lease ends.", lease_until="'infinity'")
+check(CLAIMS, "claim_log_units_check", "A claim is of something.", units="'{}'")
+check(CLAIMS, "claim_log_actor_check", "An actor is a listed one.", actor="'ghost'")
+
 key("recoup.domain", "domain_pkey", "A domain is at one release.", "name")
 check("recoup.domain", "domain_epoch_check", "Epochs count from one.", epoch="0")
 check("recoup.domain", "domain_release_check", "Releases count from one.", release="0")

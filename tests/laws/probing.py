@@ -72,7 +72,7 @@ def refused(
     statement: str | Composable,
     parameters: Any = None,
     *,
-    who: Authority | None = None,
+    who: Authority | str | None = None,
     constraint: str | None = None,
     by: str | None = None,
     sqlstate: str | None = None,

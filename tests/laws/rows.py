@@ -98,6 +98,14 @@ SAMPLES: dict[str, Row] = {
     "recoup.late_result": {
         "subject": "'laws'", "unit_id": ID, "token": ID, "result": "'{}'", "received_at": NOW, "actor_id": "'x'",
     },
+    "recoup.claim_log": {
+        "incarnation": "1", "logged_at": NOW, "subject": "'laws'", "token": ID, "worker": "'w'", "lease_until": LATER,
+        "units": "'{laws/1/1}'", "actor": "'system'", "actor_id": "'x'", "authority": "'x'",
+    },
+    "recoup.queue_form": {"wake_at": NOW},
+    "recoup.error_queue": {
+        "unit": "9000000001", "part": f"'{ERRORS}'", "wake_at": NOW, "category": "'TRANSIENT'", "max_retries": "5",
+    },
     "recoup.lifecycle": {
         "subject": "'laws.sample'", "key": "'{}'", "status_column": "'status'", "frozen": "'{}'", "once": "'{}'",
         "rising": "'{}'", "domain": "'gate'",

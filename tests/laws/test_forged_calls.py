@@ -125,7 +125,8 @@ def test_an_event_names_who_acted_whatever_a_session_says(hostile: Transaction, 
     (last,) = hostile.execute("select coalesce(max(seq), 0) from cl.gate_zero_air").fetchone() or (0,)
     hostile.execute("set local session authorization hostile")
     with acting(hostile, Authority.GATE):
-        sent(hostile, way, "update cl.gate_zero_attempt set status = 'failed', reason_code = 'TIMEOUT', finished_at ="
+        sent(hostile, way, "update cl.gate_zero_attempt set status = 'failed', reason_code = 'TIMEOUT',"
+             " ended_with = token, finished_at ="
              f" opened_at + interval '1 microsecond' where attempt_id = '{attempt.attempt_id}'")  # fmt: skip
     hostile.execute("reset session authorization")
     hostile.execute("drop table if exists hostile.bait; drop function if exists hostile.settle_attempts()")

@@ -58,16 +58,18 @@ def late_result(tx: Transaction) -> None:
 
 
 def retried_error(tx: Transaction) -> None:
-    """A retry that is reported twice: the second report is late."""
+    """A retry that failed, and is then said to have succeeded: that is late."""
+    claimed_error(tx)
     error = claimed_error(tx)
-    row = tx.execute("select error_table, error_id, token from recoup.error where error_id = %s", (error,)).fetchone()
+    row = tx.execute("select part, unit, token from recoup.error_queue where unit = %s", (error,)).fetchone()
     assert row is not None
     failed = retrying.Failed(
         error_table=row[0], error_id=row[1], token=row[2], failure='it said "no, {never}" \\ again'
     )
     with acting(tx, Authority.ERROR_WORKER):
         assert [one.status for one in retrying.finish(tx, [failed])] == ["RETRY_PENDING"]
-        assert [one.status for one in retrying.finish(tx, [failed])] == ["late"]
+        succeeded = retrying.Succeeded(error_table=row[0], error_id=row[1], token=row[2])
+        assert [one.status for one in retrying.finish(tx, [succeeded])] == ["late"]
 
 
 def many(tx: Transaction, count: int) -> None:

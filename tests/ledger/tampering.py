@@ -101,6 +101,8 @@ def other(rng: random.Random, column: Column, value: Any, others: list[Any]) -> 
             text = value or ""
             at = rng.randrange(len(text) + 1)
             return text[:at] + rng.choice("xé ,{}\"\\'\n") + text[at:]
+        case "text[]":
+            return rng.choice([[*value, "eve/1/1"], value[:-1] or ["eve"], [one + "x" for one in value]])
         case "uuid":
             return uuid.UUID(int=rng.getrandbits(128))
         case "timestamp with time zone":

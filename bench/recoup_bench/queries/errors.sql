@@ -117,14 +117,14 @@ archived as (
   insert into raw.error_archive (error_table, error_id, outreach_id, error_code, error_message, error_signature,
     severity, category, disposition, status, ttl_tier, expires_at, retry_count, max_retries, last_retry_at,
     next_retry_at, retry_until, last_outcome, last_failure, parked_at, parked_by, park_reason, assigned_to,
-    escalation_level, last_reviewed_at, escalated_at, escalated_to, escalation_reason, token, leased_by, lease_until,
+    escalation_level, last_reviewed_at, escalated_at, escalated_to, escalation_reason,
     payload, decided_by, clamped_from, policy_version, created_at, updated_at, superseded_by, archived_at,
     archive_reason, archived_by, final_disposition, was_blocking)
   select g.error_table, g.error_id, g.outreach_id, g.error_code, g.error_message, g.error_signature, g.severity,
     g.category, g.disposition, 'ARCHIVED', g.ttl_tier, g.expires_at, g.retry_count, g.max_retries, g.last_retry_at,
     g.next_retry_at, g.retry_until, g.last_outcome, g.last_failure, g.parked_at, g.parked_by, g.park_reason,
     g.assigned_to, g.escalation_level, g.last_reviewed_at, g.escalated_at, g.escalated_to, g.escalation_reason,
-    g.token, g.leased_by, g.lease_until, g.payload, g.decided_by, g.clamped_from, g.policy_version, g.created_at,
+    g.payload, g.decided_by, g.clamped_from, g.policy_version, g.created_at,
     g.updated_at, g.superseded_by, coalesce(g.archived_at, now()), coalesce(g.archive_reason, 'TTL_EXPIRED'),
     'bench', g.disposition, g.archive_reason is null and g.disposition in ('RETRY', 'PARKED')
     from gone g),
@@ -207,7 +207,7 @@ select 1, e.created_at, e.error_table, e.error_id, 'RECORDED', 'RETRY_PENDING', 
 
 -- name: tally
 select 'error ' || concat_ws(' ', error_table, error_code, severity, category, disposition, status, ttl_tier,
-         retry_count, max_retries, last_outcome, park_reason, archive_reason, token is not null,
+         retry_count, max_retries, last_outcome, park_reason, archive_reason,
          next_retry_at is not null, payload is not null), count(*)
   from {schema}.error group by 1
 union all
@@ -217,5 +217,20 @@ select 'archived ' || concat_ws(' ', error_table, final_disposition, status, ret
 union all
 select 'event ' || concat_ws(' ', error_table, event_type, from_status, '>', to_status, disposition, retry_count,
          reason, facts, authority), count(*)
-  from {schema}.error_event group by 1
+  from {schema}.error_story group by 1
 order by 1;
+
+-- name: fill_queue
+insert into recoup.error_queue (unit, part, round, wake_at, until, category, max_retries)
+select e.error_id, e.error_table, e.retry_count, e.next_retry_at, e.retry_until, e.category, e.max_retries
+  from recoup.error e
+ where e.error_id > %(after)s and e.status = 'RETRY_PENDING' and e.archived_at is null order by e.error_id;
+
+-- name: raw_more
+-- By hand one table holds it all: who retries an error, until when, and the ways to what is due.
+alter table raw.error add column leased_by text, add column lease_until timestamptz;
+create index on raw.error (next_retry_at) where status = 'RETRY_PENDING' and token is null and archived_at is null;
+create index on raw.error (lease_until) where token is not null;
+create index on raw.error (retry_until)
+ where status = 'RETRY_PENDING' and token is null and archived_at is null and retry_until is not null;
+create view raw.error_story as select * from raw.error_event;

@@ -129,7 +129,8 @@ RETRIES: tuple[Invariant, ...] = (
     _of("errors/5/retries-end", "histories", "No failed retry was followed by another one beyond max_retries."),
     _of("errors/5/retry-to-park", "histories",
         "What had its last retry is parked by system as MAX_RETRIES_EXCEEDED, and keeps that reason where it is not."),
-    _of("errors/5/lease", "error_rows", "A lease is whole, and only on what is RETRY_PENDING."),
+    _of("errors/5/queue", "queue", "What is RETRY_PENDING is queued once, for its next retry; nothing else is."),
+    _of("errors/5/lease", "queue", "A lease is whole, and is what its claim says."),
     _of("errors/5/one-retry-at-a-time", "neighbours", "A retry begins only when the one before it has ended.",
         "laws/L5/one-retry-at-a-time"),
 )  # fmt: skip

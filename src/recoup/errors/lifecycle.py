@@ -70,6 +70,10 @@ ERROR = Lifecycle(
         On("insert", "recoup.record_error_births"), On("update", "recoup.record_error_moves"),
         On("delete", "recoup.archive_errors_gone"),
     ),
+    consequences=(
+        On("insert", "recoup.queue_retries"), On("update", "recoup.settle_retries"),
+        On("delete", "recoup.dequeue_retries"),
+    ),
     story=Story(log="recoup.error_event", key=("error_table", "error_id"), gone="ARCHIVED", rebuilds=False),
     pausable=True,
 )  # fmt: skip
@@ -95,6 +99,10 @@ EVENTS = Log(
         (
             "seq", "xid", "incarnation", "logged_at", "error_table", "error_id", "event_type", "from_status",
             "to_status", "disposition", "retry_count", "reason", "facts", "actor", "actor_id", "authority",
+        ),
+        (
+            "seq", "xid", "incarnation", "logged_at", "error_table", "error_id", "event_type", "from_status",
+            "to_status", "disposition", "retry_count", "reason", "facts", "token", "actor", "actor_id", "authority",
         ),
     ),
 )  # fmt: skip

@@ -14,11 +14,21 @@ ERRORS = Domain(
     name="errors",
     package="recoup.errors",
     description="Every failure of a hub, recorded once, and what becomes of it by policy.",
-    release=1,
+    epoch=2,  # where a retry is claimed, and who holds it, is not in the error any more
+    release=2,
     lifecycles=(ERROR, ARCHIVE_MONTH),
     logs=(EVENTS, ARCHIVE),
     routines=routines(
-        "recoup.errors", "policy", "promotion", "rules", "recorder", "tables", "recording", "retrying", "archive"
+        "recoup.errors",
+        "policy",
+        "promotion",
+        "rules",
+        "recorder",
+        "queue",
+        "tables",
+        "recording",
+        "retrying",
+        "archive",
     ),
     policy=(ErrorPolicy,),
     duties=DUTIES,

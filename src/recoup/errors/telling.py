@@ -93,7 +93,7 @@ def _decided(row: Mapping[str, Any]) -> str:
 def _next(row: Mapping[str, Any]) -> Iterator[str]:
     tries = f"{row['retry_count']} of {row['max_retries']} retries have ended"
     match row["status"]:
-        case "RETRY_PENDING" if row["token"] is not None:
+        case "RETRY_PENDING" if row["leased_by"] is not None:
             yield f"It is {row['category']}; {tries}, and {row['leased_by']} is at it until {_at(row['lease_until'])}."
         case "RETRY_PENDING":
             yield f"It is {row['category']}; {tries}, and the next is due at {_at(row['next_retry_at'])}."

@@ -125,7 +125,7 @@ ATTEMPT = Lifecycle(
         "attempt_id", "intake_id", "batch_id", "attempt_number", "worker", "token", "opened_at", "lease_until",
         "policy_version",
     ),
-    once=("finished_at", "reason_code", "reentered_as"),
+    once=("finished_at", "reason_code", "reentered_as", "ended_with"),
     rules=(On("insert", "cl.rule_attempt_births"), On("update", "cl.rule_attempt_moves")),
     recorders=(On("insert", "cl.record_attempt_births"), On("update", "cl.record_attempt_moves")),
     consequences=(On("update", "cl.settle_attempts"),),

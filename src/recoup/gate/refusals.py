@@ -13,6 +13,7 @@ LAWS = {
     "RC028": ("recovery_not_ended", "EXHAUSTED is true: three attempts, or a closed window"),
     "RC029": ("attempt_of_other_batch", "an attempt has the batch of its intake"),
     "RC030": ("attempt_not_lapsed", "an attempt crashes when its lease has lapsed"),
+    "RC055": ("attempt_token", "an attempt is ended by whoever holds its token"),
     "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
 }
 CONSTRAINTS = {

@@ -1,6 +1,5 @@
 """Who verifies, and what it came to. The flow itself is in ``flow.py``."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -71,13 +70,11 @@ def verify(by: Hands, *, retries: bool, tell: Callable[[Tally], None] | None = N
     if not waits:
         return Tally()
     try:
-        from recoup.gate.flow import Flow  # the network's libraries, for those who verify
+        from recoup.gate.flow import flow  # the network's libraries, for those who verify
     except ModuleNotFoundError as error:
         raise InputRefused(
             "gate_extra_missing",
             f"Companies wait, and the package that looks at them is not installed ({error.name}).",
             "Install it: pip install 'recoup[gate]'; or leave verification to other workers: recoup worker --duty …",
         ) from error
-    flow = Flow(by, retries=retries, tell=tell)
-    asyncio.run(flow.run())
-    return flow.tally
+    return flow(by, retries=retries, tell=tell)

@@ -17,6 +17,7 @@ class Log:
 
     table: str
     at: str  # the column that says when
+    times: tuple[str, ...] = ()  # other columns that are times
     recorders: tuple[str, ...] = ()
     door: str | None = None  # the trigger function before every insert, where it is not that of the recorders
     columns: tuple[tuple[str, ...], ...] = ()
@@ -45,6 +46,6 @@ class Log:
         return "\n  " + "\n    ".join(lines) + "\n"
 
     def _text(self, column: str) -> str:
-        if column == self.at:
+        if column == self.at or column in self.times:
             return f"(extract(epoch from l.{column}) * 1000000)::bigint::text"
         return f"l.{column}::text"

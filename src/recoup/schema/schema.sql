@@ -115,6 +115,7 @@ create table cl.gate_zero_attempt (
   payload_ref text,
   reentered_as uuid,
   policy_version integer not null default recoup.policy_version(),
+  ended_with uuid,
   constraint gate_zero_attempt_pkey PRIMARY KEY (attempt_id),
   constraint gate_zero_attempt_intake_id_attempt_number_key UNIQUE (intake_id, attempt_number),
   constraint gate_zero_attempt_attempt_number_check CHECK (attempt_number >= 1 AND attempt_number <= 3),
@@ -146,6 +147,7 @@ comment on column cl.gate_zero_attempt.finished_at is 'When it ended; time of it
 comment on column cl.gate_zero_attempt.payload_ref is 'Optional pointer to evidence of the outcome.';
 comment on column cl.gate_zero_attempt.reentered_as is 'On a passed retry: the new intake it made.';
 comment on column cl.gate_zero_attempt.policy_version is 'The policy in force when it opened: its lease and the wait after it come from there.';
+comment on column cl.gate_zero_attempt.ended_with is 'Token that whoever ended it presented; null: its lease expired, or it ended before tokens were presented.';
 CREATE INDEX gate_zero_attempt_lease ON cl.gate_zero_attempt USING btree (lease_until) WHERE status = 'open'::text;
 CREATE UNIQUE INDEX gate_zero_attempt_one_open ON cl.gate_zero_attempt USING btree (intake_id) WHERE status = 'open'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_attempt_births('cl.gate_zero_attempt');
@@ -166,7 +168,7 @@ CREATE TRIGGER c_record_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_att
 alter table cl.gate_zero_attempt enable always trigger c_record_attempt_moves_on_update;
 CREATE TRIGGER d_settle_attempts_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_attempts();
 alter table cl.gate_zero_attempt enable always trigger d_settle_attempts_on_update;
-grant insert, update on table cl.gate_zero_attempt to recoup_gate;
+grant insert, update (ended_with) on table cl.gate_zero_attempt to recoup_gate;
 grant select on table cl.gate_zero_attempt to recoup_reader;
 
 create view cl.gate_zero_authorization (
@@ -469,7 +471,7 @@ CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[],
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 0d7a1a204bbd7ddf1bbaf6201c9a9bf2
+ SET jit TO 'off'; -- body 629489717d1ded8e42860204cc4da95c
 comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
@@ -522,7 +524,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 432888d754f7f485f283f941b630cfec
+ SET enable_mergejoin TO 'off'; -- body a776cd2a1c99ff50160715cb9f2fc5b9
 comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_moves() to public;
 
@@ -678,7 +680,7 @@ grant execute on function cl.rule_attempt_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 22e900184a3eeb7a9e91bd2564f29a2d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7a69cf4d15649161106bfd50c83767cc
 comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
 grant execute on function cl.rule_attempt_moves() to public;
 
@@ -755,6 +757,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON company.url_disco
 alter table company.url_discovery_failures enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table company.url_discovery_failures enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table company.url_discovery_failures enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table company.url_discovery_failures enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table company.url_discovery_failures enable always trigger d_settle_retries_on_update;
 grant select on table company.url_discovery_failures to recoup_reader;
 
 create table company.url_discovery_failures_archive (
@@ -797,6 +805,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.company_
 alter table outreach.company_target_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table outreach.company_target_errors enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table outreach.company_target_errors enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table outreach.company_target_errors enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table outreach.company_target_errors enable always trigger d_settle_retries_on_update;
 grant select on table outreach.company_target_errors to recoup_reader;
 
 create table outreach.company_target_errors_archive (
@@ -835,6 +849,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.dol_erro
 alter table outreach.dol_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table outreach.dol_errors enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table outreach.dol_errors enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table outreach.dol_errors enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table outreach.dol_errors enable always trigger d_settle_retries_on_update;
 grant select on table outreach.dol_errors to recoup_reader;
 
 create table outreach.dol_errors_archive (
@@ -877,6 +897,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON people.people_err
 alter table people.people_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table people.people_errors enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table people.people_errors enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table people.people_errors enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table people.people_errors enable always trigger d_settle_retries_on_update;
 grant select on table people.people_errors to recoup_reader;
 
 create table people.people_errors_archive (
@@ -914,6 +940,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_error_
 alter table public.shq_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table public.shq_error_log enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table public.shq_error_log enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table public.shq_error_log enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table public.shq_error_log enable always trigger d_settle_retries_on_update;
 grant select on table public.shq_error_log to recoup_reader;
 alter table public.shq_error_log owner to recoup_owner;
 
@@ -957,6 +989,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_master
 alter table public.shq_master_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table public.shq_master_error_log enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table public.shq_master_error_log enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table public.shq_master_error_log enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table public.shq_master_error_log enable always trigger d_settle_retries_on_update;
 grant select on table public.shq_master_error_log to recoup_reader;
 alter table public.shq_master_error_log owner to recoup_owner;
 
@@ -996,6 +1034,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_orphan
 alter table public.shq_orphan_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table public.shq_orphan_errors enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table public.shq_orphan_errors enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table public.shq_orphan_errors enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table public.shq_orphan_errors enable always trigger d_settle_retries_on_update;
 grant select on table public.shq_orphan_errors to recoup_reader;
 alter table public.shq_orphan_errors owner to recoup_owner;
 
@@ -1034,6 +1078,48 @@ comment on sequence recoup.subscription_position is 'Positions of subscriptions;
 grant usage on sequence recoup.subscription_position to recoup_consumer;
 grant usage on sequence recoup.subscription_position to recoup_mint;
 grant usage on sequence recoup.subscription_position to recoup_operator;
+
+create table recoup.claim_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  subject text not null,
+  token uuid not null,
+  worker text not null,
+  lease_until timestamp with time zone not null,
+  units text[] not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  constraint claim_log_pkey PRIMARY KEY (seq),
+  constraint claim_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint claim_log_lease_until_check CHECK (isfinite(lease_until)),
+  constraint claim_log_logged_at_check CHECK (isfinite(logged_at)),
+  constraint claim_log_units_check CHECK (cardinality(units) > 0)
+);
+comment on table recoup.claim_log is 'Append-only: every claim of work, one row for all that was claimed together, written by the claim''s recorder.';
+comment on column recoup.claim_log.seq is 'Order over all logs, drawn after the units are locked.';
+comment on column recoup.claim_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.claim_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.claim_log.logged_at is 'When.';
+comment on column recoup.claim_log.subject is 'The table whose work it is.';
+comment on column recoup.claim_log.token is 'Fencing token of the claim: who reports an outcome presents it.';
+comment on column recoup.claim_log.worker is 'Who claimed.';
+comment on column recoup.claim_log.lease_until is 'After this time without a result the work counts as failed.';
+comment on column recoup.claim_log.units is 'What was claimed: the unit''s key, and the number of the attempt behind it.';
+comment on column recoup.claim_log.actor is 'system, ai or human.';
+comment on column recoup.claim_log.actor_id is 'Who exactly.';
+comment on column recoup.claim_log.authority is 'Database role that acted.';
+CREATE INDEX claim_log_token ON recoup.claim_log USING btree (token);
+CREATE INDEX claim_log_xid ON recoup.claim_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.claim_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.claim_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.claim_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.claim_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.claim_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table recoup.claim_log enable always trigger a_only_recorders;
+grant select on table recoup.claim_log to recoup_reader;
 
 create table recoup.clock (
   only_row boolean not null default true,
@@ -1205,9 +1291,6 @@ create table recoup.error (
   escalated_at timestamp with time zone,
   escalated_to text,
   escalation_reason text,
-  token uuid,
-  leased_by text,
-  lease_until timestamp with time zone,
   payload jsonb,
   decided_by text not null,
   clamped_from text,
@@ -1217,6 +1300,7 @@ create table recoup.error (
   superseded_by bigint,
   archived_at timestamp with time zone,
   archive_reason text,
+  token uuid,
   constraint error_pkey PRIMARY KEY (error_id, error_table),
   constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
   constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
@@ -1239,10 +1323,6 @@ create table recoup.error (
   constraint error_last_outcome_check CHECK (last_outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text])),
   constraint error_last_retry_at_check CHECK (isfinite(last_retry_at)),
   constraint error_last_reviewed_at_check CHECK (isfinite(last_reviewed_at)),
-  constraint error_lease CHECK ((token IS NULL) = (lease_until IS NULL) AND (token IS NULL) = (leased_by IS NULL)),
-  constraint error_lease_pending CHECK (token IS NULL OR status = 'RETRY_PENDING'::text AND archived_at IS NULL),
-  constraint error_lease_until_check CHECK (isfinite(lease_until)),
-  constraint error_leased_by_check CHECK (octet_length(leased_by) >= 1 AND octet_length(leased_by) <= 500),
   constraint error_max_retries_check CHECK (max_retries >= 0),
   constraint error_next_retry_at_check CHECK (isfinite(next_retry_at)),
   constraint error_not_superseded_by_itself CHECK (superseded_by <> error_id),
@@ -1287,7 +1367,7 @@ comment on column recoup.error.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how
 comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
 comment on column recoup.error.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
 comment on column recoup.error.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
-comment on column recoup.error.last_retry_at is 'Timestamp of last retry attempt.';
+comment on column recoup.error.last_retry_at is 'When the last retry that ended began.';
 comment on column recoup.error.next_retry_at is 'Scheduled time for next retry; null when there is none.';
 comment on column recoup.error.retry_exhausted is 'True if retry_count >= max_retries.';
 comment on column recoup.error.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
@@ -1302,9 +1382,6 @@ comment on column recoup.error.last_reviewed_at is 'Last time a human reviewed t
 comment on column recoup.error.escalated_at is 'Timestamp of last escalation.';
 comment on column recoup.error.escalated_to is 'Owner at current tier.';
 comment on column recoup.error.escalation_reason is 'Why escalated.';
-comment on column recoup.error.token is 'Fencing token of the retry that is under way; null: none is.';
-comment on column recoup.error.leased_by is 'Who retries it.';
-comment on column recoup.error.lease_until is 'After this time without a result the retry counts as failed.';
 comment on column recoup.error.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
 comment on column recoup.error.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
 comment on column recoup.error.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
@@ -1314,12 +1391,10 @@ comment on column recoup.error.updated_at is 'When it last moved; at birth, when
 comment on column recoup.error.superseded_by is 'The newer error of the same table, entity and signature.';
 comment on column recoup.error.archived_at is 'Since when it is over and blocks nothing; the archiver comes for it.';
 comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
-CREATE INDEX error_due ON ONLY recoup.error USING btree (next_retry_at) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL;
+comment on column recoup.error.token is 'Fencing token of the retry that ended last; who holds it now, recoup.error_queue says.';
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
-CREATE INDEX error_lease_until ON ONLY recoup.error USING btree (lease_until) WHERE token IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
-CREATE INDEX error_window ON ONLY recoup.error USING btree (retry_until) WHERE status = 'RETRY_PENDING'::text AND token IS NULL AND archived_at IS NULL AND retry_until IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table recoup.error enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -1338,11 +1413,17 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON recoup.error REFE
 alter table recoup.error enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table recoup.error enable always trigger c_record_error_moves_on_update;
+CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
+alter table recoup.error enable always trigger d_dequeue_retries_on_delete;
+CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
+alter table recoup.error enable always trigger d_queue_retries_on_insert;
+CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
+alter table recoup.error enable always trigger d_settle_retries_on_update;
 grant delete, update (updated_at) on table recoup.error to recoup_archiver;
-grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, lease_until, leased_by, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
+grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
-grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_reviewed_at, lease_until, leased_by, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
-grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, lease_until, leased_by, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
+grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
 
 create table recoup.error_archive (
   error_table text not null,
@@ -1374,9 +1455,6 @@ create table recoup.error_archive (
   escalated_at timestamp with time zone,
   escalated_to text,
   escalation_reason text,
-  token uuid,
-  leased_by text,
-  lease_until timestamp with time zone,
   payload jsonb,
   decided_by text not null,
   clamped_from text,
@@ -1389,6 +1467,7 @@ create table recoup.error_archive (
   archived_by text not null,
   final_disposition text not null,
   was_blocking boolean not null,
+  token uuid,
   constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
   constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
@@ -1424,9 +1503,6 @@ comment on column recoup.error_archive.last_reviewed_at is 'Last time a human re
 comment on column recoup.error_archive.escalated_at is 'Timestamp of last escalation.';
 comment on column recoup.error_archive.escalated_to is 'Owner at current tier.';
 comment on column recoup.error_archive.escalation_reason is 'Why escalated.';
-comment on column recoup.error_archive.token is 'Fencing token of the retry that is under way; null: none is.';
-comment on column recoup.error_archive.leased_by is 'Who retries it.';
-comment on column recoup.error_archive.lease_until is 'After this time without a result the retry counts as failed.';
 comment on column recoup.error_archive.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
 comment on column recoup.error_archive.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
 comment on column recoup.error_archive.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
@@ -1439,6 +1515,7 @@ comment on column recoup.error_archive.archive_reason is 'TTL_EXPIRED, MANUAL, R
 comment on column recoup.error_archive.archived_by is 'System or user that archived.';
 comment on column recoup.error_archive.final_disposition is 'Disposition at time of archive.';
 comment on column recoup.error_archive.was_blocking is 'Whether it kept its entity from moving on when it expired.';
+comment on column recoup.error_archive.token is 'Fencing token of the retry that ended last.';
 CREATE INDEX error_archive_entity ON ONLY recoup.error_archive USING btree (outreach_id) WHERE outreach_id IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_archive enable always trigger a_append_only;
@@ -1493,6 +1570,33 @@ alter table recoup.error_archive_month enable always trigger d_settle_archive_mo
 grant insert (error_table, made_at, month), update (digest, dropped_at, rows, status) on table recoup.error_archive_month to recoup_archiver;
 grant select on table recoup.error_archive_month to recoup_reader;
 
+create view recoup.error_claim (
+  seq bigint,
+  logged_at timestamp with time zone,
+  error_table text,
+  error_id bigint,
+  retry_count integer,
+  token uuid,
+  worker text,
+  lease_until timestamp with time zone,
+  actor text,
+  actor_id text,
+  authority text
+);
+comment on view recoup.error_claim is 'Every claim of an error, one by one, as recoup.claim_log has them together.';
+comment on column recoup.error_claim.seq is 'Order over all logs.';
+comment on column recoup.error_claim.logged_at is 'When.';
+comment on column recoup.error_claim.error_table is 'The error''s table …';
+comment on column recoup.error_claim.error_id is '… and its id there.';
+comment on column recoup.error_claim.retry_count is 'Retries that had ended before.';
+comment on column recoup.error_claim.token is 'Fencing token.';
+comment on column recoup.error_claim.worker is 'Who claimed.';
+comment on column recoup.error_claim.lease_until is 'The end of the lease.';
+comment on column recoup.error_claim.actor is 'system, ai or human.';
+comment on column recoup.error_claim.actor_id is 'Who exactly.';
+comment on column recoup.error_claim.authority is 'Database role that acted.';
+grant select on table recoup.error_claim to recoup_reader;
+
 create table recoup.error_event (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
   xid xid8 not null default pg_current_xact_id(),
@@ -1510,6 +1614,7 @@ create table recoup.error_event (
   actor text not null,
   actor_id text not null,
   authority text not null,
+  token uuid,
   constraint error_event_pkey PRIMARY KEY (seq),
   constraint error_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
@@ -1532,6 +1637,7 @@ comment on column recoup.error_event.facts is 'What else belongs to it.';
 comment on column recoup.error_event.actor is 'system, ai or human.';
 comment on column recoup.error_event.actor_id is 'Who exactly.';
 comment on column recoup.error_event.authority is 'Database role that acted.';
+comment on column recoup.error_event.token is 'Of a retry that ended: the token of its claim (recoup.claim_log).';
 CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
 CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1541,6 +1647,86 @@ alter table recoup.error_event enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.error_event enable always trigger a_only_recorders;
 grant select on table recoup.error_event to recoup_reader;
+
+create table recoup.error_queue (
+  unit bigint not null,
+  part text not null default ''::text,
+  round integer not null default 0,
+  wake_at timestamp with time zone not null,
+  until timestamp with time zone,
+  token uuid,
+  worker text,
+  claimed_at timestamp with time zone,
+  category text not null,
+  max_retries integer not null,
+  constraint error_queue_pkey PRIMARY KEY (unit),
+  constraint queue_claim CHECK ((token IS NULL) = (worker IS NULL) AND (token IS NULL) = (claimed_at IS NULL)),
+  constraint queue_form_claimed_at_check CHECK (isfinite(claimed_at)),
+  constraint queue_form_round_check CHECK (round >= 0),
+  constraint queue_form_until_check CHECK (isfinite(until)),
+  constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
+  constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
+) with (fillfactor=70);
+comment on table recoup.error_queue is 'Errors that are to be retried: since when each is due, or who holds it until when.';
+comment on column recoup.error_queue.unit is 'The error''s id; part is its table, round the retries that have ended.';
+comment on column recoup.error_queue.part is 'Where the unit is, of a subject in several tables.';
+comment on column recoup.error_queue.round is 'Attempts that have ended.';
+comment on column recoup.error_queue.wake_at is 'When it is due; while it is claimed, the end of the lease.';
+comment on column recoup.error_queue.until is 'Not claimed after this time; null: always.';
+comment on column recoup.error_queue.token is 'Fencing token of the claim that holds it; null: none does.';
+comment on column recoup.error_queue.worker is 'Who holds it.';
+comment on column recoup.error_queue.claimed_at is 'Since when.';
+comment on column recoup.error_queue.category is 'The error''s category: how long it waits for its next retry.';
+comment on column recoup.error_queue.max_retries is 'The error''s max_retries.';
+CREATE INDEX error_queue_until_idx ON recoup.error_queue USING btree (until) WHERE token IS NULL AND until IS NOT NULL;
+CREATE INDEX error_queue_wake_at_idx ON recoup.error_queue USING btree (wake_at) WHERE token IS NULL;
+CREATE INDEX error_queue_wake_at_idx1 ON recoup.error_queue USING btree (wake_at) WHERE token IS NOT NULL;
+CREATE TRIGGER a_guard_claims AFTER UPDATE ON recoup.error_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_claims('recoup.error', '24 hours', 'hub', 'error_worker');
+alter table recoup.error_queue enable always trigger a_guard_claims;
+CREATE TRIGGER a_guard_queue BEFORE INSERT OR DELETE OR TRUNCATE ON recoup.error_queue FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_queue();
+alter table recoup.error_queue enable always trigger a_guard_queue;
+CREATE TRIGGER c_record_claims AFTER UPDATE ON recoup.error_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recoup.error');
+alter table recoup.error_queue enable always trigger c_record_claims;
+grant select on table recoup.error_queue to recoup_reader;
+grant update (claimed_at, token, wake_at, worker) on table recoup.error_queue to recoup_error_worker;
+grant update (claimed_at, token, wake_at, worker) on table recoup.error_queue to recoup_hub;
+grant update (wake_at) on table recoup.error_queue to recoup_archiver;
+grant update (wake_at) on table recoup.error_queue to recoup_operator;
+
+create view recoup.error_story (
+  seq bigint,
+  logged_at timestamp with time zone,
+  error_table text,
+  error_id bigint,
+  event_type text,
+  from_status text,
+  to_status text,
+  disposition text,
+  retry_count integer,
+  reason text,
+  facts jsonb,
+  token uuid,
+  actor text,
+  actor_id text,
+  authority text
+);
+comment on view recoup.error_story is 'All that happened to errors: their events, and their claims as CLAIMED.';
+comment on column recoup.error_story.seq is 'Order over all logs.';
+comment on column recoup.error_story.logged_at is 'When.';
+comment on column recoup.error_story.error_table is 'The error''s table …';
+comment on column recoup.error_story.error_id is '… and its id there.';
+comment on column recoup.error_story.event_type is 'What happened.';
+comment on column recoup.error_story.from_status is 'Status before; null at birth.';
+comment on column recoup.error_story.to_status is 'Status after.';
+comment on column recoup.error_story.disposition is 'Disposition after.';
+comment on column recoup.error_story.retry_count is 'Ended retries after.';
+comment on column recoup.error_story.reason is 'Why; of a claim, who claimed.';
+comment on column recoup.error_story.facts is 'What else belongs to it.';
+comment on column recoup.error_story.token is 'Of a claim, and of the retry that it was for.';
+comment on column recoup.error_story.actor is 'system, ai or human.';
+comment on column recoup.error_story.actor_id is 'Who exactly.';
+comment on column recoup.error_story.authority is 'Database role that acted.';
+grant select on table recoup.error_story to recoup_reader;
 
 create table recoup.follower (
   domain text not null,
@@ -1972,6 +2158,33 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.policy_bound enable always trigger a_only_migrations;
 grant select on table recoup.policy_bound to recoup_reader;
 
+create table recoup.queue_form (
+  part text not null default ''::text,
+  round integer not null default 0,
+  wake_at timestamp with time zone not null,
+  until timestamp with time zone,
+  token uuid,
+  worker text,
+  claimed_at timestamp with time zone,
+  constraint queue_claim CHECK ((token IS NULL) = (worker IS NULL) AND (token IS NULL) = (claimed_at IS NULL)),
+  constraint queue_form_claimed_at_check CHECK (isfinite(claimed_at)),
+  constraint queue_form_round_check CHECK (round >= 0),
+  constraint queue_form_until_check CHECK (isfinite(until)),
+  constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
+  constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
+);
+comment on table recoup.queue_form is 'The form of a queue. It has no rows.';
+comment on column recoup.queue_form.part is 'Where the unit is, of a subject in several tables.';
+comment on column recoup.queue_form.round is 'Attempts that have ended.';
+comment on column recoup.queue_form.wake_at is 'When it is due; while it is claimed, the end of the lease.';
+comment on column recoup.queue_form.until is 'Not claimed after this time; null: always.';
+comment on column recoup.queue_form.token is 'Fencing token of the claim that holds it; null: none does.';
+comment on column recoup.queue_form.worker is 'Who holds it.';
+comment on column recoup.queue_form.claimed_at is 'Since when.';
+CREATE INDEX queue_form_until_idx ON recoup.queue_form USING btree (until) WHERE token IS NULL AND until IS NOT NULL;
+CREATE INDEX queue_form_wake_at_idx ON recoup.queue_form USING btree (wake_at) WHERE token IS NULL;
+CREATE INDEX queue_form_wake_at_idx1 ON recoup.queue_form USING btree (wake_at) WHERE token IS NOT NULL;
+
 create table recoup.routine (
   name text not null,
   checksum text not null,
@@ -2185,7 +2398,7 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3d90e848f8faf5f4d29d795b5128f2aa
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2c1aed8c3197b4d46f003247c2ba639f
 comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
 
 CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
@@ -2248,6 +2461,13 @@ CREATE OR REPLACE FUNCTION recoup.by_follower()
 comment on function recoup.by_follower() is 'Asked by a trigger: whether a recorder or a consequence has done what it sees, behind another trigger.';
 grant execute on function recoup.by_follower() to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body de0ff97e38ce91724569a7c445030231
+comment on function recoup.canon_claim_log_1(l recoup.claim_log) is 'Canonical text of a row of recoup.claim_log, version 1.';
+grant execute on function recoup.canon_claim_log_1(l recoup.claim_log) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_control_log_1(l recoup.control_log)
  RETURNS text
  LANGUAGE sql
@@ -2261,6 +2481,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
  STABLE; -- body 785f01e78c593cfb0aca165be176e012
 comment on function recoup.canon_error_event_1(l recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 1.';
 grant execute on function recoup.canon_error_event_1(l recoup.error_event) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_error_event_2(l recoup.error_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 2fa3fb9b2f4ef4b2bded76cdd5875e9d
+comment on function recoup.canon_error_event_2(l recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 2.';
+grant execute on function recoup.canon_error_event_2(l recoup.error_event) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_gate_zero_air_1(l cl.gate_zero_air)
  RETURNS text
@@ -2317,7 +2544,7 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 6fc26c96abb3202b4621fcbb1b28939f
+ SET jit TO 'off'; -- body b96fcbf9fd15f7c7e72df3d1cd9d555c
 comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes errors of these tables (null: of all) whose retry is due, longest due first, under one lease.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
@@ -2340,7 +2567,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body de8ae5f206528a6a1df961db1c17f68b
+ SET jit TO 'off'; -- body dc52a6b7b404b2f839948369a07e30e9
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks what was not retried within its window, or one of it.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -2350,6 +2577,13 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  STABLE; -- body 385eb0d3a8892b4134e42f08d65a6a9e
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
+
+CREATE OR REPLACE FUNCTION recoup.dequeue_retries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3b93b2fbf5b2cfa39649fbcf3ab0628f
+comment on function recoup.dequeue_retries() is 'What leaves while it waits for its retry is taken out of the queue.';
 
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
@@ -2369,7 +2603,7 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 6fc0804a854e6fec1a808ff62f84b3e1
+ SET jit TO 'off'; -- body f109e3295c9064d097d5474ce8e06ac0
 comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
@@ -2401,6 +2635,12 @@ CREATE OR REPLACE PROCEDURE recoup.equip_declared()
 comment on procedure recoup.equip_declared() is 'Equips every declared table, and drops guards that were written out for a declaration that is gone.';
 grant execute on procedure recoup.equip_declared() to public;
 
+grant execute on procedure recoup.equip_queue(IN queue regclass, IN subject_ text, IN longest text, VARIADIC claimed_by text[]) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN queue regclass, IN subject_ text, IN longest text, VARIADIC claimed_by text[])
+ LANGUAGE plpgsql; -- body 334d3abf2c7d0ce8193fa44373c58a7f
+comment on procedure recoup.equip_queue(IN queue regclass, IN subject_ text, IN longest text, VARIADIC claimed_by text[]) is 'Puts the guards and the recorder of claims on a queue.';
+
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
  RETURNS jsonb
  LANGUAGE sql
@@ -2413,7 +2653,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 7f874c36f9586febd0c651334e21d2f1
+ STABLE; -- body 9cb191f46b16f7e60271bd170b0c4fd7
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -2421,13 +2661,13 @@ grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, 
 CREATE OR REPLACE FUNCTION recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body e70df33940e1cd330ae6fc133b4579d1
+ STABLE; -- body 578204ee96c2c6d59095879755a72239
 comment on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'How a move is refused that breaks a rule of recoup.error_move_broken.';
 
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 5d70c994a2cb69604ac7e54acc2907e8
+ IMMUTABLE; -- body 88639e8dc0b807acdb0b2290ef5ea79c
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -2462,6 +2702,17 @@ CREATE OR REPLACE FUNCTION recoup.guard_births()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body cab3cfedd25cac1a4145ad97c5a752ba
 comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_claims()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 90f294846839168176644cfb1e3e9d2e
+comment on function recoup.guard_claims() is 'Refuses a claim of what is not due, is held already, or for too long.';
+grant execute on function recoup.guard_claims() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  RETURNS trigger
@@ -2616,6 +2867,13 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
 comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, written out from the declaration.';
 grant execute on function recoup.guard_pause_moves() to public;
 
+CREATE OR REPLACE FUNCTION recoup.guard_queue()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4f329c1d6749a7611c21032ecb13dc1a
+comment on function recoup.guard_queue() is 'Refuses to put something into a queue, or to take it out, by hand.';
+grant execute on function recoup.guard_queue() to public;
+
 CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE plpgsql
@@ -2659,6 +2917,12 @@ CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
  SET lock_timeout TO '20s'; -- body fb39e8024061b697f34d3f3e594a1608
 comment on function recoup.hold_promotions(buckets integer[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking).';
 grant execute on function recoup.hold_promotions(buckets integer[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.hold_unclaimed(error_id_ bigint)
+ RETURNS SETOF bigint
+ LANGUAGE sql; -- body b91b9262e8053ca3c61f832122f7d198
+comment on function recoup.hold_unclaimed(error_id_ bigint) is 'An error that waits for its retry, unclaimed and locked; or nothing.';
+grant execute on function recoup.hold_unclaimed(error_id_ bigint) to public;
 
 grant execute on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) to public;
 
@@ -2738,7 +3002,7 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 3b8dbff851671a4af0ad07056928a35e
+ SET jit TO 'off'; -- body d349308497fac45fe68618541e2b5687
 comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Counts as failed every retry that outlived its lease, or one of them.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
 
@@ -2749,9 +3013,9 @@ CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ 
 comment on function recoup.listed_condition(life recoup.lifecycle, kind_ text) is 'SQL text: whether a row''s step is listed for the role in acting; null where none is.';
 grant execute on function recoup.listed_condition(life recoup.lifecycle, kind_ text) to public;
 
-grant execute on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) to public;
+grant execute on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[])
+CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[])
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2759,8 +3023,8 @@ CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uu
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body f794b505ff6280f76b4f33ae515c0b87
-comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[], OUT leased boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+ SET jit TO 'off'; -- body 83ce0f86b62e0fb335c1706b973fa289
+comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
 
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
@@ -2853,6 +3117,20 @@ CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ te
  LANGUAGE plpgsql; -- body 1eef414edde2030d146f68c0fa544398
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
+CREATE OR REPLACE FUNCTION recoup.queue_retries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 985a9ec64eeda36471ed055501d44b10
+comment on function recoup.queue_retries() is 'What is born to be retried is queued.';
+
+CREATE OR REPLACE FUNCTION recoup.record_claims()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 54d37c630d0c74b1f30e78be83700538
+comment on function recoup.record_claims() is 'A claim, in the log of claims: one row for all that was claimed together.';
+
 CREATE OR REPLACE FUNCTION recoup.record_control()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2875,7 +3153,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 04c4afbb554ba0cb4714b43dfa91b380
+ SET enable_mergejoin TO 'off'; -- body 193b7559a1056e916969131bf02e0c4b
 comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[]) to public;
@@ -2889,7 +3167,7 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 9aa323731d9cf4b2fcf4c986e5078e4f
+ SET jit TO 'off'; -- body fc0c0f4263b05d3d0573cee63359a6f8
 comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
@@ -2992,7 +3270,7 @@ grant execute on function recoup.rule_error_births() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ecf1549f5ba42d5762104125187b3836
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ba7aaa0c546abb07063a5991c105d5e2
 comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
 grant execute on function recoup.rule_error_exits() to public;
 
@@ -3062,6 +3340,18 @@ CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  SET "TimeZone" TO 'UTC'; -- body ddee985edd54d76af712cf753b23017e
 comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
 
+CREATE OR REPLACE FUNCTION recoup.settle_retries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 99b5776194aaadafea2f77adc327b425
+comment on function recoup.settle_retries() is 'The place in the queue follows the error: taken out, put off, or queued again.';
+
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
  RETURNS pg_snapshot
  LANGUAGE sql
@@ -3105,13 +3395,13 @@ CREATE OR REPLACE FUNCTION recoup.step_facts(subject_ text, key_ jsonb, from_ te
 comment on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) is 'The facts of a refused birth, move or exit.';
 grant execute on function recoup.step_facts(subject_ text, key_ jsonb, from_ text, to_ text) to public;
 
-grant execute on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone) to public;
+grant execute on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], new_ids bigint[], now_ timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], new_ids bigint[], now_ timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 33c67d373702ceef911258dce1c1bea7
-comment on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[], new_ids bigint[], now_ timestamp with time zone) is 'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 94a69321ed389b03bd3bef3d43b26199
+comment on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], new_ids bigint[], now_ timestamp with time zone) is 'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
 
 grant execute on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) to public;
 
@@ -3125,7 +3415,7 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body d59ac285aa81214bacfc9273e625a975
+ SET jit TO 'off'; -- body a517e560c14238bb98e368f1917a3e65
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves up to so many errors of one table to its archive: those that are over, then those that have expired.';
 
 CREATE OR REPLACE FUNCTION recoup.wake()

@@ -8,7 +8,8 @@ select * from recoup.sweep_errors(%(table)s, %(limit)s, %(only)s);
   order by e.archived_at limit %(limit)s)
  union all
 (select e.error_table, e.error_id from recoup.error e
-  where e.archived_at is null and e.expires_at < (select recoup.now()) and e.token is null
+  where e.archived_at is null and e.expires_at < (select recoup.now())
+    and not exists (select from recoup.error_queue q where q.unit = e.error_id and q.token is not null)
     and recoup.may_expire(e, (select recoup.now()), (select recoup.error_policy()))
   order by e.expires_at limit %(limit)s);
 
@@ -18,7 +19,8 @@ select extract(epoch from recoup.now() - min(l.since)) from (
   (select e.archived_at as since from recoup.error e where e.archived_at is not null order by e.archived_at limit 1)
    union all
   (select e.expires_at from recoup.error e
-    where e.archived_at is null and e.expires_at < (select recoup.now()) and e.token is null
+    where e.archived_at is null and e.expires_at < (select recoup.now())
+      and not exists (select from recoup.error_queue q where q.unit = e.error_id and q.token is not null)
       and recoup.may_expire(e, (select recoup.now()), (select recoup.error_policy()))
     order by e.expires_at limit 1)) l
  where l.since < recoup.now();

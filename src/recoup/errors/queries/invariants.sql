@@ -14,14 +14,14 @@
 with kept as (
   select true as live, e.error_table, e.error_id, e.policy_version, e.disposition, e.status, e.ttl_tier, e.expires_at,
          e.retry_count, e.max_retries, e.retry_exhausted, e.next_retry_at, e.retry_until,
-         e.token, e.leased_by, e.lease_until, e.parked_at, e.parked_by, e.park_reason, e.assigned_to,
+         e.parked_at, e.parked_by, e.park_reason, e.assigned_to,
          e.escalation_level, e.escalated_at, e.escalated_to, e.superseded_by, e.archived_at, e.archive_reason,
          null::text as archived_by, null::text as final_disposition, null::boolean as was_blocking
     from recoup.error e
   union all
   select false, a.error_table, a.error_id, a.policy_version, a.disposition, a.status, a.ttl_tier, a.expires_at,
          a.retry_count, a.max_retries, a.retry_exhausted, a.next_retry_at, a.retry_until,
-         a.token, a.leased_by, a.lease_until, a.parked_at, a.parked_by, a.park_reason, a.assigned_to,
+         a.parked_at, a.parked_by, a.park_reason, a.assigned_to,
          a.escalation_level, a.escalated_at, a.escalated_to, a.superseded_by, a.archived_at, a.archive_reason,
          a.archived_by, a.final_disposition, a.was_blocking
     from recoup.error_archive a),
@@ -35,7 +35,7 @@ beside as (
     left join tables o on o.version = (select max(p.version) from recoup.policy p) and o.error_table = k.error_table)
 select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.ttl_tier, r.expires_at, r.retry_count,
        r.max_retries, r.next_retry_at, r.retry_until, r.parked_at, r.parked_by, r.park_reason, r.escalation_level,
-       r.lease_until, r.superseded_by, r.archived_at, r.archive_reason, r.archived_by, r.final_disposition
+       r.superseded_by, r.archived_at, r.archive_reason, r.archived_by, r.final_disposition
   from (
     select r.*, array_remove(array[
       case when r.ttl_tier is null or r.ttl_tier not in ('SHORT', 'MEDIUM', 'LONG', 'INFINITE')
@@ -71,9 +71,6 @@ select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.t
                 and (case when r.live then r.status <> 'RETRY_PENDING' else r.disposition <> 'RETRY' end
                      or r.next_retry_at > r.retry_until)
            then 'errors/5/next-retry-at' end,
-      case when num_nulls(r.token, r.leased_by, r.lease_until) not in (0, 3)
-             or r.token is not null and not (r.status = 'RETRY_PENDING' and r.archived_at is null)
-           then 'errors/5/lease' end,
       case when (r.archived_at is null) <> (r.archive_reason is null)
              or not r.live
                 and num_nulls(r.archived_at, r.archived_by, r.final_disposition, r.was_blocking) > 0
@@ -88,6 +85,33 @@ select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.t
       from beside r) r
  cross join unnest(r.broken) b (breaks)
  where r.broken <> '{}'
+
+-- name: queue
+-- What is to be retried is in the queue, once and as the error says; who holds it, as the claim says.
+select b.breaks, coalesce(e.error_table, r.part) as error_table, coalesce(e.error_id, r.unit) as error_id, e.status,
+       e.retry_count, e.next_retry_at, r.round, r.wake_at, r.until, r.token, r.worker, r.claimed_at, r.claim
+  from (select * from recoup.error e where e.status = 'RETRY_PENDING' and e.archived_at is null) e
+  full join (
+    -- What was under way when claims got their own log is in the log of errors.
+    select q.*, coalesce(c.seq, v.seq) as claim, coalesce(c.worker, v.reason) as claim_worker,
+           case when c.seq is null then q.wake_at else c.lease_until end as lease_until,
+           case when c.seq is null then q.claimed_at else c.logged_at end as logged_at
+      from recoup.error_queue q
+      left join recoup.error_claim c on c.error_id = q.unit and c.error_table = q.part and c.retry_count = q.round
+                                        and c.token = q.token
+      left join recoup.error_event v on c.seq is null and v.error_id = q.unit and v.error_table = q.part
+                                        and v.retry_count = q.round and v.event_type = 'CLAIMED') r
+         on r.unit = e.error_id
+ cross join lateral unnest(array_remove(array[
+   case when e.error_id is null or r.unit is null
+          or (r.part, r.round, r.until, r.category, r.max_retries)
+             is distinct from (e.error_table, e.retry_count, e.retry_until, e.category, e.max_retries)
+          or r.token is null and r.wake_at <> e.next_retry_at
+        then 'errors/5/queue' end,
+   case when num_nulls(r.token, r.worker, r.claimed_at) not in (0, 3)
+          or r.token is not null
+             and (r.claim_worker, r.lease_until, r.logged_at) is distinct from (r.worker, r.wake_at, r.claimed_at)
+        then 'errors/5/lease' end], null)) b (breaks)
 
 -- name: births
 -- Every error beside the policy that decided it, its birth in the log, and the one it superseded: the decision, made
@@ -306,7 +330,7 @@ events as (
          -- Retries that began less those that ended: 0, or 1 while one is under way.
          count(*) filter (where e.event_type = 'CLAIMED') over of_error
            - (e.retry_count - first_value(e.retry_count) over of_error) as under_way
-    from recoup.error_event e
+    from recoup.error_story e
   window of_error as (partition by e.error_table, e.error_id order by e.seq))
 select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, e.to_status, e.disposition,
        e.retry_count, e.logged_at, e.authority, e.before_type, e.before_status, e.before_count, e.before_at
@@ -405,7 +429,7 @@ events as (
   select e.error_table, e.error_id, e.seq, e.event_type, e.logged_at, e.retry_count,
          lag(e.event_type) over of_error as before_type, lag(e.logged_at) over of_error as before_at,
          lead(e.seq) over of_error as next_seq
-    from recoup.error_event e where e.event_type in ('RECORDED', 'FAILED', 'LAPSED', 'UNPARKED', 'CLAIMED')
+    from recoup.error_story e where e.event_type in ('RECORDED', 'FAILED', 'LAPSED', 'UNPARKED', 'CLAIMED')
   window of_error as (partition by e.error_table, e.error_id order by e.seq)),
 kept as (
   select error_table, error_id, category from recoup.error
@@ -450,11 +474,13 @@ select case when r.claimed then 'errors/5/no-retry-before-its-time' else 'errors
 with events as (
   select e.error_table, e.error_id, e.seq, e.event_type, e.from_status, e.to_status, e.disposition, e.retry_count,
          e.reason, e.facts, e.logged_at, e.actor_id,
-         row_number() over (partition by e.error_table, e.error_id order by e.seq desc) as from_end,
+         -- A claim leaves the error as it is.
+         row_number() over (partition by e.error_table, e.error_id
+                            order by e.event_type = 'CLAIMED' and e.token is not null, e.seq desc) as from_end,
          e.event_type in ('SUCCEEDED', 'RESOLVED', 'SUPERSEDED', 'RETIRED', 'EXPIRED')
            or e.event_type = 'RECORDED' and coalesce(e.facts ? 'superseded_by', false) as closes,
          e.event_type in ('FAILED', 'LAPSED', 'WINDOW_CLOSED') and e.to_status <> 'RETRY_PENDING' as spends
-    from recoup.error_event e),
+    from recoup.error_story e),
 told as (
   select e.error_table, e.error_id,
          count(*) filter (where e.event_type = 'RECORDED') as births,
@@ -488,19 +514,20 @@ kept as (
   select k.error_table, k.error_id,
          count(*) filter (where k.live) as live_rows, count(*) filter (where not k.live) as archived_rows,
          max(k.status) as status, max(k.disposition) as disposition, max(k.retry_count) as retry_count,
-         max(k.max_retries) as max_retries, max(k.updated_at) as updated_at, bool_or(k.token is not null) as leased,
+         max(k.max_retries) as max_retries, max(k.updated_at) as updated_at, bool_or(k.leased) as leased,
          max(k.last_retry_at) as last_retry_at, max(k.retry_until) as retry_until, max(k.parked_at) as parked_at,
          max(k.parked_by) as parked_by, max(k.park_reason) as park_reason, max(k.archived_at) as archived_at,
          max(k.archive_reason) as archive_reason, max(k.archived_by) as archived_by,
          bool_or(k.was_blocking) as was_blocking
     from (
       select true as live, e.error_table, e.error_id, e.status, e.disposition, e.retry_count, e.max_retries,
-             e.updated_at, e.token, e.last_retry_at, e.retry_until, e.parked_at, e.parked_by, e.park_reason,
+             e.updated_at, q.token is not null as leased, e.last_retry_at, e.retry_until, e.parked_at, e.parked_by,
+             e.park_reason,
              e.archived_at, e.archive_reason, null::text as archived_by, null::boolean as was_blocking
-        from recoup.error e
+        from recoup.error e left join recoup.error_queue q on q.unit = e.error_id
       union all
       select false, a.error_table, a.error_id, a.status, a.disposition, a.retry_count, a.max_retries,
-             a.updated_at, a.token, a.last_retry_at, a.retry_until, a.parked_at, a.parked_by, a.park_reason,
+             a.updated_at, false, a.last_retry_at, a.retry_until, a.parked_at, a.parked_by, a.park_reason,
              a.archived_at, a.archive_reason, a.archived_by, a.was_blocking
         from recoup.error_archive a) k
    group by 1, 2),
@@ -582,7 +609,7 @@ select b.breaks, r.error_table, r.error_id, r.live, r.archived, r.status, r.told
                           or r.parked_at is null)
                      or r.disposition <> 'PARKED' and r.park_reason is distinct from 'MAX_RETRIES_EXCEEDED')
            then 'errors/5/retry-to-park' end,
-      case when r.claims > 0 and r.live + r.archived > 0
+      case when r.claims > 0 and r.live + r.archived > 0 and not r.leased
                 and (r.last_retry_at > r.claimed_at or r.last_retry_at < r.claimed_at - interval '1 minute'
                      or r.last_retry_at is null)
            then 'errors/5/last-retry-at' end,
@@ -616,10 +643,10 @@ select 'errors/7/one-open', e.error_table, e.outreach_id, e.error_signature, min
 
 -- name: late_results
 -- An error is a unit of work for each of its retries: whose token it holds, of that one the result is not late.
-select 'laws/L5/late-retries' as breaks, l.late_result_id, l.subject, l.unit_id, l.received_at, e.status, e.lease_until
+select 'laws/L5/late-retries' as breaks, l.late_result_id, l.subject, l.unit_id, l.received_at, q.worker, q.wake_at
   from recoup.late_result l
-  left join recoup.error e on e.error_table || '/' || e.error_id = l.unit_id
+  left join recoup.error_queue q on q.part || '/' || q.unit = l.unit_id
   left join (
     select t.error_table || '/' || t.error_id as unit_id
       from recoup.error_event t where t.event_type = 'RECORDED') told on told.unit_id = l.unit_id
- where l.subject = 'recoup.error' and (told.unit_id is null or e.token = l.token)
+ where l.subject = 'recoup.error' and (told.unit_id is null or q.token = l.token)

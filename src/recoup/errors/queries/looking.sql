@@ -17,9 +17,11 @@ select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
    select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity,
-          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, e.leased_by, e.parked_at,
-          e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at, e.archive_reason
+          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, q.worker as leased_by,
+          e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
+          e.archive_reason
      from recoup.error e
+     left join recoup.error_queue q on q.unit = e.error_id
     where e.error_table = t.name and (%(archived)s or e.archived_at is null)
       and {matching}
     order by e.error_id desc limit %(limit)s) f;
@@ -29,25 +31,42 @@ select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
    select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity,
-          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, e.leased_by, e.parked_at,
-          e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at, e.archive_reason
+          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, null as leased_by,
+          e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
+          e.archive_reason
      from recoup.error_archive e
     where e.error_table = t.name and %(archived)s
       and {matching}
     order by e.error_id desc limit %(limit)s) f;
 
 -- name: show_live
-select e.* from recoup.error e where e.error_table = %(error_table)s and e.error_id = %(error_id)s;
+select e.*, q.worker as leased_by, case when q.token is not null then q.wake_at end as lease_until
+  from recoup.error e
+  left join recoup.error_queue q on q.unit = e.error_id
+ where e.error_table = %(error_table)s and e.error_id = %(error_id)s;
 
 -- name: show_archived
 select e.* from recoup.error_archive e where e.error_table = %(error_table)s and e.error_id = %(error_id)s;
 
 -- name: events
-select v.logged_at, v.event_type, v.from_status, v.to_status, v.disposition, v.retry_count, v.reason, v.facts,
-       v.actor, v.actor_id, v.authority
-  from recoup.error_event v
- where v.error_id = %(error_id)s and v.error_table = %(error_table)s
- order by v.seq;
+-- A claim is found by its token, which whatever ended the retry has, or the queue while it is under way.
+with told as (
+  select v.* from recoup.error_event v where v.error_id = %(error_id)s and v.error_table = %(error_table)s)
+select t.logged_at, t.event_type, t.from_status, t.to_status, t.disposition, t.retry_count, t.reason, t.facts,
+       t.actor, t.actor_id, t.authority
+  from (
+    select t.seq, t.logged_at, t.event_type, t.from_status, t.to_status, t.disposition, t.retry_count, t.reason,
+           t.facts, t.actor, t.actor_id, t.authority
+      from told t
+    union all
+    select c.seq, c.logged_at, 'CLAIMED', 'RETRY_PENDING', 'RETRY_PENDING', 'RETRY', h.round, c.worker, null,
+           c.actor, c.actor_id, c.authority
+      from (select t.token, t.retry_count - 1 as round from told t where t.token is not null
+            union all
+            select q.token, q.round from recoup.error_queue q
+             where q.unit = %(error_id)s and q.token is not null) h
+      join recoup.claim_log c on c.token = h.token) t
+ order by t.seq;
 
 -- name: count_live
 with t as materialized (select recoup.now() as now_, recoup.blocking_tables() as blocking)
@@ -65,12 +84,12 @@ select c.error_table,
        count(*) filter (where c.is_open and c.status = 'RETRY_PENDING' and c.token is null
                           and c.retry_until <= t.now_) as overdue,
        count(*) filter (where c.token is not null) as retrying,
-       count(*) filter (where c.lease_until < t.now_) as lapsed,
+       count(*) filter (where c.token is not null and c.wake_at < t.now_) as lapsed,
        min(c.parked_at) filter (where c.is_open and c.status in ('PARKED', 'ESCALATED')) as oldest_parked_at,
        count(*) filter (where not c.is_open or c.expires_at < t.now_) as for_the_archiver
-  from (select e.error_table, e.status, e.disposition, e.token, e.next_retry_at, e.retry_until, e.lease_until,
+  from (select e.error_table, e.status, e.disposition, q.token, e.next_retry_at, e.retry_until, q.wake_at,
                e.parked_at, e.expires_at, e.archived_at is null as is_open
-          from recoup.error e) c
+          from recoup.error e left join recoup.error_queue q on q.unit = e.error_id) c
  cross join t
  group by c.error_table;
 

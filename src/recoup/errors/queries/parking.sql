@@ -20,7 +20,10 @@ select g.error_table, g.error_id, e.status, e.ttl_tier, e.escalation_level, e.as
          order by error_table, error_id) g
  cross join lateral (
    select e.* from recoup.error e
-    where e.error_table = g.error_table and e.error_id = g.error_id limit 1 for no key update) e;
+    where e.error_table = g.error_table and e.error_id = g.error_id limit 1 for no key update) e
+  -- Behind the error: then nobody claims it.
+  left join lateral (
+    select from recoup.error_queue q where q.unit = e.error_id limit 1 for no key update) q on true;
 
 -- name: archived
 select a.error_table, a.error_id
@@ -32,10 +35,13 @@ select a.error_table, a.error_id
 with t as materialized (select recoup.now() as now_, recoup.acting_id() as who)
 update recoup.error e
    set status = 'PARKED', disposition = 'PARKED', parked_at = t.now_, parked_by = t.who, park_reason = %(reason)s,
-       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer,
-       token = null, leased_by = null, lease_until = null,
+       next_retry_at = null, retry_count = e.retry_count + (g.token is not null)::integer,
+       token = coalesce(g.token, e.token), last_retry_at = coalesce(g.claimed_at, e.last_retry_at),
        updated_at = greatest(e.updated_at, t.now_)
-  from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
+  from t, (
+    select g.error_table, g.error_id, q.token, q.claimed_at
+      from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
+      left join recoup.error_queue q on q.unit = g.error_id) g
  where e.error_table = g.error_table and e.error_id = g.error_id
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
@@ -55,10 +61,13 @@ update recoup.error e
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set status = 'RESOLVED', archived_at = t.now_, archive_reason = 'RESOLVED',
-       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer,
-       token = null, leased_by = null, lease_until = null,
+       next_retry_at = null, retry_count = e.retry_count + (g.token is not null)::integer,
+       token = coalesce(g.token, e.token), last_retry_at = coalesce(g.claimed_at, e.last_retry_at),
        updated_at = greatest(e.updated_at, t.now_)
-  from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
+  from t, (
+    select g.error_table, g.error_id, q.token, q.claimed_at
+      from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
+      left join recoup.error_queue q on q.unit = g.error_id) g
  where e.error_table = g.error_table and e.error_id = g.error_id
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
@@ -93,9 +102,12 @@ update recoup.error e
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set archived_at = t.now_, archive_reason = 'MANUAL',
-       next_retry_at = null, retry_count = e.retry_count + (e.token is not null)::integer,
-       token = null, leased_by = null, lease_until = null,
+       next_retry_at = null, retry_count = e.retry_count + (g.token is not null)::integer,
+       token = coalesce(g.token, e.token), last_retry_at = coalesce(g.claimed_at, e.last_retry_at),
        updated_at = greatest(e.updated_at, t.now_)
-  from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
+  from t, (
+    select g.error_table, g.error_id, q.token, q.claimed_at
+      from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
+      left join recoup.error_queue q on q.unit = g.error_id) g
  where e.error_table = g.error_table and e.error_id = g.error_id
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);

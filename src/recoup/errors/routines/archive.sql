@@ -30,7 +30,9 @@ begin
       into leaving, months, was_blocking
       from (select e.error_id, e.disposition from recoup.error e
              where e.error_table = error_table_ and e.archived_at is null and e.expires_at < now_
-               and e.token is null and recoup.may_expire(e, now_, figures) and (only_ is null or e.error_id = only_)
+               and recoup.may_expire(e, now_, figures) and (only_ is null or e.error_id = only_)
+               and (e.status <> 'RETRY_PENDING'
+                    or exists (select from recoup.hold_unclaimed(e.error_id)))
              order by e.expires_at limit most - coalesce(cardinality(leaving), 0) for update skip locked) l;
     was_blocking := case when blocking then was_blocking else 0 end;
   end if;

@@ -46,18 +46,19 @@ begin
   end if;
   insert into recoup.error_event (
     incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count, reason,
-    facts, actor, actor_id, authority)
+    facts, token, actor, actor_id, authority)
   select incarnation_, n.updated_at, n.error_table, n.error_id, said.event_type, o.status, n.status, n.disposition,
          n.retry_count,
          case said.event_type when 'FAILED' then n.last_failure when 'LAPSED' then n.last_failure
                               when 'PARKED' then n.park_reason when 'WINDOW_CLOSED' then n.park_reason
-                              when 'ESCALATED' then n.escalation_reason when 'CLAIMED' then n.leased_by
+                              when 'ESCALATED' then n.escalation_reason
                               else why end,
          case said.event_type
            when 'SUPERSEDED' then jsonb_build_object('superseded_by', n.superseded_by)
            when 'ESCALATED' then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level)
            when 'ASSIGNED' then jsonb_build_object('to', n.assigned_to)
            when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) end,
+         case when n.retry_count > o.retry_count then n.token end,
          kind, id, role_
     from new_rows n
     join old_rows o on o.error_id = n.error_id and o.error_table = n.error_table
@@ -73,8 +74,7 @@ begin
          when n.assigned_to is distinct from o.assigned_to then 'ASSIGNED'
          when n.escalation_level <> o.escalation_level then 'ESCALATED'
          else 'REVIEWED' end
-       when o.token is null and n.token is not null then 'CLAIMED'
-       when o.token is not null and n.token is null then coalesce(n.last_outcome, 'FAILED')
+       when n.retry_count > o.retry_count then coalesce(n.last_outcome, 'FAILED')
        else 'WINDOW_CLOSED' end as event_type) said;
   return null;
 end $$;

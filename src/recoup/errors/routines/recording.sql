@@ -22,7 +22,7 @@ comment on function recoup.require_same_length(text, integer[]) is
 create or replace function recoup.lock_open_errors(
   places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[],
   policy jsonb, now_ timestamptz,
-  out by_row bigint[], out of_table text[], out ids bigint[], out expired boolean[], out leased boolean[])
+  out by_row bigint[], out of_table text[], out ids bigint[], out expired boolean[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -34,7 +34,8 @@ declare
 begin
   -- In the order of tables and ids, as everybody does who locks several. One table after the other, each planned for
   -- what it holds now: a plan that was made while a table was empty, and kept, read all of it for each row. Mostly
-  -- there is nothing, and to look in the partition itself takes a third of the time, for the parent is long to plan.
+  -- there is nothing, and to look for it in the partition itself takes a third of the time that it takes to plan for
+  -- the parent.
   for table_ in
     select distinct t.name from unnest(tables, tiers) t (name, tier) where t.tier <> 'INFINITE' order by 1
   loop
@@ -49,16 +50,19 @@ begin
     continue when open_ones is null;
     execute format($look$
       select $5 || array_agg(f.place), $6 || array_agg(f.error_table), $7 || array_agg(f.error_id),
-             $8 || array_agg(f.expired), $9 || array_agg(f.leased)
-        from (select r.place, e.error_table, e.error_id, coalesce(recoup.may_expire(e, $3, $4), false) as expired,
-                     e.token is not null as leased
+             $8 || array_agg(f.expired)
+        from (select r.place, e.error_table, e.error_id, coalesce(recoup.may_expire(e, $3, $4), false) as expired
                 from unnest($1, $2) r (place, error_id)
                cross join lateral (
                  select e.* from recoup.error e where e.error_table = %L and e.error_id = r.error_id
                   limit 1 for no key update) e
+                -- Behind the error, as everybody does who locks both: then nobody claims it.
+                left join lateral (
+                  select from recoup.error_queue q
+                   where e.status = 'RETRY_PENDING' and q.unit = e.error_id limit 1 for no key update) q on true
                where e.archived_at is null) f $look$, table_)
-      into by_row, of_table, ids, expired, leased
-      using of_rows, open_ones, now_, policy, by_row, of_table, ids, expired, leased;
+      into by_row, of_table, ids, expired
+      using of_rows, open_ones, now_, policy, by_row, of_table, ids, expired;
   end loop;
 end $$;
 comment on function recoup.lock_open_errors(
@@ -66,7 +70,7 @@ comment on function recoup.lock_open_errors(
 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
 
 create or replace function recoup.supersede_errors(
-  by_row bigint[], of_table text[], ids bigint[], expired boolean[], leased boolean[],
+  by_row bigint[], of_table text[], ids bigint[], expired boolean[],
   new_ids bigint[], now_ timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -74,15 +78,19 @@ begin
      set archived_at = now_, updated_at = greatest(e.updated_at, now_),
          archive_reason = case when o.expired then 'TTL_EXPIRED' else 'SUPERSEDED' end,
          superseded_by = case when not o.expired then new_ids[o.place] end,
-         retry_count = e.retry_count + o.leased::integer,
-         last_outcome = case when o.leased then 'FAILED' else e.last_outcome end,
-         last_failure = case when o.leased then 'superseded by error ' || new_ids[o.place] else e.last_failure end,
-         token = null, leased_by = null, lease_until = null, next_retry_at = null
-    from unnest(by_row, of_table, ids, expired, leased) o (place, error_table, error_id, expired, leased)
+         -- A retry that is under way is cut off, and counts.
+         retry_count = e.retry_count + (q.token is not null)::integer,
+         last_retry_at = coalesce(q.claimed_at, e.last_retry_at),
+         last_outcome = case when q.token is not null then 'FAILED' else e.last_outcome end,
+         last_failure = case when q.token is not null then 'superseded by error ' || new_ids[o.place]
+                             else e.last_failure end,
+         token = coalesce(q.token, e.token), next_retry_at = null
+    from unnest(by_row, of_table, ids, expired) o (place, error_table, error_id, expired)
+    left join recoup.error_queue q on q.unit = o.error_id
    where e.error_table = o.error_table and e.error_id = any(array[o.error_id]);
 end $$;
 comment on function recoup.supersede_errors(
-  bigint[], text[], bigint[], boolean[], boolean[], bigint[], timestamptz) is
+  bigint[], text[], bigint[], boolean[], bigint[], timestamptz) is
 'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
 
 create or replace function recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
@@ -234,7 +242,7 @@ begin
       end if;
       select array_agg(nextval('recoup.error_seq')) into ids from generate_series(1, cardinality(places));
       if old.ids is not null then
-        perform recoup.supersede_errors(old.by_row, old.of_table, old.ids, old.expired, old.leased, ids, now_);
+        perform recoup.supersede_errors(old.by_row, old.of_table, old.ids, old.expired, ids, now_);
       end if;
       perform recoup.insert_errors(ids, places, entities, messages, signatures, payloads, later,
         tables, codes, severities, categories, dispositions, tiers, days, budgets, park_reasons, deciders, clamps,

@@ -1,6 +1,10 @@
 -- Claiming and ending retries, in sets. Each is one call of one function, whose plans are kept, as in recording.sql.
 -- Results are one row of arrays: a thousand rows of many columns would cost the way to the client what it costs to
 -- write them.
+--
+-- Which errors are to be retried, and when, is in recoup.error_queue. A claim writes there alone. An outcome moves the
+-- error, and its place in the queue follows (recoup.settle_retries), for every writer: whoever raises retry_count
+-- presents the token of the claim.
 
 create or replace function recoup.claim_errors(among text[], most integer, worker_ text, lease interval,
   out tables text[], out ids bigint[], out entities uuid[], out codes text[], out messages text[],
@@ -29,26 +33,25 @@ begin
   token_ := gen_random_uuid();
   until_ := now_ + coalesce(lease, make_interval(secs => (recoup.error_policy() ->> 'retry_lease_s')::integer));
   with picked as materialized (
-    select e.error_table, e.error_id from recoup.error e
-     where (among is null or e.error_table = any(among))
-       and e.status = 'RETRY_PENDING' and e.token is null and e.archived_at is null
-       and e.next_retry_at <= now_ and (e.retry_until is null or e.retry_until > now_)
-     order by e.next_retry_at
+    select q.ctid from recoup.error_queue q
+     where q.token is null and q.wake_at <= now_ and (q.until is null or q.until > now_)
+       and (among is null or q.part = any(among))
+     order by q.wake_at
      limit greatest(most, 0)
        for no key update skip locked),
   claimed as (
-    update recoup.error e
-       set token = token_, leased_by = worker_, lease_until = until_, last_retry_at = now_,
-           updated_at = greatest(e.updated_at, now_)
-      from picked p
-     where e.error_table = p.error_table and e.error_id = any(array[p.error_id])
-    returning e.*)
-  select array_agg(c.error_table), array_agg(c.error_id), array_agg(c.outreach_id), array_agg(c.error_code),
-         array_agg(c.error_message), array_agg(c.error_signature), array_agg(c.severity), array_agg(c.category),
-         array_agg(c.retry_count), array_agg(c.max_retries),
-         case when bool_or(c.payload is not null) then array_agg(c.payload) end, array_agg(c.created_at)
+    update recoup.error_queue q
+       set token = token_, worker = worker_, claimed_at = now_, wake_at = until_
+      from picked p where q.ctid = p.ctid
+    returning q.unit, q.part)
+  select array_agg(e.error_table), array_agg(e.error_id), array_agg(e.outreach_id), array_agg(e.error_code),
+         array_agg(e.error_message), array_agg(e.error_signature), array_agg(e.severity), array_agg(e.category),
+         array_agg(e.retry_count), array_agg(e.max_retries),
+         case when bool_or(e.payload is not null) then array_agg(e.payload) end, array_agg(e.created_at)
     into tables, ids, entities, codes, messages, signatures, severities, categories, counts, budgets, payloads, created
-    from claimed c;
+    from claimed c
+   cross join lateral (
+     select e.* from recoup.error e where e.error_table = c.part and e.error_id = c.unit limit 1) e;
 end $$;
 comment on function recoup.claim_errors(text[], integer, text, interval) is
 'Takes errors of these tables (null: of all) whose retry is due, longest due first, under one lease.';
@@ -62,11 +65,9 @@ set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
-  policy jsonb;
-  ends   jsonb;
-  now_   timestamptz;
-  held   record;
-  late   bigint[];
+  now_   constant timestamptz := recoup.now();
+  policy constant jsonb := recoup.error_policy();
+  ends   constant jsonb := recoup.ends_as(policy);
 begin
   perform recoup.require_same_length('outcomes', cardinality(ids), cardinality(tables), cardinality(tokens),
     cardinality(outcomes), cardinality(failures));
@@ -78,37 +79,22 @@ begin
       hint = 'Give each error once: its table, its token, SUCCEEDED or FAILED, and what was said or null.',
       detail = jsonb_build_object('errors', cardinality(ids));
   end if;
-  -- In the order of tables and ids, so that two sets that share some wait for each other instead of deadlocking. Fenced
-  -- by the token.
-  select array_agg(g.error_table) as tables, array_agg(g.error_id) as ids, array_agg(g.outcome) as outcomes,
-         array_agg(g.failure) as failures, array_agg(e.category) as categories, array_agg(e.retry_count) as counts,
-         array_agg(e.max_retries) as budgets, array_agg(e.retry_until) as windows
-    into held
-    from (select * from unnest(tables, ids, tokens, outcomes, failures)
-                     g (error_table, error_id, token, outcome, failure)
-           order by error_table, error_id) g
-   cross join lateral (
-     select e.* from recoup.error e
-      where e.error_table = g.error_table and e.error_id = g.error_id limit 1 for no key update) e
-   where e.token = g.token;
-  -- Not before all has been waited for.
-  now_ := recoup.now();
-  policy := recoup.error_policy();
-  ends := recoup.ends_as(policy);
-  -- Succeeded and failed alike, in one statement.
-  with timed as (
-    -- When the next retry would come: of those that failed, this was number retry_count + 1.
-    select g.*, now_ + recoup.retry_wait(k.backoff, k.base_s, k.cap_s, k.jitter_percent, g.retry_count + 2)
-             as next_retry_at
-      from unnest(held.tables, held.ids, held.outcomes, held.failures, held.categories, held.counts, held.budgets,
-                  held.windows)
-             g (error_table, error_id, outcome, failure, category, retry_count, max_retries, retry_until)
-      join recoup.retry_rules(policy) k on k.category = g.category),
+  -- Fenced by the token. In the order of tables and ids, as whoever locks several errors. What somebody else ended
+  -- while we waited for it is not what was claimed any more: its status or its count is another.
+  with timed as materialized (
+    -- When the next retry would come: of those that failed, this was number round + 1.
+    select g.error_id, g.outcome, g.failure, q.part, q.round, q.token, q.claimed_at, q.max_retries, q.until,
+           now_ + recoup.retry_wait(k.backoff, k.base_s, k.cap_s, k.jitter_percent, q.round + 2) as next_retry_at
+      from unnest(tables, ids, tokens, outcomes, failures) g (error_table, error_id, token, outcome, failure)
+     cross join lateral (select q.* from recoup.error_queue q where q.unit = g.error_id limit 1) q
+      join recoup.retry_rules(policy) k on k.category = q.category
+     where q.token = g.token and q.part = g.error_table
+     order by q.part, q.unit),
   decided as (
     select t.*, case
              when t.outcome = 'SUCCEEDED' then 'RESOLVED'
-             when recoup.retries_over(t.retry_count + 1, t.max_retries, t.next_retry_at, t.retry_until)
-               then recoup.status_of(ends ->> t.error_table)
+             when recoup.retries_over(t.round + 1, t.max_retries, t.next_retry_at, t.until)
+               then recoup.status_of(ends ->> t.part)
              else 'RETRY_PENDING' end as status
       from timed t),
   applied as (
@@ -116,36 +102,46 @@ begin
        set status = d.status,
            disposition = case when d.status in ('PARKED', 'ACTIVE') then ends ->> e.error_table else e.disposition end,
            retry_count = e.retry_count + 1,
+           last_retry_at = d.claimed_at,
            last_outcome = d.outcome,
            last_failure = case when d.outcome = 'SUCCEEDED' then e.last_failure else d.failure end,
            next_retry_at = case when d.status = 'RETRY_PENDING' then d.next_retry_at end,
            parked_at = case when d.status = 'PARKED' then now_ end,
            parked_by = case when d.status = 'PARKED' then 'system' end,
            park_reason = case when d.status in ('PARKED', 'ACTIVE') then 'MAX_RETRIES_EXCEEDED' end,
-           token = null, leased_by = null, lease_until = null,
+           token = d.token,
            updated_at = greatest(e.updated_at, now_),
            archived_at = case when d.status = 'RESOLVED' then now_ end,
            archive_reason = case when d.status = 'RESOLVED' then 'RESOLVED' end
       from decided d
-     where e.error_table = d.error_table and e.error_id = any(array[d.error_id])
+     where e.error_table = d.part and e.error_id = any(array[d.error_id])
+       -- num_nulls: "is null" would lead the planner to an index on what is open.
+       and e.retry_count = d.round and e.status = 'RETRY_PENDING' and num_nulls(e.archived_at) = 1
     returning e.error_id, e.status)
   select coalesce(array_agg(a.error_id), '{}'), coalesce(array_agg(a.status), '{}') into ended, statuses from applied a;
 
   if cardinality(ended) < cardinality(ids) then
-    with stored as (
-      insert into recoup.late_result (subject, unit_id, token, result)
-      select 'recoup.error', g.error_table || '/' || g.error_id, g.token,
-             jsonb_build_object('outcome', g.outcome, 'failure', g.failure)
+    -- Reported again, because the answer was lost: it became what it became. Otherwise it comes late.
+    with others as materialized (
+      select g.error_id, g.error_table, g.token, g.outcome, g.failure, v.to_status,
+             exists (select from recoup.error e where e.error_table = g.error_table and e.error_id = g.error_id)
+             or exists (select from recoup.error_archive a
+                         where a.error_table = g.error_table and a.error_id = g.error_id) as is_known
         from unnest(tables, ids, tokens, outcomes, failures) g (error_table, error_id, token, outcome, failure)
-       where g.error_id <> all(ended)
-         and (exists (select from recoup.error e
-                       where e.error_table = g.error_table and e.error_id = g.error_id)
-              or exists (select from recoup.error_archive a
-                          where a.error_table = g.error_table and a.error_id = g.error_id))
-      returning split_part(unit_id, '/', 2)::bigint as error_id)
-    select array_agg(s.error_id) into late from stored s;
-    ended := ended || coalesce(late, '{}');
-    statuses := statuses || array_fill('late'::text, array[coalesce(cardinality(late), 0)]);
+        left join lateral (
+          select v.to_status from recoup.error_event v
+           where v.error_id = g.error_id and v.error_table = g.error_table and v.token = g.token
+             and v.event_type = g.outcome limit 1) v on true
+       where g.error_id <> all(ended)),
+    stored as (
+      insert into recoup.late_result (subject, unit_id, token, result)
+      select 'recoup.error', o.error_table || '/' || o.error_id, o.token,
+             jsonb_build_object('outcome', o.outcome, 'failure', o.failure)
+        from others o where o.is_known and o.to_status is null)
+    select ended || coalesce(array_agg(o.error_id), '{}'),
+           statuses || coalesce(array_agg(coalesce(o.to_status, 'late')), '{}')
+      into ended, statuses
+      from others o where o.is_known;
   end if;
 end $$;
 comment on function recoup.end_retries(text[], bigint[], uuid[], text[], text[]) is
@@ -162,11 +158,14 @@ declare
   now_   constant timestamptz := recoup.now();
   lapsed record;
 begin
-  select array_agg(l.error_table) as tables, array_agg(l.error_id) as ids, array_agg(l.token) as tokens,
-         array_agg('The lease of ' || l.leased_by || ' lapsed without a result.') as failures into lapsed
-    from (select e.error_table, e.error_id, e.token, e.leased_by from recoup.error e
-           where e.token is not null and e.lease_until < now_ and (only_ is null or e.error_id = only_)
-           order by e.lease_until limit most for no key update skip locked) l;
+  select array_agg(q.part) as tables, array_agg(q.unit) as ids, array_agg(q.token) as tokens,
+         array_agg('The lease of ' || q.worker || ' lapsed without a result.') as failures into lapsed
+    from (select q.* from recoup.error_queue q
+           where q.token is not null and q.wake_at < now_ and (only_ is null or q.unit = only_)
+           order by q.wake_at limit most) q
+   cross join lateral (
+     select from recoup.error e
+      where e.error_table = q.part and e.error_id = q.unit limit 1 for no key update skip locked) e;
   if lapsed.ids is null then
     return 0;
   end if;
@@ -190,10 +189,13 @@ declare
   closed integer;
 begin
   with picked as materialized (
-    select e.error_table, e.error_id from recoup.error e
-     where e.status = 'RETRY_PENDING' and e.token is null and e.archived_at is null and e.retry_until is not null
-       and e.retry_until <= now_ and (only_ is null or e.error_id = only_)
-     order by e.retry_until limit most for no key update skip locked)
+    select e.error_table, e.error_id
+      from (select q.part, q.unit from recoup.error_queue q
+             where q.token is null and q.until is not null and q.until <= now_ and (only_ is null or q.unit = only_)
+             order by q.until limit most) q
+     cross join lateral (
+       select e.* from recoup.error e
+        where e.error_table = q.part and e.error_id = q.unit limit 1 for no key update skip locked) e)
   update recoup.error e
      set status = recoup.status_of(ends ->> e.error_table),
          disposition = ends ->> e.error_table,
@@ -203,7 +205,8 @@ begin
          park_reason = 'MAX_RETRIES_EXCEEDED',
          updated_at = greatest(e.updated_at, now_)
     from picked p
-   where e.error_table = p.error_table and e.error_id = any(array[p.error_id]);
+   where e.error_table = p.error_table and e.error_id = any(array[p.error_id])
+     and e.status = 'RETRY_PENDING' and num_nulls(e.archived_at) = 1;
   get diagnostics closed = row_count;
   return closed;
 end $$;

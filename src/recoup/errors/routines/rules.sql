@@ -79,16 +79,10 @@ language sql stable as $$
   select coalesce(
     case
       when o.archived_at is not null then 'over'
-      when o.token <> n.token then 'leased' end,
-    -- A retry begins.
-    case when o.token is null and n.token is not null then case
-      when acting = 'recoup_operator' then 'claimed_by_operator'
-      when o.next_retry_at > now_ then 'claimed_early'
-      -- A second, because the statement that claimed it looked a moment ago.
-      when o.retry_until <= now_ - interval '1 second' then 'claimed_late'
-      when n.lease_until > now_ + interval '24 hours 1 second' then 'lease_too_long' end end,
-    case
-      when n.retry_count <> o.retry_count + (o.token is not null and n.token is null)::integer then 'retry_count'
+      -- A retry ends, with the token of its claim, which recoup.settle_retries compares; or none does.
+      when n.retry_count <> o.retry_count
+           and (n.retry_count <> o.retry_count + 1 or o.status <> 'RETRY_PENDING' or n.token is null) then 'retry_count'
+      when n.retry_count = o.retry_count and n.token is distinct from o.token then 'token'
       when n.max_retries > greatest(o.max_retries, n.retry_count + 1) then 'max_retries' end,
     -- It is over.
     case n.archive_reason
@@ -99,14 +93,15 @@ language sql stable as $$
         when not coalesce(recoup.may_expire(o, now_, policy), false) then 'held' end
       when 'RESOLVED' then case
         when acting = 'recoup_operator' then null
-        when o.token is null then 'resolved_unclaimed'
+        when n.retry_count = o.retry_count then 'resolved_unclaimed'
         when n.last_outcome is distinct from 'SUCCEEDED' then 'resolved_by_failure' end end,
     -- It is not retried any more, by the word of those who retry it.
     case when o.status = 'RETRY_PENDING' and n.status in ('PARKED', 'ACTIVE') and acting <> 'recoup_operator' then case
       when n.status = 'PARKED' and (n.park_reason <> 'MAX_RETRIES_EXCEEDED' or n.parked_by <> 'system')
         then 'park_reason'
       -- Without a retry that ends, only a window that closed takes it from its hub.
-      when o.token is null then case when not coalesce(o.retry_until <= now_, false) then 'window_open' end
+      when n.retry_count = o.retry_count
+        then case when not coalesce(o.retry_until <= now_, false) then 'window_open' end
       -- A retry that failed is parked when it was the last, or when the next would come after the window, or by itself
       -- never.
       when n.retry_count < n.max_retries and policy -> 'retry' -> n.category ->> 'backoff' <> 'none'
@@ -118,12 +113,11 @@ language sql stable as $$
     case when n.archived_at is null then case
       when acting = 'recoup_operator' then case
         when o.status = 'RETRY_PENDING' and n.status = 'RETRY_PENDING'
-             and (n.token, n.leased_by, n.lease_until, n.next_retry_at)
-                 is distinct from (o.token, o.leased_by, o.lease_until, o.next_retry_at)
+             and (n.retry_count, n.next_retry_at) is distinct from (o.retry_count, o.next_retry_at)
           then 'operator_reschedules' end
       when n.status = 'RETRY_PENDING' then case
-        when n.token is not distinct from o.token then 'no_retry_moved'
-        when n.token is null and n.next_retry_at > now_ + interval '30 days' then 'put_off' end
+        when n.retry_count = o.retry_count then 'no_retry_moved'
+        when n.next_retry_at > now_ + interval '30 days' then 'put_off' end
       when n.status = o.status and acting = 'recoup_hub' then 'unmoved' end end,
     -- What a statement calls now is now: nothing is dated back, into a month that is dropped, or ahead.
     case
@@ -137,22 +131,17 @@ comment on function recoup.error_move_broken(recoup.error, recoup.error, timesta
 
 create or replace function recoup.error_move_rules() returns table (code text, sqlstate text, message text, hint text)
 language sql immutable as $$
-  -- %1$s: the lease's end, %2$s: the next retry, %3$s: the end of the window, %4$s: when it expires; as they were.
+  -- %1$s: when it expires.
   values
     ('over', 'RC046', 'it is over, and waits for the archiver.',
      'What is over does not come back: if it still fails, it is recorded anew.'),
-    ('leased', 'RC047', 'it is being retried, under a lease until %1$s.',
-     'Wait for its outcome, or for its lease to lapse.'),
-    ('claimed_by_operator', 'RC049', 'an operator claims no retries.', null),
-    ('claimed_early', 'RC048', 'its next retry is due at %2$s, not now.', 'Claim what is due: recoup errors claim.'),
-    ('claimed_late', 'RC048', 'its window for retries closed at %3$s.',
-     'A window that closed leaves it to a person: recoup errors unpark.'),
-    ('lease_too_long', 'RC049', 'a lease is a day at most.', null),
-    ('retry_count', 'RC049', 'retry_count rises by one when a retry ends, and at no other time.', null),
+    ('retry_count', 'RC049', 'retry_count rises by one when a retry ends, with the token of its claim, and at no'
+     ' other time.', null),
+    ('token', 'RC049', 'token changes when a retry ends, and at no other time.', null),
     ('max_retries', 'RC049', 'an unparking grants one retry.', null),
     ('superseded_by_another', 'RC049', 'only a hub that records a newer error gives that reason: SUPERSEDED.', null),
     ('archived_by_another', 'RC049', 'only an operator gives that reason: MANUAL.', null),
-    ('unexpired', 'RC049', 'it expires at %4$s, not now.', null),
+    ('unexpired', 'RC049', 'it expires at %1$s, not now.', null),
     ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table.', null),
     ('resolved_unclaimed', 'RC049', 'a retry that nobody claimed does not succeed.', null),
     ('resolved_by_failure', 'RC049', 'a retry whose last_outcome is not SUCCEEDED resolves nothing.', null),
@@ -160,9 +149,9 @@ language sql immutable as $$
      'only an operator parks for that reason: who retries it parks it as MAX_RETRIES_EXCEEDED, by system.', null),
     ('window_open', 'RC049', 'no retry of it failed, and its window is open: it stays to be retried.', null),
     ('retries_left', 'RC049', 'it has retries left.', null),
-    ('operator_reschedules', 'RC049', 'an operator changes neither the lease nor the time of a retry.',
+    ('operator_reschedules', 'RC049', 'an operator changes neither the number nor the time of its retries.',
      'Park it, resolve it, or archive it: that ends a retry that is under way.'),
-    ('no_retry_moved', 'RC049', 'no retry of it began or ended: neither its lease nor its next retry changes.', null),
+    ('no_retry_moved', 'RC049', 'no retry of it ended: its next retry stays as it is.', null),
     ('put_off', 'RC049', 'its next retry would be more than 30 days away.', null),
     ('unmoved', 'RC049', 'nothing happened to it: a hub retries errors, and supersedes them.', null),
     ('archived_at', 'RC049', 'archived_at is not now.', 'Take it from recoup.now().'),
@@ -176,7 +165,7 @@ create or replace function recoup.error_move_refusal(code_ text, o recoup.error,
 language sql stable as $$
   select r.sqlstate,
          format('Error %s of %s: ', n.error_id, n.error_table)
-           || format(r.message, o.lease_until, o.next_retry_at, o.retry_until, coalesce(o.expires_at::text, 'no time')),
+           || format(r.message, coalesce(o.expires_at::text, 'no time')),
          coalesce(r.hint, 'Use the verbs: recoup errors --help.'),
          jsonb_build_object('error_table', n.error_table, 'error_id', n.error_id, 'why', code_, 'from', o.status,
                             'to', n.status)
@@ -244,9 +233,12 @@ declare
   policy constant jsonb := recoup.error_policy();
   bad    record;
 begin
-  select o.error_table, o.error_id, o.token is not null as leased, o.expires_at, o.lease_until into bad from old_rows o
+  select o.error_table, o.error_id, q.wake_at is not null as leased, o.expires_at, q.wake_at as lease_until into bad
+    from old_rows o
+    left join lateral (select q.wake_at from recoup.error_queue q
+                        where q.unit = o.error_id and q.token is not null limit 1) q on o.status = 'RETRY_PENDING'
    where o.archived_at is null
-     and (o.token is not null or not coalesce(recoup.may_expire(o, now_, policy), false)) limit 1;
+     and (q.wake_at is not null or not coalesce(recoup.may_expire(o, now_, policy), false)) limit 1;
   if found then
     raise exception using errcode = 'RC050',
       message = format('Error %s of %s: ', bad.error_id, bad.error_table) || case

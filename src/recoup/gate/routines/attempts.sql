@@ -95,7 +95,6 @@ declare
   now_     timestamptz;
   ending   uuid[];
   retried  uuid[];
-  too_late uuid[];
 begin
   if (select count(distinct w) from unnest(wanted) w) is distinct from cardinality(wanted)
      or cardinality(with_tokens) is distinct from cardinality(wanted)
@@ -126,6 +125,7 @@ begin
            reason_code = g.reason_code,
            payload_ref = g.payload_ref,
            finished_at = greatest(now_, a.opened_at + interval '1 microsecond'),
+           ended_with = g.token,
            reentered_as = case when g.reason_code is null and a.attempt_number > 1 then recoup.new_id() end
       from unnest(wanted, with_tokens, reasons, payloads) g (attempt_id, token, reason_code, payload_ref)
      where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open'
@@ -135,20 +135,26 @@ begin
     into attempts, intakes, statuses, reentered from applied p;
 
   if cardinality(attempts) < cardinality(wanted) then
-    with late as (
-      insert into recoup.late_result (subject, unit_id, token, result)
-      select 'cl.gate_zero_attempt', g.attempt_id, g.token,
-             jsonb_build_object('status', case when g.reason_code is null then 'passed' else 'failed' end,
-                                'reason_code', g.reason_code, 'payload_ref', g.payload_ref)
+    -- Reported again, because the answer was lost: it became what it became. Otherwise it comes late.
+    with others as materialized (
+      select g.attempt_id, g.token, g.reason_code, g.payload_ref, a.intake_id, a.status, a.reentered_as,
+             a.token = g.token and a.reason_code is not distinct from g.reason_code
+             and a.status = case when g.reason_code is null then 'passed' else 'failed' end as is_again
         from unnest(wanted, with_tokens, reasons, payloads) g (attempt_id, token, reason_code, payload_ref)
         join cl.gate_zero_attempt a on a.attempt_id = g.attempt_id
-       where g.attempt_id <> all(attempts)
-      returning unit_id)
-    select coalesce(array_agg(l.unit_id), '{}') into too_late from late l;
-    attempts := attempts || too_late;
-    intakes := intakes || array_fill(null::uuid, array[cardinality(too_late)]);
-    statuses := statuses || array_fill('late'::text, array[cardinality(too_late)]);
-    reentered := reentered || array_fill(null::uuid, array[cardinality(too_late)]);
+       where g.attempt_id <> all(attempts)),
+    stored as (
+      insert into recoup.late_result (subject, unit_id, token, result)
+      select 'cl.gate_zero_attempt', o.attempt_id, o.token,
+             jsonb_build_object('status', case when o.reason_code is null then 'passed' else 'failed' end,
+                                'reason_code', o.reason_code, 'payload_ref', o.payload_ref)
+        from others o where not o.is_again)
+    select attempts || coalesce(array_agg(o.attempt_id), '{}'),
+           intakes || coalesce(array_agg(case when o.is_again then o.intake_id end), '{}'),
+           statuses || coalesce(array_agg(case when o.is_again then o.status else 'late' end), '{}'),
+           reentered || coalesce(array_agg(case when o.is_again then o.reentered_as end), '{}')
+      into attempts, intakes, statuses, reentered
+      from others o;
   end if;
 end $$;
 comment on function cl.finish_attempts(uuid[], uuid[], text[], text[]) is

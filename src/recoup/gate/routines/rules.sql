@@ -187,10 +187,13 @@ declare
 begin
   perform recoup.require_read_committed('Gate Zero');
   select n.intake_id, n.finished_at, n.lease_until,
-         case when n.status = 'crashed' and n.lease_until > now_ then 'RC030' else 'RC026' end as why
+         case when n.status = 'crashed' and n.lease_until > now_ then 'RC030'
+              when n.ended_with is distinct from case when n.status <> 'crashed' then n.token end then 'RC055'
+              else 'RC026' end as why
     into bad
     from new_rows n
    where (n.status = 'crashed' and n.lease_until > now_)
+      or n.ended_with is distinct from case when n.status <> 'crashed' then n.token end
       -- A clock that was set back after the opening may leave no other time than just behind it.
       or n.finished_at not between least(now_, began)
                            and greatest(now_ + interval '10 microseconds', n.opened_at + interval '1 microsecond')
@@ -200,9 +203,12 @@ begin
       message = case bad.why
         when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.',
                                  bad.intake_id, bad.finished_at)
+        when 'RC055' then format('The attempt on intake %s is ended by whoever holds its token, and crashes without.',
+                                 bad.intake_id)
         else format('The attempt on intake %s has its lease until %s: it has not crashed.',
                     bad.intake_id, bad.lease_until) end,
       hint = case bad.why when 'RC026' then 'Take finished_at from recoup.now().'
+                          when 'RC055' then 'Give its token in ended_with.'
                           else 'Wait for its outcome, or for the lease to lapse.' end,
       detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at,
                                   'lease_until', bad.lease_until, 'now', now_);

@@ -1,0 +1,1 @@
+"""Work that is claimed under a lease: queues, claims, outcomes."""

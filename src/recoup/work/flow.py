@@ -1,0 +1,182 @@
+"""One flow for all work that waits for the world: claim, work, write the outcomes and claim again.
+
+A unit is claimed in a transaction that commits before its work begins. Its outcome is written in a later one, together
+with the next claim: one transaction for a whole set, and no more is claimed than starts at once. A process that dies
+in between leaves claims behind, which expire with their leases. A slow unit holds up nobody but itself.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import psycopg
+from psycopg import errors
+
+from recoup import observe
+from recoup.database.connection import Transaction
+from recoup.refusals import Refusal
+from recoup.worker.duty import Hands
+
+Unit = TypeVar("Unit")
+Outcome = TypeVar("Outcome")
+
+LINGER_S = 0.1  # an outcome waits so long for company before it is written
+ENOUGH = 3  # written sooner, and more is claimed, when a third of what may run at once has ended
+AWAY_PAUSE_S = 1.0
+AWAY = (errors.OperationalError, errors.InterfaceError)  # the server, not a unit: tried again
+
+
+class Turn(NamedTuple):
+    """One transaction that has committed."""
+
+    ended: Sequence[tuple[Any, Any]]  # units and their outcomes
+    became: Sequence[str]  # what the database made of each
+    claimed: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work(Generic[Unit, Outcome]):
+    """What a domain gives: how its units are claimed, worked on and ended."""
+
+    claim: Callable[[Transaction, int], Sequence[Unit]]  # up to so many units, under a lease
+    start: Callable[[Unit], "Future[Outcome]"]  # begins its work, on whatever executor; what it raises is an outcome
+    raised: Callable[[Unit, BaseException], Outcome]
+    finish: Callable[[Transaction, Sequence[tuple[Unit, Outcome]]], Sequence[str]]  # writes a set; what became of each
+    name: Callable[[Unit], str]  # for log lines
+    at_once: int
+    lease_s: float  # outcomes are kept so long while the server is away
+    grace_s: float  # after its lease a unit is given up, and whatever works on it is left to itself
+    goes_on: Callable[[], bool] = lambda: True  # False: nothing more is claimed, and the flow ends with what it has
+    written: Callable[[Turn], None] = lambda _: None
+
+
+class Flow(Generic[Unit, Outcome]):
+    """One flow, from its first claim to its last outcome."""
+
+    def __init__(self, by: Hands, work: Work[Unit, Outcome]) -> None:
+        self.by, self.work = by, work
+        self.done = 0
+        self.refused = 0  # outcomes that the database would not take: their leases expire
+        self._running: dict[int, tuple[Unit, float]] = {}  # -> when it is given up
+        self._ended: queue.SimpleQueue[tuple[int, Future[Outcome]]] = queue.SimpleQueue()
+        self._numbers = count()
+        self._log = observe.logger(worker=by.name)
+
+    def run(self) -> int:
+        """Until nothing is left that waits. Returns how many units are done."""
+        ended: list[tuple[Unit, Outcome]] = []
+        while True:
+            for unit in self._turn(ended, self._room()):
+                self._start(unit)
+            if not self._running:
+                return self.done
+            ended = self._gathered()
+
+    def _start(self, unit: Unit) -> None:
+        number = next(self._numbers)
+        self._running[number] = (unit, time.monotonic() + self.work.lease_s + self.work.grace_s)
+        self.work.start(unit).add_done_callback(lambda future: self._ended.put((number, future)))
+
+    def _room(self) -> int:
+        """How many more to take on: a good part of what may run at once, or none."""
+        room = self.work.at_once - len(self._running)
+        ready = not self._running or room * ENOUGH >= self.work.at_once
+        return room if ready and self.work.goes_on() else 0
+
+    def _gathered(self) -> list[tuple[Unit, Outcome]]:
+        """What ended next, gathered for a moment. Given up: what has outlived its lease."""
+        ended: list[tuple[Unit, Outcome]] = []
+        until = min(patience for _, patience in self._running.values())
+        while self._running and len(ended) * ENOUGH < self.work.at_once:
+            try:
+                number, future = self._ended.get(timeout=max(until - time.monotonic(), 0.0))
+            except queue.Empty:
+                break
+            # One that was given up may come back while its unit is worked on anew: its number is not known any more.
+            if number in self._running:
+                unit, _ = self._running.pop(number)
+                ended.append((unit, self._outcome(unit, future)))
+            until = min(until, time.monotonic() + LINGER_S) if len(ended) == 1 else until
+        self._give_up()
+        return ended
+
+    def _outcome(self, unit: Unit, future: "Future[Outcome]") -> Outcome:
+        error = future.exception()
+        return self.work.raised(unit, error) if error is not None else future.result()
+
+    def _give_up(self) -> None:
+        now = time.monotonic()
+        for number in [number for number, (_, patience) in self._running.items() if now > patience]:
+            unit, _ = self._running.pop(number)
+            self._log.error("no outcome within its lease; it is left to itself", unit=self.work.name(unit))
+
+    # The database's side ---------------------------------------------------------------------------------------------
+
+    def _turn(self, ended: Sequence[tuple[Unit, Outcome]], room: int) -> Sequence[Unit]:
+        """Write what ended, and claim what starts now, in one transaction. While the server is away, both wait."""
+        patience = time.monotonic() + self.work.lease_s
+        while True:
+            try:
+                return self._written(ended, room)
+            except AWAY as error:
+                if not ended or time.monotonic() > patience:
+                    raise
+                self._log.warning("cannot write outcomes; trying again", outcomes=len(ended), failure=str(error))
+                time.sleep(AWAY_PAUSE_S)
+
+    def _written(self, ended: Sequence[tuple[Unit, Outcome]], room: int) -> Sequence[Unit]:
+        try:
+            return self._transacted(ended, room)
+        except AWAY:
+            raise
+        except (psycopg.Error, Refusal):
+            if not ended:
+                raise
+        # One bad row takes neither the others with it, nor does a claim that is refused.
+        for one in ended:
+            try:
+                self._transacted([one], 0)
+            except AWAY:
+                raise
+            except (psycopg.Error, Refusal) as error:
+                self.refused += 1
+                self._log.error(
+                    "outcome refused; its lease will expire", unit=self.work.name(one[0]), failure=str(error)
+                )
+        return []
+
+    def _transacted(self, ended: Sequence[tuple[Unit, Outcome]], room: int) -> Sequence[Unit]:
+        begun = time.monotonic()
+        became: Sequence[str] = ()
+        claimed: Sequence[Unit] = ()
+        with self.by.transaction() as tx:
+            if ended:
+                became = self.work.finish(tx, ended)
+                self.by.tally(tx, len(became))
+            if room and self.by.may_claim(tx):
+                claimed = self.work.claim(tx, room)
+        self.done += len(became)
+        self.work.written(Turn(ended, became, len(claimed), time.monotonic() - begun))
+        return claimed
+
+
+class ThreadEach(Executor):
+    """A thread for each call, and none that anybody has to wait for: what hangs must not hang the worker."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        threading.Thread(target=_run, args=(future, fn, args, kwargs), name="recoup-work", daemon=True).start()
+        return future
+
+
+def _run(future: "Future[Any]", fn: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    try:
+        future.set_result(fn(*args, **kwargs))
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is its outcome
+        future.set_exception(error)
