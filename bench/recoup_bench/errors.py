@@ -21,7 +21,7 @@ from recoup.errors.recording import NewError, Recorded, record
 from recoup.errors.redaction import redacted
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
-from recoup.signatures import category, signature
+from recoup.signatures import category, read, signature
 from recoup_bench.ground import Domain, Ground
 from recoup_bench.measure import Timed
 from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, batched, of_raw, small
@@ -123,14 +123,14 @@ def recorded(ground: Ground, errors: Sequence[tuple[NewError, Any]]) -> list[Rec
 
 
 def recorded_plain(trial: Trial) -> Timed:
-    """Ours less its signatures: an error cannot bring one along, so they are made once more and subtracted."""
+    """Ours less its signatures: an error cannot bring one along, so each is made once more, and that is subtracted."""
     whole, signing = Stopwatch(), Stopwatch()
     for batch in trial.batches():
         with whole:
             recorded(trial.ground, batch)
         with signing:
             for error, _ in batch:
-                signature(error.message, error.code)
+                read(error.message, error.code)
     figures = whole.figures(trial.units)
     figures["signing_us"] = signing.busy_s / trial.units * 1e6
     figures["client_us"] -= figures["signing_us"]

@@ -137,7 +137,7 @@ class Ground:
 @contextlib.contextmanager
 def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> Iterator[Ground]:
     """A migrated database of the bench's own, on the server of the settings."""
-    settings = replace(settings, actor=WORKER, pool_max=1, statement_timeout_ms=0, idle_in_transaction_timeout_ms=0)
+    settings = replace(settings, actor=WORKER, pool_max=4, statement_timeout_ms=0, idle_in_transaction_timeout_ms=0)
     name = PREFIX + uuid.uuid4().hex[:12]
     with contextlib.ExitStack() as stack:
         home = stack.enter_context(access.administration(settings))

@@ -11,7 +11,7 @@ from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 from recoup_bench.measure import Timed
-from recoup_bench.retries import claimed_from, ended_in, fill_due, none
+from recoup_bench.retries import fill_due, none, turned_in
 from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, small
 
 CREWS = (1, 2, 4)
@@ -38,7 +38,7 @@ def crew(trial: Trial) -> Stage:
 
 
 def worker(pipe: Connection, conninfo: str, settings: Settings, batch: int) -> None:
-    """Drains the queue at every word, and answers how many retries it resolved."""
+    """Drains the queue at every word, and answers how many retries it ended."""
     with Database(conninfo, settings) as database, contextlib.suppress(EOFError):
         with database.transaction(Authority.ERROR_WORKER):
             pipe.send(0)
@@ -47,9 +47,10 @@ def worker(pipe: Connection, conninfo: str, settings: Settings, batch: int) -> N
 
 
 def _drain(database: Database, batch: int) -> int:
-    resolved = 0
-    while claims := claimed_from(database, batch):
-        resolved += sum(one.status == "RESOLVED" for one in ended_in(database, claims, fails=none))
+    resolved, claims = turned_in(database, (), batch, fails=none)
+    while claims:
+        ended, claims = turned_in(database, claims, batch, fails=none)
+        resolved += ended
     return resolved
 
 

@@ -20,6 +20,7 @@ from recoup_bench.peers import Peer
 
 Stage: TypeAlias = Generator[Any, None, None]
 Step: TypeAlias = Callable[[Ground, Any], Any]
+Turn: TypeAlias = Callable[[Ground, Sequence[Any], int], tuple[int, Sequence[Any]]]  # how many ended, what is claimed
 Side: TypeAlias = Callable[["Trial"], Timed]
 
 
@@ -166,22 +167,30 @@ def batched(*steps: Step | SQL, then: Step | None = None) -> Side:
     return side
 
 
-def drained(claim: Step, end: Step, *, tries: int = 1, between: Callable[[Ground], None] | None = None) -> Side:
-    """A side that claims and ends a batch at a time until nothing is left, and once more after what is between.
+def drained(turn: Turn, *, tries: int = 1, between: Callable[[Ground], None] | None = None) -> Side:
+    """A side that ends a batch and claims the next, until nothing is left, and once more after what is between.
 
     Each unit is ended as often as it is tried, or the round has failed.
     """
 
     def side(trial: Trial) -> Timed:
         with Stopwatch() as watch:
-            ended = drain(trial, claim, end)
+            ended = _drained(trial, turn)
             if between is not None:
                 between(trial.ground)
-                ended += drain(trial, claim, end)
+                ended += _drained(trial, turn)
         assert ended == tries * trial.units, f"{ended} ends of {trial.units} units that are tried {tries} times"
         return Timed(units=trial.units, seconds=watch.seconds, figures=watch.figures(trial.units))
 
     return side
+
+
+def _drained(trial: Trial, turn: Turn) -> int:
+    ended, claims = turn(trial.ground, (), trial.workload.k)
+    while claims:
+        count, claims = turn(trial.ground, claims, trial.workload.k)
+        ended += count
+    return ended
 
 
 def drain(trial: Trial, claim: Step, end: Step) -> int:

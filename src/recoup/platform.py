@@ -30,7 +30,7 @@ PLATFORM = Domain(
         *routines("recoup.policy", "policy"),
         *routines("recoup.pauses", "pauses"),
         *routines("recoup.worker", "worker"),
-        *routines("recoup.work", "queue"),
+        *routines("recoup.work", "queue", "outcomes"),
         *routines("recoup.ledger", "seals"),
     ),
     policy=(WorkerPolicy, SealPolicy),

@@ -60,6 +60,7 @@ PLATFORM = {
     "RC037": ("worker_times", "a worker is heard of when it beats, and lost when it has been silent"),
     "RC038": ("policy_figures", "every figure that the database decides by is there and within bounds"),
     "RC039": ("outcomes_malformed", "arrays of one call make rows, and each outcome is reported once, with its token"),
+    "RC056": ("outcome_unknown", "an outcome is reported of work that there is"),
     "RC043": ("subscription_of_another", "a subscription is moved by the authority that made it"),
 }
 declare(PLATFORM)

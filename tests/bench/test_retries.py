@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -14,7 +15,7 @@ from recoup.settings import Settings
 from recoup_bench.errors import ERRORS
 from recoup_bench.ground import Ground, scratch
 from recoup_bench.measure import OURS
-from recoup_bench.retries import claimed, ended, fill_due, none, raw_claimed
+from recoup_bench.retries import fill_due, none, raw_claimed, turned
 from recoup_bench.run import chosen, measure
 from recoup_bench.workers import CREWS
 from recoup_bench.workload import Aim, Size, drained
@@ -50,10 +51,10 @@ def test_what_is_not_drained_is_found(settings: Settings) -> None:
     with scratch(settings) as ground:
         trial = begun(ground, "drain-100", batches=1)
         with pytest.raises(AssertionError, match="0 ends of 100 units"):
-            drained(lambda ground, batch: [], lambda ground, claims: claims)(trial)
+            drained(lambda ground, claims, limit: (0, []))(trial)
         fill_due(trial)
         with pytest.raises(AssertionError, match="200 ends of 100 units"):
-            drained(claimed, lambda ground, claims: ended(ground, claims, fails=none))(trial)
+            drained(partial(turned, fails=none))(trial)
 
 
 def test_plans_of_raw_are_kept(settings: Settings) -> None:

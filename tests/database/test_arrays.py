@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from recoup.database.arrays import Routine, literal, records
+from recoup.database.arrays import Routine, call_in_turn, literal, records
 from recoup.database.connection import Transaction
 from recoup.errors import recording, retrying
 from recoup.gate import attempts
@@ -77,6 +77,21 @@ def test_arrays_that_make_no_rows_are_refused_by_the_database(scratch: Transacti
 def test_a_routine_takes_what_it_declares(scratch: Transaction) -> None:
     with pytest.raises(TypeError, match="takes most, worker_, lease, not limit, worker_, lease"):
         attempts.CLAIM_PENDING.call(scratch, limit=1, worker_="w", lease=None)
+
+
+def test_of_two_calls_in_one_statement_the_second_sees_what_the_first_did(scratch: Transaction) -> None:
+    """Whatever the first one gives, nulls alone included, and also under a plan that is kept."""
+    scratch.execute(
+        "create temp table said (place bigserial, what text);"
+        " create function pg_temp.say(what_ text, out before text[], out nothing text) language plpgsql as $$ begin"
+        " before := array(select s.what from said s order by s.place); insert into said (what) values (what_);"
+        " before := nullif(before, '{}'); end $$"
+    )
+    say = Routine(name="pg_temp.say", plain={"what_": "text"}, results={"heard": "before", "nothing": "nothing"})
+    for number in range(7):
+        first, then = call_in_turn(scratch, (say, {"what_": f"{number}a"}), (say, {"what_": f"{number}b"}))
+        assert then["heard"] == [*(first["heard"] or ()), f"{number}a"]
+        assert len(then["heard"]) == 2 * number + 1
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ from hub import (
     succeeded,
 )
 from product import pause, resume
-from recoup.errors import delay
+from recoup.errors import delay, retrying
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError
-from recoup.errors.retrying import Failed, Succeeded
+from recoup.errors.retrying import Claimed, Failed, Succeeded
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
@@ -210,12 +210,33 @@ def test_reports_that_make_no_sense_are_refused_and_change_nothing(hub: Hub) -> 
     with pytest.raises(InputRefused, match="reported twice"):
         hub.finish([succeeded(claimed), failed(claimed)])
     unknown = Failed(error_table=DOL, error_id=2**62, token=uuid.uuid4())
-    with pytest.raises(InputRefused, match="no error"):
+    with pytest.raises(LawRefused, match=f"no error {2**62}."):
         hub.finish([succeeded(claimed), unknown])
-    assert hub.row(error)["held"] == claimed.token
     elsewhere = Failed(error_table=TARGET, error_id=error, token=claimed.token)
-    with pytest.raises(InputRefused, match="no error"):
-        hub.finish([elsewhere])
+    with pytest.raises(LawRefused, match=f"no error {error} .nor 1 others"):
+        hub.finish([elsewhere, unknown])
+    # By the database itself: nothing was written, also where a statement is its own transaction.
+    with pytest.raises(LawRefused) as caught, hub.db.one_statement(Authority.HUB) as tx:
+        retrying.turn(tx, [succeeded(claimed), unknown], limit=10, worker="hub")
+    assert (caught.value.code, caught.value.facts["missing"]) == ("outcome_unknown", [str(2**62)])
+    assert hub.row(error)["held"] == claimed.token
+
+
+def test_a_turn_ends_what_was_claimed_and_claims_what_is_due(new_hub: NewHub) -> None:
+    """In one statement, the outcomes first: as they have ended, they are not claimed again before their time."""
+    hub = new_hub()
+    errors = [hub.record(TRANSIENT) for _ in range(6)]
+    hub.advance(2 * SECOND)
+    claimed: list[Claimed] = []
+    seen, statuses = [], dict[int, str]()
+    for _ in range(4):
+        with hub.db.one_statement(Authority.HUB) as tx:
+            outcomes = [succeeded(one) if one.error_id % 2 else failed(one) for one in claimed]
+            ended, claimed = retrying.turn(tx, outcomes, limit=2, worker="hub")
+        statuses |= dict(ended)
+        seen += [one.error_id for one in claimed]
+    assert sorted(seen) == errors
+    assert statuses == {error: "RESOLVED" if error % 2 else "RETRY_PENDING" for error in errors}
 
 
 def test_a_claim_of_an_unknown_table_or_an_endless_lease_is_refused(hub: Hub) -> None:

@@ -36,7 +36,8 @@ with t as materialized (select clock_timestamp() as now_, gen_random_uuid() as t
 picked as materialized (
   select e.error_table, e.error_id from raw.error e
    where e.error_table = any(%(tables)s::text[]) and e.status = 'RETRY_PENDING' and e.token is null
-     and e.archived_at is null and e.next_retry_at <= now() and (e.retry_until is null or e.retry_until > now())
+     and e.archived_at is null and e.next_retry_at <= statement_timestamp()
+     and (e.retry_until is null or e.retry_until > statement_timestamp())
    order by e.next_retry_at
    limit %(limit)s
      for no key update skip locked),

@@ -7,19 +7,20 @@ test holds each declaration against the routine in the database.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import repeat
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from psycopg.sql import SQL, Identifier, Placeholder
+from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
 from recoup.database.connection import Transaction
 
+THEN = "then_"  # before the parameters of the second of two calls
 UNQUOTED = frozenset({"integer", "bigint", "uuid"})  # their elements need no quotes in the text of an array
 Record = TypeVar("Record", bound=NamedTuple)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Routine:
     """A routine of the database that takes arrays, or gives them."""
 
@@ -37,24 +38,33 @@ class Routine:
     @cached_property
     def text(self) -> str:
         """The statement that calls it."""
+        return SQL("select {} from {}").format(self.columns("it"), self.called("it")).as_string()
+
+    def columns(self, alias: str) -> Composable:
+        """Its results, of a call under an alias."""
+        return SQL(", ").join(Identifier(alias, name) for name in self.results.values())
+
+    def called(self, alias: str, prefix: str = "") -> Composable:
+        """Its call under an alias. The names of placeholders are its parameters' behind a prefix."""
         given = (
-            SQL("{} => {}::{}").format(Identifier(name), Placeholder(name), SQL(kind))
+            SQL("{} => {}::{}").format(Identifier(name), Placeholder(prefix + name), SQL(kind))
             for name, kind in self.parameters.items()
         )
-        query = SQL("select {} from {}({})").format(
-            SQL(", ").join(map(Identifier, self.results.values())),
-            Identifier(*self.name.split(".")),
-            SQL(", ").join(given),
-        )
-        return query.as_string()
+        name = Identifier(*self.name.split("."))
+        return SQL("{}({}) {}").format(name, SQL(", ").join(given), Identifier(alias))
+
+    def encoded(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What it is given, as it is sent."""
+        if given.keys() != self.parameters.keys():
+            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}, not {', '.join(given)}.")
+        sent = dict(given)
+        for arrays in self.sets:
+            sent |= self._encoded(arrays, given)
+        return sent
 
     def call(self, tx: Transaction, **given: Any) -> dict[str, Any]:
         """Call it; its results by name."""
-        if given.keys() != self.parameters.keys():
-            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}, not {', '.join(given)}.")
-        for arrays in self.sets:
-            given |= self._encoded(arrays, given)
-        row = tx.execute(self.text, given, binary=True).fetchone()
+        row = tx.execute(self.text, self.encoded(given), binary=True).fetchone()
         assert row is not None
         return dict(zip(self.results, row, strict=True))
 
@@ -65,6 +75,28 @@ class Routine:
         if len(set(lengths.values())) > 1 or None in lengths.values():
             raise ValueError(f"{self.name}: arrays of one length are needed, not {lengths}.")
         return {name: literal(arrays[name], values or ()) for name, values in found.items()}
+
+
+Call: TypeAlias = tuple[Routine, Mapping[str, Any]]
+
+
+def call_in_turn(tx: Transaction, one: Call, other: Call) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Call two routines in one statement, the second after the first; the results of each by name."""
+    (first, given), (then, given_then) = one, other
+    sent = first.encoded(given) | {THEN + name: value for name, value in then.encoded(given_then).items()}
+    row = tx.execute(_in_turn(first, then), sent, binary=True).fetchone()
+    assert row is not None
+    split = len(first.results)
+    return dict(zip(first.results, row[:split], strict=True)), dict(zip(then.results, row[split:], strict=True))
+
+
+@cache
+def _in_turn(first: Routine, then: Routine) -> str:
+    # What is lateral to a row is called when that row is there. The condition always holds, and no planner knows it.
+    query = SQL("select {}, {} from {} cross join lateral (select * from {} where a is distinct from null) b").format(
+        first.columns("a"), then.columns("b"), first.called("a"), then.called("c", THEN)
+    )
+    return query.as_string()
 
 
 def literal(kind: str, values: Iterable[object]) -> str:

@@ -18,7 +18,7 @@ from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.redaction import in_words
-from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, due_lag, finish
+from recoup.errors.retrying import Claimed, Failed, Succeeded, due_lag, finish, turn
 from recoup.work.flow import Flow, ThreadEach, Work
 from recoup.worker.duty import Hands
 
@@ -61,17 +61,19 @@ def _work(hands: Hands, found: Mapping[str, Handler], executor: Executor) -> Wor
     tables = [table for table in found if table in rules.tables]
     lease = timedelta(seconds=rules.retry_lease_s)
 
-    def claimed(tx: Transaction, room: int) -> list[Claimed]:
-        return claim(tx, limit=room, worker=hands.name, tables=tables, lease=lease)
-
-    def finished(tx: Transaction, ended: Sequence[tuple[Claimed, str | None]]) -> list[str]:
-        return [one.status for one in finish(tx, [_reported(*one) for one in ended])]
+    def turned(
+        tx: Transaction, ended: Sequence[tuple[Claimed, str | None]], room: int
+    ) -> tuple[list[str], list[Claimed]]:
+        outcomes = [_reported(*one) for one in ended]
+        if not room:
+            return [one.status for one in finish(tx, outcomes)], []
+        became, claimed = turn(tx, outcomes, limit=room, worker=hands.name, tables=tables, lease=lease)
+        return [one.status for one in became], claimed
 
     return Work(
-        claim=claimed,
+        turn=turned,
         start=lambda error: executor.submit(_called, found[error.error_table], error),
         raised=lambda _, error: f"{type(error).__name__}: {in_words(error)}",
-        finish=finished,
         name=lambda error: f"{error.error_table}/{error.error_id}",
         at_once=rules.retries_at_once,
         lease_s=rules.retry_lease_s,

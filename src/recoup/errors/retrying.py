@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from recoup.database.arrays import Routine, records
+from recoup.database.arrays import Routine, call_in_turn, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
@@ -94,31 +94,29 @@ def claim(
 
     Claim no more than you start at once. The lease is the policy's, unless another one is asked for.
     """
-    check_lease(lease, most=LEASE_MOST)
-    if tables is not None:
-        figures.check_tables(tx, tables)
-    among = None if tables is None else list(tables)
-    return records(Claimed, CLAIM.call(tx, among=among, most=limit, worker_=worker, lease=lease))
+    return records(Claimed, CLAIM.call(tx, **_asked(tx, limit, worker, tables, lease)))
 
 
 def finish(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> list[Ended]:
     """Write the outcomes of a set, succeeded and failed alike, in one statement. Late ones are stored, not applied."""
+    return records(Ended, END.call(tx, **_reports(outcomes))) if outcomes else []
+
+
+def turn(
+    tx: Transaction,
+    outcomes: Sequence[Succeeded | Failed],
+    *,
+    limit: int,
+    worker: str,
+    tables: Sequence[str] | None = None,
+    lease: timedelta | None = None,
+) -> tuple[list[Ended], list[Claimed]]:
+    """Write the outcomes of a set and take the next errors, as finish and claim do, in one statement."""
     if not outcomes:
-        return []
-    ids = [outcome.error_id for outcome in outcomes]
-    if len(set(ids)) < len(ids):
-        raise InputRefused("outcome_twice", "One error is reported twice in one call.", "Report each error once.")
-    found = END.call(
-        tx,
-        tables=[outcome.error_table for outcome in outcomes],
-        ids=ids,
-        tokens=[outcome.token for outcome in outcomes],
-        outcomes=["FAILED" if isinstance(outcome, Failed) else "SUCCEEDED" for outcome in outcomes],
-        failures=[_said(outcome) for outcome in outcomes],
-    )
-    ended = records(Ended, found)
-    _refuse_unknown(outcomes, ended)
-    return ended
+        return [], claim(tx, limit=limit, worker=worker, tables=tables, lease=lease)
+    asked = _asked(tx, limit, worker, tables, lease)
+    ended, claimed = call_in_turn(tx, (END, _reports(outcomes)), (CLAIM, asked))
+    return records(Ended, ended), records(Claimed, claimed)
 
 
 def lapse(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
@@ -169,19 +167,29 @@ def _seconds(tx: Transaction, query: str, tables: Sequence[str] = ()) -> float |
     return seconds(tx, Q[query], {"tables": list(tables)} if tables else None)
 
 
+def _asked(
+    tx: Transaction, limit: int, worker: str, tables: Sequence[str] | None, lease: timedelta | None
+) -> dict[str, Any]:
+    check_lease(lease, most=LEASE_MOST)
+    if tables is not None:
+        figures.check_tables(tx, tables)
+    return {"among": None if tables is None else list(tables), "most": limit, "worker_": worker, "lease": lease}
+
+
+def _reports(outcomes: Sequence[Succeeded | Failed]) -> dict[str, Any]:
+    ids = [outcome.error_id for outcome in outcomes]
+    if len(set(ids)) < len(ids):
+        raise InputRefused("outcome_twice", "One error is reported twice in one call.", "Report each error once.")
+    return {
+        "tables": [outcome.error_table for outcome in outcomes],
+        "ids": ids,
+        "tokens": [outcome.token for outcome in outcomes],
+        "outcomes": ["FAILED" if isinstance(outcome, Failed) else "SUCCEEDED" for outcome in outcomes],
+        "failures": [_said(outcome) for outcome in outcomes],
+    }
+
+
 def _said(outcome: Succeeded | Failed) -> str | None:
     if isinstance(outcome, Succeeded):
         return None
     return in_words(outcome.failure)[:FAILURE_MOST]
-
-
-def _refuse_unknown(outcomes: Sequence[Succeeded | Failed], ended: Sequence[Ended]) -> None:
-    missing = {outcome.error_id for outcome in outcomes} - {one.error_id for one in ended}
-    if missing:
-        raise InputRefused(
-            "error_unknown",
-            f"There is no error {min(missing)} in that table"
-            + (f" (nor {len(missing) - 1} others)." if len(missing) > 1 else "."),
-            "Check table and id; nothing was written.",
-            missing=sorted(missing)[:100],
-        )

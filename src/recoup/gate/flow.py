@@ -40,10 +40,12 @@ def flow(hands: Hands, *, retries: bool, tell: Callable[[Tally], None] | None) -
     tally = Tally()
     with _loop() as loop, _entered(loop, Verifier(rules, directory_key=hands.settings.directory_key)) as verifier:
         work = Work(
-            claim=lambda tx, room: _claimed(tx, room, worker=hands.name, retries=retries),
+            turn=lambda tx, ended, room: (
+                _finished(tx, ended) if ended else [],
+                _claimed(tx, room, worker=hands.name, retries=retries) if room else [],
+            ),
             start=lambda opened: _submitted(loop, verifier, opened.candidate, lease_s - LEASE_SPARE_S),
             raised=lambda opened, error: _broken(hands, opened, error),
-            finish=_finished,
             name=lambda opened: str(opened.attempt.attempt_id),
             at_once=rules.at_once,
             lease_s=lease_s,

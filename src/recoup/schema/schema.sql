@@ -2603,7 +2603,7 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body f109e3295c9064d097d5474ce8e06ac0
+ SET jit TO 'off'; -- body 0d38625cfdc20ad03e1a23ec5c3b4b07
 comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
@@ -3190,6 +3190,12 @@ CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  STABLE; -- body f0fb72d5bf3dd2c5683dfec29937420a
 comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
 grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.refuse_unknown(noun text, missing text[])
+ RETURNS void
+ LANGUAGE plpgsql; -- body 8f036611c79d417102cc768086aab910
+comment on function recoup.refuse_unknown(noun text, missing text[]) is 'Refuses outcomes of units that there are not.';
+grant execute on function recoup.refuse_unknown(noun text, missing text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.release_clock()
  RETURNS trigger

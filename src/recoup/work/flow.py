@@ -42,12 +42,12 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Work(Generic[Unit, Outcome]):
-    """What a domain gives: how its units are claimed, worked on and ended."""
+    """What a domain gives: how its units are worked on, ended and claimed."""
 
-    claim: Callable[[Transaction, int], Sequence[Unit]]  # up to so many units, under a lease
+    # Writes a set of outcomes, and claims up to so many units under a lease: what became of each, and what is claimed.
+    turn: Callable[[Transaction, Sequence[tuple[Unit, Outcome]], int], tuple[Sequence[str], Sequence[Unit]]]
     start: Callable[[Unit], "Future[Outcome]"]  # begins its work, on whatever executor; what it raises is an outcome
     raised: Callable[[Unit, BaseException], Outcome]
-    finish: Callable[[Transaction, Sequence[tuple[Unit, Outcome]]], Sequence[str]]  # writes a set; what became of each
     name: Callable[[Unit], str]  # for log lines
     at_once: int
     lease_s: float  # outcomes are kept so long while the server is away
@@ -153,14 +153,12 @@ class Flow(Generic[Unit, Outcome]):
 
     def _transacted(self, ended: Sequence[tuple[Unit, Outcome]], room: int) -> Sequence[Unit]:
         begun = time.monotonic()
-        became: Sequence[str] = ()
-        claimed: Sequence[Unit] = ()
         with self.by.transaction() as tx:
+            if room and not self.by.may_claim(tx):
+                room = 0
+            became, claimed = self.work.turn(tx, ended, room)
             if ended:
-                became = self.work.finish(tx, ended)
                 self.by.tally(tx, len(became))
-            if room and self.by.may_claim(tx):
-                claimed = self.work.claim(tx, room)
         self.done += len(became)
         self.work.written(Turn(ended, became, len(claimed), time.monotonic() - begun))
         return claimed

@@ -66,8 +66,10 @@ set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off s
 as $$
 declare
   now_   constant timestamptz := recoup.now();
-  policy constant jsonb := recoup.error_policy();
-  ends   constant jsonb := recoup.ends_as(policy);
+  failed constant boolean := not outcomes <@ '{SUCCEEDED}';
+  -- What succeeded needs none of it.
+  policy constant jsonb := case when failed then recoup.error_policy() end;
+  ends   constant jsonb := case when failed then recoup.ends_as(policy) end;
 begin
   perform recoup.require_same_length('outcomes', cardinality(ids), cardinality(tables), cardinality(tokens),
     cardinality(outcomes), cardinality(failures));
@@ -87,7 +89,7 @@ begin
            now_ + recoup.retry_wait(k.backoff, k.base_s, k.cap_s, k.jitter_percent, q.round + 2) as next_retry_at
       from unnest(tables, ids, tokens, outcomes, failures) g (error_table, error_id, token, outcome, failure)
      cross join lateral (select q.* from recoup.error_queue q where q.unit = g.error_id limit 1) q
-      join recoup.retry_rules(policy) k on k.category = q.category
+      left join recoup.retry_rules(policy) k on k.category = q.category
      where q.token = g.token and q.part = g.error_table
      order by q.part, q.unit),
   decided as (
@@ -142,6 +144,9 @@ begin
            statuses || coalesce(array_agg(coalesce(o.to_status, 'late')), '{}')
       into ended, statuses
       from others o where o.is_known;
+    if cardinality(ended) < cardinality(ids) then
+      perform recoup.refuse_unknown('error', array(select i::text from unnest(ids) i where i <> all(ended) order by i));
+    end if;
   end if;
 end $$;
 comment on function recoup.end_retries(text[], bigint[], uuid[], text[], text[]) is
