@@ -6,7 +6,7 @@ What a hub uses is named here. What people do with errors is in ``parking``; ove
 from recoup.errors.decision import Decision, decide, delay
 from recoup.errors.promotion import blocked_locking, blocking, is_blocked
 from recoup.errors.recording import NewError, Recorded, record
-from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, finish
+from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, finish, turn
 from recoup.errors.vocabulary import Category, Disposition, ErrorStatus, ParkReason, Severity, Tier, Want
 from recoup.errors.watching import failures
 
@@ -33,4 +33,5 @@ __all__ = [
     "finish",
     "is_blocked",
     "record",
+    "turn",
 ]
