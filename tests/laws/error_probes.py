@@ -244,7 +244,7 @@ def a_queue_is_not_emptied(tx: Transaction) -> None:
     refused(tx, "truncate recoup.error_queue", who="recoup_owner", by=QUEUED, sqlstate="RC012")
 
 
-@law(ERROR, "recoup.queue_retries", "insert")
+@law(ERROR, "recoup.queue_error_births", "insert")
 def what_is_to_be_retried_is_queued(tx: Transaction) -> None:
     """For its next retry, until its window closes."""
     error = new_error(tx)
@@ -252,7 +252,7 @@ def what_is_to_be_retried_is_queued(tx: Transaction) -> None:
     seen(tx, queued + " where q.unit = %s and q.token is null and q.wake_at = e.next_retry_at", error)
 
 
-SETTLED = "recoup.settle_retries"
+SETTLED = "recoup.queue_error_moves"
 
 
 @law(ERROR, SETTLED, "update")
@@ -271,7 +271,7 @@ def a_retry_is_ended_with_its_token(tx: Transaction) -> None:
     refused(tx, by_hand, error, who=OPERATOR, by=SETTLED, sqlstate="RC047")
 
 
-@law(ERROR, "recoup.dequeue_retries", "delete")
+@law(ERROR, "recoup.queue_error_exits", "delete")
 def what_leaves_is_not_queued(tx: Transaction) -> None:
     """It expired while it waited for its retry."""
     error = new_error(tx)
@@ -286,7 +286,7 @@ def what_leaves_is_not_queued(tx: Transaction) -> None:
 def retries_are_counted_as_they_end(tx: Transaction) -> None:
     """Not skipped, not made up, and a person grants one more, not ten."""
     waiting, parked = new_error(tx), error_in(tx, "PARKED")
-    tx.execute("alter table recoup.error disable trigger d_settle_retries_on_update")  # it asks for the token
+    tx.execute("alter table recoup.error disable trigger d_queue_error_moves_on_update")  # it asks for the token
     refused(tx, MOVE.format("retry_count = 2"), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
     without = "retry_count = 1, next_retry_at = now_, last_outcome = 'FAILED'"
     refused(tx, MOVE.format(without), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")

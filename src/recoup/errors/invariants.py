@@ -129,8 +129,6 @@ RETRIES: tuple[Invariant, ...] = (
     _of("errors/5/retries-end", "histories", "No failed retry was followed by another one beyond max_retries."),
     _of("errors/5/retry-to-park", "histories",
         "What had its last retry is parked by system as MAX_RETRIES_EXCEEDED, and keeps that reason where it is not."),
-    _of("errors/5/queue", "queue", "What is RETRY_PENDING is queued once, for its next retry; nothing else is."),
-    _of("errors/5/lease", "queue", "A lease is whole, and is what its claim says."),
     _of("errors/5/one-retry-at-a-time", "neighbours", "A retry begins only when the one before it has ended.",
         "laws/L5/one-retry-at-a-time"),
 )  # fmt: skip
@@ -193,8 +191,6 @@ DECISION: tuple[Invariant, ...] = (
 LAWS: tuple[Invariant, ...] = (
     _of("laws/L1/error-authority", "neighbours",
         "What only a person does was done by an operator, and retries by a worker or a hub."),
-    _of("laws/L5/late-retries", "late_results",
-        "A late result belongs to a retry that had ended, or carries another token than it."),
     _of("laws/L8/error-stamped", "births", "Every error carries the policy that was in force when it was recorded."),
     _of("rebuild/recoup.error", "histories",
         "What the log says of an error is what stands in its table, or in its archive."),

@@ -86,33 +86,6 @@ select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.t
  cross join unnest(r.broken) b (breaks)
  where r.broken <> '{}'
 
--- name: queue
--- What is to be retried is in the queue, once and as the error says; who holds it, as the claim says.
-select b.breaks, coalesce(e.error_table, r.part) as error_table, coalesce(e.error_id, r.unit) as error_id, e.status,
-       e.retry_count, e.next_retry_at, r.round, r.wake_at, r.until, r.token, r.worker, r.claimed_at, r.claim
-  from (select * from recoup.error e where e.status = 'RETRY_PENDING' and e.archived_at is null) e
-  full join (
-    -- What was under way when claims got their own log is in the log of errors.
-    select q.*, coalesce(c.seq, v.seq) as claim, coalesce(c.worker, v.reason) as claim_worker,
-           case when c.seq is null then q.wake_at else c.lease_until end as lease_until,
-           case when c.seq is null then q.claimed_at else c.logged_at end as logged_at
-      from recoup.error_queue q
-      left join recoup.error_claim c on c.error_id = q.unit and c.error_table = q.part and c.retry_count = q.round
-                                        and c.token = q.token
-      left join recoup.error_event v on c.seq is null and v.error_id = q.unit and v.error_table = q.part
-                                        and v.retry_count = q.round and v.event_type = 'CLAIMED') r
-         on r.unit = e.error_id
- cross join lateral unnest(array_remove(array[
-   case when e.error_id is null or r.unit is null
-          or (r.part, r.round, r.until, r.category, r.max_retries)
-             is distinct from (e.error_table, e.retry_count, e.retry_until, e.category, e.max_retries)
-          or r.token is null and r.wake_at <> e.next_retry_at
-        then 'errors/5/queue' end,
-   case when num_nulls(r.token, r.worker, r.claimed_at) not in (0, 3)
-          or r.token is not null
-             and (r.claim_worker, r.lease_until, r.logged_at) is distinct from (r.worker, r.wake_at, r.claimed_at)
-        then 'errors/5/lease' end], null)) b (breaks)
-
 -- name: births
 -- Every error beside the policy that decided it, its birth in the log, and the one it superseded: the decision, made
 -- anew.
@@ -640,13 +613,3 @@ select 'errors/7/one-open', e.error_table, e.outreach_id, e.error_signature, min
   from recoup.error e
  where e.archived_at is null and e.outreach_id is not null and e.ttl_tier <> 'INFINITE'
  group by e.error_table, e.outreach_id, e.error_signature having count(*) > 1
-
--- name: late_results
--- An error is a unit of work for each of its retries: whose token it holds, of that one the result is not late.
-select 'laws/L5/late-retries' as breaks, l.late_result_id, l.subject, l.unit_id, l.received_at, q.worker, q.wake_at
-  from recoup.late_result l
-  left join recoup.error_queue q on q.part || '/' || q.unit = l.unit_id
-  left join (
-    select t.error_table || '/' || t.error_id as unit_id
-      from recoup.error_event t where t.event_type = 'RECORDED') told on told.unit_id = l.unit_id
- where l.subject = 'recoup.error' and (told.unit_id is null or q.token = l.token)
