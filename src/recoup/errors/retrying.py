@@ -16,7 +16,6 @@ from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
 from recoup.work.queues import WorkQueue
 from recoup.worker.duty import seconds
-from recoup.worker.lease import check_lease
 
 Q = load("recoup.errors", "retrying.sql")
 RETRIES = WorkQueue(ERROR)
@@ -87,11 +86,9 @@ def claim(
 
     Claim no more than you start at once. The lease is the policy's, unless another one is asked for.
     """
-    check_lease(lease, most=RETRIES.lease_most)
     if tables is not None:
         figures.check_tables(tx, tables)
-    among = None if tables is None else list(tables)
-    return records(Claimed, CLAIM.call(tx, among=among, most=limit, worker_=worker, lease=lease))
+    return RETRIES.claim(tx, Claimed, limit=limit, worker=worker, parts=tables, lease=lease)
 
 
 def finish(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> list[Ended]:

@@ -8,11 +8,12 @@ from typing import Any
 
 from psycopg.sql import Identifier
 
-from recoup.database.arrays import Routine
+from recoup.database.arrays import Record, Routine, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority, Lifecycle, Queue
 from recoup.worker.duty import BATCH_MOST, Duty, seconds
+from recoup.worker.lease import check_lease
 
 Q = load("recoup.work", "queue.sql")
 
@@ -37,9 +38,26 @@ class WorkQueue:
             results={**dict(self.declared.gives), "token": "token_", "lease_until": "until_"},
         )
 
-    @property
-    def lease_most(self) -> timedelta:
-        return timedelta(hours=self.declared.lease_hours_most)
+    def asked(
+        self, *, limit: int, worker: str, parts: Sequence[str] | None = None, lease: timedelta | None = None
+    ) -> dict[str, Any]:
+        """What a claim is given. A lease that is no time, or too long, is refused."""
+        check_lease(lease, most=timedelta(hours=self.declared.lease_hours_most))
+        return {"among": None if parts is None else list(parts), "most": limit, "worker_": worker, "lease": lease}
+
+    def claim(
+        self,
+        tx: Transaction,
+        kind: type[Record],
+        *,
+        limit: int,
+        worker: str,
+        parts: Sequence[str] | None = None,
+        lease: timedelta | None = None,
+    ) -> list[Record]:
+        """Take up to so many units that are due, longest due first. Nobody gets what another holds."""
+        asked = self.asked(limit=limit, worker=worker, parts=parts, lease=lease)
+        return records(kind, self.claiming.call(tx, **asked))
 
     def due_lag(self, tx: Transaction, parts: Sequence[str] | None = None) -> float | None:
         """For how many seconds the longest due unit of these parts has been waiting; None: none is due."""
