@@ -3265,7 +3265,7 @@ grant execute on function recoup.require_reports(units anyarray, tokens uuid[], 
 
 CREATE OR REPLACE FUNCTION recoup.require_reports(units anyarray, tokens uuid[], outcomes text[], VARIADIC others integer[])
  RETURNS void
- LANGUAGE plpgsql; -- body 014bd4f0ed0ed484f1c60131f0c8c7e3
+ LANGUAGE plpgsql; -- body ccc3b083b3a0aa62002ddc34055f2fcf
 comment on function recoup.require_reports(units anyarray, tokens uuid[], outcomes text[], VARIADIC others integer[]) is 'Refuses outcomes that do not report each unit once, with its token.';
 
 CREATE OR REPLACE FUNCTION recoup.require_same_length(what text, VARIADIC lengths integer[])

@@ -128,16 +128,24 @@ comment on function recoup.require_same_length(text, integer[]) is
 create or replace function recoup.require_reports(units anyarray, tokens uuid[], outcomes text[],
   variadic others integer[]) returns void
 language plpgsql as $$
+declare
+  count_ constant integer := cardinality(units);
+  fits   boolean := count_ = cardinality(tokens) and count_ = cardinality(outcomes) and count_ = all(others);
 begin
-  perform recoup.require_same_length('outcomes', variadic
-    array[cardinality(units), cardinality(tokens), cardinality(outcomes)] || others);
-  if (select count(distinct u) from unnest(units) u) < cardinality(units) or array_position(tokens, null) is not null
-     or not outcomes <@ '{SUCCEEDED,FAILED,LAPSED}' then
+  if fits is not true then
+    perform recoup.require_same_length('outcomes', variadic array[count_, cardinality(tokens), cardinality(outcomes)]
+                                                            || others);
+  end if;
+  -- Written so that one report costs no query.
+  fits := array_position(tokens, null) is null and outcomes <@ '{SUCCEEDED,FAILED,LAPSED}';
+  if count_ > 1 then
+    fits := fits and (select count(distinct u) from unnest(units) u) = count_;
+  end if;
+  if not fits then
     raise exception using errcode = 'RC039',
-      message = format('%s outcomes do not make reports: one unit twice, or without a token or an outcome.',
-                       cardinality(units)),
+      message = format('%s outcomes do not make reports: one unit twice, or without a token or an outcome.', count_),
       hint = 'Give each unit once: its token, SUCCEEDED or FAILED, and what was said or null.',
-      detail = jsonb_build_object('outcomes', cardinality(units));
+      detail = jsonb_build_object('outcomes', count_);
   end if;
 end $$;
 comment on function recoup.require_reports(anyarray, uuid[], text[], integer[]) is
