@@ -2631,7 +2631,7 @@ comment on procedure recoup.equip_declared() is 'Equips every declared table, an
 grant execute on procedure recoup.equip_declared() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
- LANGUAGE plpgsql; -- body c1df87b9b754fbd9de6031c61e85a0a1
+ LANGUAGE plpgsql; -- body 61f1ed1eb38b7783a15b65ac4a0733f2
 comment on procedure recoup.equip_queue(IN subject_ text) is 'Puts the guards and the recorder of claims on the queue of a lifecycle, if it has one, and lets those claim who may.';
 grant execute on procedure recoup.equip_queue(IN subject_ text) to public;
 
@@ -3155,14 +3155,14 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body ae8f645df3e394c0b18bfb4158882d41
+ SET enable_mergejoin TO 'off'; -- body 0a291822d1b9a9e5cb8ab3163140d3a1
 comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 7ebcec20ba0ea3c63eb1b71ba0082922
+ SET quote_all_identifiers TO 'off'; -- body d2000a693c01ca521d2875ea6cb5b9e6
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 

@@ -97,7 +97,8 @@ begin
       delete from {queue} q
        using new_rows n
        where q.unit = n.{unit} and not (n.{status} in ({waiting})<open: and n.{open} is null>)
-      returning q.unit, n.{round} - q.round <> (q.token is not null)::integer or q.token <> n.{token} as is_broken)
+      returning q.unit, n.{round} - q.round <> (q.token is not null)::integer
+                        or q.token is not null and q.token is distinct from n.{token} as is_broken)
     select min(g.unit::text) filter (where g.is_broken) into broken from gone g;
   end if;
   if kinds.waiting > 0 and broken is null then

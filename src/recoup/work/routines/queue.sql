@@ -107,6 +107,7 @@ begin
               where not has_column_privilege('recoup_' || c, queue, 'token', 'update') loop
     execute format('grant update (token, worker, claimed_at, wake_at) on %s to %I', queue, who);
     execute format('grant insert (subject, unit_id, token, result) on recoup.late_result to %I', who);
+    execute format('grant usage on sequence recoup.event_seq to %I', who);
   end loop;
 end $$;
 comment on procedure recoup.equip_queue(text) is
