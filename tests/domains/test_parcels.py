@@ -325,7 +325,15 @@ def test_the_doctor_checks_it(database_name: str, server: embedded.Server, monke
 
 def test_the_docs_have_a_page_for_it() -> None:
     page = domain_pages.page(PARCELS)
-    for word in ("parcels.parcel", "parcel-sorting", "sort_at_once", "parcels/moved", "recoup parcels", "ship"):
+    for word in (
+        "parcels.parcel",
+        "parcels.parcel_queue",
+        "parcel-sorting",
+        "sort_at_once",
+        "parcels/moved",
+        "recoup parcels",
+        "ship",
+    ):
         assert word in page
 
 

@@ -105,6 +105,21 @@ def test_what_waits_is_claimed_once_and_sorted_or_put_off(scratch: Transaction) 
     assert (first[0], sorted(first[1])) == ("w", sorted(f"{one.parcel_id}/1" for one in (good, bad, other)))
 
 
+def test_what_waits_is_put_off_with_its_row(scratch: Transaction) -> None:
+    """Whoever changes when a parcel is due changes it in the queue; what is claimed stays with its lease."""
+    brought_in(scratch, 2)
+    (held,) = claim(scratch, 1)
+    with acting(scratch, SORTER):
+        scratch.execute("update parcels.parcel set due_at = recoup.now() + interval '1 hour' where status = 'WAITING'")
+    assert claim(scratch) == []
+    assert_sound(scratch)
+    wakes = "select q.token is null, q.wake_at - recoup.now() from parcels.parcel_queue q order by 1"
+    assert rows(scratch, wakes) == [(False, MINUTE), (True, 60 * MINUTE)]
+    assert ended(scratch, (held, None)) == ["SORTED"]
+    advance(scratch, 60 * MINUTE)
+    assert len(claim(scratch)) == 1
+
+
 def test_a_lease_is_bounded_and_so_is_a_limit(scratch: Transaction) -> None:
     brought_in(scratch, 2)
     with acting(scratch, SORTER):

@@ -3155,14 +3155,14 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 0a291822d1b9a9e5cb8ab3163140d3a1
+ SET enable_mergejoin TO 'off'; -- body 0389187dd2e68dd3b6aeb0d12c5fb145
 comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body d2000a693c01ca521d2875ea6cb5b9e6
+ SET quote_all_identifiers TO 'off'; -- body a861eefa5d509b3cd9a7cdef98ffdcf3
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -3170,7 +3170,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_words(life recoup.lifecycle)
  RETURNS jsonb
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 2291eeef8f3764d1fa2b8f2a66d180ba
+ SET quote_all_identifiers TO 'off'; -- body d87fc6874b28e8858428a2497c6b6ad9
 comment on function recoup.queue_words(life recoup.lifecycle) is 'What is filled in where the functions of a queue are written out.';
 grant execute on function recoup.queue_words(life recoup.lifecycle) to public;
 

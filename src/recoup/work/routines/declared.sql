@@ -24,11 +24,13 @@ as $$
       'subject', quote_literal(life.subject), 'scope', quote_literal('table:' || life.subject),
       'rows', recoup.quoted(life.subject), 'status', quote_ident(life.status_column),
       'waiting', (select string_agg(quote_literal(s), ', ') from jsonb_array_elements_text(life.queue -> 'waiting') s),
-      'carried', (select coalesce(string_agg(', ' || quote_ident(c), ''), '')
-                    from jsonb_array_elements_text(life.queue -> 'carries') c),
-      'new_carried', (select coalesce(string_agg(format(', n.%I', c), ''), '')
-                        from jsonb_array_elements_text(life.queue -> 'carries') c),
       'type', (select t.type from typed t where t.attname = life.queue ->> 'unit'))
+    || (select jsonb_build_object(
+          'carried', coalesce(string_agg(format(', %I', c), ''), ''),
+          'new_carried', coalesce(string_agg(format(', n.%I', c), ''), ''),
+          'old_carried', coalesce(string_agg(format(', q.%I', c), ''), ''),
+          'set_carried', coalesce(string_agg(format(', %1$I = n.%1$I', c), ''), ''))
+          from jsonb_array_elements_text(life.queue -> 'carries') c)
     || (select jsonb_build_object(
           'arrays', string_agg(quote_ident(g.array_), ', ' order by g.place),
           'given', string_agg(format('OUT %I %s[]', g.array_, g.type), ', ' order by g.place),
@@ -85,6 +87,7 @@ end $text$),
 declare
   kinds   record;
   broken  text;
+  differs boolean;
   put_off bigint := 0;
 begin
   perform recoup.require_table(tg_relid, {subject});
@@ -110,10 +113,18 @@ begin
     get diagnostics put_off = row_count;
   end if;
   if kinds.waiting > put_off and broken is null then
-    select min(q.unit::text) into broken
+    select min(q.unit::text) filter (where q.round <> n.{round}),
+           bool_or(q.token is null and (q.wake_at<until:, q.until>{old_carried})
+                                       is distinct from (n.{due}<until:, n.{until}>{new_carried}))
+      into broken, differs
       from new_rows n
-     cross join lateral (select q.unit, q.round from {queue} q where q.unit = n.{unit} limit 1) q
-     where n.{status} in ({waiting})<open: and n.{open} is null> and q.round <> n.{round};
+     cross join lateral (select q.* from {queue} q where q.unit = n.{unit} limit 1) q
+     where n.{status} in ({waiting})<open: and n.{open} is null>;
+    if differs and broken is null then
+      update {queue} q set wake_at = n.{due}<until:, until = n.{until}>{set_carried}
+        from new_rows n
+       where q.unit = n.{unit} and q.token is null and n.{status} in ({waiting})<open: and n.{open} is null>;
+    end if;
     insert into {queue} (unit<part:, part>, round, wake_at<until:, until>{carried})
     select n.{unit}<part:, n.{part}>, n.{round}, n.{due}<until:, n.{until}>{new_carried}
       from new_rows n
