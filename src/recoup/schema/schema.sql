@@ -2616,13 +2616,13 @@ comment on function recoup.entity_bucket(entity uuid) is 'The lock that an entit
 grant execute on function recoup.entity_bucket(entity uuid) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
- LANGUAGE plpgsql; -- body 2d84ad7732f1476d56b33eb856918713
+ LANGUAGE plpgsql; -- body 4e7da20fb29e32a9fbd4ebe8206bb95a
 comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
 grant execute on procedure recoup.equip(IN relation regclass, IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_all(IN subject_ text)
- LANGUAGE plpgsql; -- body d818abdc15b2c8a10c1819ec26a5e022
-comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of a lifecycle, all its partitions and its queue, with what is written out for them.';
+ LANGUAGE plpgsql; -- body 2bd056ea10cc6b9e7b8c0c4bb07fa943
+comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of a lifecycle, all its partitions and its queue.';
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
@@ -2675,7 +2675,7 @@ grant execute on function recoup.error_policy() to public;
 CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
  RETURNS text
  LANGUAGE plpgsql
- IMMUTABLE; -- body 0436d2853e2a1170da99eacfd1246240
+ IMMUTABLE; -- body f57ca5ae4c74c0a9d841ab798fbe23d5
 comment on function recoup.filled(template text, words jsonb) is 'A template with its words filled in.';
 grant execute on function recoup.filled(template text, words jsonb) to public;
 
@@ -3478,7 +3478,8 @@ comment on function recoup.wake() is 'Wakes the workers: there may be something 
 grant execute on function recoup.wake() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.write_functions(IN subject_ text)
- LANGUAGE plpgsql; -- body 4b6da21e60d7bad4cf26237b93ab7643
+ LANGUAGE plpgsql
+ SET quote_all_identifiers TO 'off'; -- body 4b6da21e60d7bad4cf26237b93ab7643
 comment on procedure recoup.write_functions(IN subject_ text) is 'Writes out the functions of a lifecycle, unless they are there as they should be.';
 grant execute on procedure recoup.write_functions(IN subject_ text) to public;
 

@@ -56,7 +56,9 @@ comment on function recoup.written(recoup.lifecycle) is
 'The functions that are written out for a lifecycle, and whether each is there as it should be.';
 
 create or replace procedure recoup.write_functions(subject_ text)
-language plpgsql as $$
+language plpgsql
+set quote_all_identifiers = off
+as $$
 declare
   written record;
   other   regprocedure;
@@ -89,6 +91,7 @@ declare
   follower recoup.follower;
   old_name name;
 begin
+  call recoup.write_functions(subject_);
   -- Named a_…: triggers of one event fire in the order of their names, and the guard comes before what follows a move.
   call recoup.put_trigger(relation, 'a_guard_births', 'after', 'insert', 'statement',
                           recoup.guard_of(subject_, 'birth'), subject_);
@@ -127,7 +130,6 @@ language plpgsql as $$
 declare
   part regclass;
 begin
-  call recoup.write_functions(subject_);
   -- Statement triggers are not inherited: each partition has its own.
   for part in select t.relid from pg_partition_tree(to_regclass(subject_)) t
               union select to_regclass(subject_) order by 1 loop
@@ -136,7 +138,7 @@ begin
   call recoup.equip_queue(subject_);
 end $$;
 comment on procedure recoup.equip_all(text) is
-'Equips the table of a lifecycle, all its partitions and its queue, with what is written out for them.';
+'Equips the table of a lifecycle, all its partitions and its queue.';
 
 create or replace procedure recoup.equip_declared()
 language plpgsql as $$

@@ -49,7 +49,7 @@ declare
   word  record;
 begin
   foreach maybe in array '{open,part,until}'::text[] loop
-    template := regexp_replace(template, format('<%s:([^>]*)>', maybe), case when words ? maybe then '\1' else '' end,
+    template := regexp_replace(template, format('<%s:([^>]*)>', maybe), case when words ? maybe then E'\\1' else '' end,
                                'g');
   end loop;
   for word in select * from jsonb_each_text(words) loop
