@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from recoup.domain import Domain
+from recoup.lifecycles.declaration import Queue
 from recoup.policy.document import flattened
 
 HEADER = """\
@@ -30,6 +31,8 @@ def _lines(domain: Domain) -> Iterator[str]:
         yield from _table("command", ((f"`recoup {c.name}`", c.help) for c in domain.commands))
     yield from _table("table", ((f"`{life.table}`", life.says) for life in domain.lifecycles))
     yield from _table("log", ((f"`{log.table}`", _sealed(log.canon)) for log in domain.logs))
+    queues = [(life.table, life.queue) for life in domain.lifecycles if life.queue is not None]
+    yield from _table("queue", [(f"`{queue.table}`", _claimed(table, queue)) for table, queue in queues])
     yield from _table("duty", ((f"`{duty.name}`", f"{duty.says} (as {duty.authority})") for duty in domain.duties))
     verbs = ((f"`{verb.name}`", verb.help.splitlines()[0]) for s in domain.subjects for verb in s.verbs)
     yield from _table("verb", verbs)
@@ -45,6 +48,11 @@ def _lines(domain: Domain) -> Iterator[str]:
     yield from _table("policy", values)
     yield from _table("refusal", ((f"`{code}`", meaning) for code, meaning in domain.refusals.values()))
     yield from _table("invariant", ((f"`{one.id}`", one.says) for one in domain.invariants))
+
+
+def _claimed(table: str, queue: Queue) -> str:
+    waiting, by = " or ".join(queue.waiting), ", ".join(queue.claimed_by)
+    return f"of `{table}`, while {waiting}; claimed by {by} (`{queue.claim}`)"
 
 
 def _sealed(canon: int) -> str:

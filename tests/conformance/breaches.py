@@ -87,6 +87,21 @@ def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
             yield f"rebuild/{life.table}", events
             if not _is_generated(life):
                 yield f"rebuild/{life.table}", other
+        if life.queue is not None:
+            yield from _of_queue(life, life.queue.table)
+
+
+def _of_queue(life: Lifecycle, queue: str) -> Iterator[tuple[str, str]]:
+    """Needs one unit that waits and is not claimed."""
+    waits = "where token is null"
+    yield f"laws/L5/queue/{life.table}", f"update {queue} set wake_at = wake_at + interval '1 minute' {waits}"
+    yield f"laws/L5/queue/{life.table}", f"update {queue} set round = round + 7 {waits}"
+    yield f"laws/L5/queue/{life.table}", f"delete from {queue} {waits}"
+    yield f"laws/L5/lease/{life.table}", f"update {queue} set worker = 'eve' {waits}"
+    held = "token = gen_random_uuid(), worker = 'eve', claimed_at = recoup.now()"
+    yield f"laws/L5/lease/{life.table}", f"update {queue} set {held} {waits}"
+    late = "insert into recoup.late_result (subject, unit_id, token, result)"
+    yield f"laws/L5/late/{life.table}", f"{late} values ('{life.table}', 'nobody/0', gen_random_uuid(), '1')"
 
 
 def _is_generated(life: Lifecycle) -> bool:

@@ -23,7 +23,7 @@ def extended(release: int, folder: Path) -> tuple[Domain, ...]:
 def _second(folder: Path) -> Domain:
     package = folder / LATER
     if not package.exists():
-        (recorder,) = PARCELS.routines
+        recorder, *_ = PARCELS.routines
         for name, text in (
             ("__init__.py", ""),
             ("routines/recorder.sql", recorder.text.replace("''''), recoup.acting_id()", "''''), ''second release''")),
@@ -36,10 +36,12 @@ def _second(folder: Path) -> Domain:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     # Under the name that the first release gave it: it is the same file, changed.
-    (changed,) = (_Renamed(LATER, "routines/recorder.sql"),)
+    changed = _Renamed(LATER, "routines/recorder.sql")
     found = Move("LOST", "WAITING", OPERATOR, "it was found")
     life = dataclasses.replace(PARCEL, moves=(*PARCEL.moves, found))
-    return dataclasses.replace(PARCELS, release=2, package=LATER, routines=(changed,), lifecycles=(life,))
+    return dataclasses.replace(
+        PARCELS, release=2, package=LATER, routines=(changed, *PARCELS.routines[1:]), lifecycles=(life,)
+    )
 
 
 class _Renamed(SqlFile):

@@ -61,7 +61,7 @@ def named(database: Database) -> str:
 def test_it_is_small() -> None:
     """All of it, with its SQL and its cast; and nothing outside its folder names it but the list."""
     files = [path for path in FOLDER.rglob("*") if path.suffix in (".py", ".sql", ".toml")]
-    assert sum(len(path.read_text().splitlines()) for path in files) <= 250
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 310
 
 
 # Guards -------------------------------------------------------------------------------------------------------------
@@ -127,6 +127,7 @@ def test_the_audit_knows_it(unguarded: Transaction) -> None:
     """What it wrote itself, and what follows from its declaration."""
     assert {one.id for one in OURS} == {
         "parcels/moved", "laws/L1/steps/parcels.parcel", "laws/L2/chain/parcels.parcel", "rebuild/parcels.parcel",
+        "laws/L5/queue/parcels.parcel", "laws/L5/lease/parcels.parcel", "laws/L5/late/parcels.parcel",
     }  # fmt: skip
     with unguarded.transaction(), acting(unguarded, Authority.READER):
         assert [verdict.id for verdict in examine(unguarded, OURS) if not verdict.holds] == []
@@ -196,7 +197,7 @@ def brought_in(tx: Transaction, count: int, *, city: str = "here") -> None:
 
 
 def sort(tx: Transaction) -> int:
-    (duty,) = PARCELS.duties
+    duty, *_ = PARCELS.duties
     assert duty.batch is not None
     with acting(tx, duty.authority):
         return duty.batch(tx, policy.in_force(tx).policy)
@@ -309,7 +310,7 @@ def test_it_reads_no_more_than_it_needs(own: Database, server: embedded.Server, 
             if analysed:
                 admin.execute("vacuum (analyze) parcels.parcel")
             with carried_out(admin, kept=kept) as plans:
-                (duty,) = PARCELS.duties
+                duty, *_ = PARCELS.duties
                 assert duty.lag(admin) is not None
                 assert sort(admin) == 5
                 assert_reads_only(plans.take(), 50, big={"parcel"})
@@ -324,7 +325,15 @@ def test_the_doctor_checks_it(database_name: str, server: embedded.Server, monke
 
 def test_the_docs_have_a_page_for_it() -> None:
     page = domain_pages.page(PARCELS)
-    for word in ("parcels.parcel", "parcel-sorting", "sort_at_once", "parcels/moved", "recoup parcels", "ship"):
+    for word in (
+        "parcels.parcel",
+        "parcels.parcel_queue",
+        "parcel-sorting",
+        "sort_at_once",
+        "parcels/moved",
+        "recoup parcels",
+        "ship",
+    ):
         assert word in page
 
 

@@ -15,7 +15,7 @@ from recoup.worker.loop import Worker
 if __name__ == "__main__":
     uri, release, folder = sys.argv[1:]
     domains = extended(int(release), Path(folder))
-    (duty,) = domains[-1].duties
+    duty, *_ = domains[-1].duties
     with Database(uri, Settings(home=Path("nowhere"), actor="tester")) as database:
         worker = Worker(database, [duty], name=f"release-{release}", releases=releases(domains))
         signal.signal(signal.SIGTERM, lambda *_: worker.stop())

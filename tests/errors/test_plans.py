@@ -67,11 +67,6 @@ select k.error_table, lpad(to_hex(g), 32, '0')::uuid, 'idle', %(signature)s, 'OP
           t.error_table = any(%(blocking)s::text[]) and t.n %% 4 = 2
             or t.error_table = 'public.shq_orphan_errors' as is_parked) k;
 
-insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, to_status, disposition,
-  retry_count, actor, actor_id, authority)
-select 1, e.created_at, e.error_table, e.error_id, 'RECORDED', e.status, e.disposition, 0, 'system', 'w', 'recoup_hub'
-  from recoup.error e;
-
 insert into recoup.error_queue (unit, part, wake_at, until, token, worker, claimed_at, category, max_retries)
 select e.error_id, e.error_table, case when l.is_leased then now() + interval '1 hour' else e.next_retry_at end,
        e.retry_until, case when l.is_leased then gen_random_uuid() end, case when l.is_leased then 'w' end,
@@ -103,6 +98,12 @@ select e.error_id, e.error_table, e.next_retry_at, e.retry_until, case when l.is
   from recoup.error e cross join lateral (select e.error_message = 'lapsed' as is_leased) l
  where e.status = 'RETRY_PENDING' and e.error_signature = 'busy';
 """
+BORN = """
+insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, to_status, disposition,
+  retry_count, actor, actor_id, authority)
+select 1, e.created_at, e.error_table, e.error_id, 'RECORDED', e.status, e.disposition, 0, 'system', 'w', 'recoup_hub'
+  from recoup.error e;
+"""
 
 
 def entity(number: int) -> UUID:
@@ -120,7 +121,7 @@ def fill(admin: Transaction) -> None:
         admin.execute("set local synchronous_commit = off")
         for table in ("recoup.error", "recoup.error_event", "recoup.error_queue"):
             admin.execute(f"alter table {table} disable trigger user")
-        for statement in (*FILL.split(";\n\n"), *FEW.split(";\n\n")):
+        for statement in (*FILL.split(";\n\n"), *FEW.split(";\n\n"), BORN):
             admin.execute(statement, given, prepare=False)
         for table, trigger in before:
             admin.execute(f"alter table {table} enable always trigger {trigger}")

@@ -18,10 +18,23 @@ from company import (
     new_operation,
     room_in_archive,
 )
-from laws.probing import PROBES, Silent, check, key, law, reference, refused, seen, untouchable
+from laws.probing import (
+    PROBES,
+    Silent,
+    check,
+    key,
+    law,
+    of_the_form,
+    queued,
+    reference,
+    refused,
+    seen,
+    untouchable,
+)
 from laws.rows import ID, LATER, NOW, insertion
 from recoup.database.connection import Transaction
 from recoup.errors import Want, retrying
+from recoup.errors.lifecycle import ERROR as LIFE
 from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles.declaration import Authority
 
@@ -165,7 +178,7 @@ CLAIM = (
     "update recoup.error_queue set token = gen_random_uuid(), worker = 'w', claimed_at = now_,"
     " wake_at = now_ + interval '1 minute' from (select recoup.now() as now_) t where unit = %s"
 )
-QUEUE, CLAIMED, QUEUED = "recoup.error_queue", "recoup.guard_claims", "recoup.guard_queue"
+QUEUE, CLAIMED = "recoup.error_queue", "recoup.guard_claims"
 PARK = (
     "status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = now_, parked_by = 'system',"
     " park_reason = 'MAX_RETRIES_EXCEEDED'"
@@ -180,22 +193,14 @@ def what_is_over_does_not_move(tx: Transaction) -> None:
     refused(tx, MOVE.format("assigned_to = 'ann'"), (error,), who=OPERATOR, by=MOVED, sqlstate="RC046")
 
 
-HELD = {"token": ID, "worker": "'w'", "claimed_at": NOW}
-key(QUEUE, "error_queue_pkey", "What is to be retried is queued once.", "unit")
-for queue in ("recoup.queue_form", QUEUE):
-    check(queue, "queue_form_round_check", "Rounds count from none.", round="-1")
-    check(queue, "queue_form_wake_at_check", "A wait ends.", wake_at=INFINITE)
-    check(queue, "queue_form_until_check", "A window closes.", until=INFINITE)
-    check(queue, "queue_form_worker_check", "Who claims has a name.", **HELD | {"worker": "''"})
-    check(queue, "queue_form_claimed_at_check", "A claim has a time.", **HELD | {"claimed_at": INFINITE})
-    check(queue, "queue_claim", "A claim is somebody's.", **HELD | {"worker": "null"})
-    check(queue, "queue_claim", "And of some time.", **HELD | {"claimed_at": "null"})
+def due_error(tx: Transaction) -> int:
+    error = new_error(tx)
+    advance(tx, timedelta(seconds=2))
+    return error
 
 
-@law(QUEUE, CLAIMED, "update")
-def a_retry_is_one_workers(tx: Transaction) -> None:
-    """Nobody takes the lease of another."""
-    refused(tx, CLAIM, (claimed_error(tx),), who=WORKER, by=CLAIMED, sqlstate="RC047")
+of_the_form("recoup.queue_form")
+queued(LIFE, due_error)
 
 
 @law(QUEUE, CLAIMED, "update")
@@ -211,48 +216,12 @@ def no_retry_before_its_time_or_after_its_window(tx: Transaction) -> None:
 @law(QUEUE, CLAIMED, "update")
 def an_operator_claims_nothing(tx: Transaction) -> None:
     """A person decides, and does not retry."""
-    error = (new_error(tx),)
-    advance(tx, timedelta(seconds=2))
+    error = (due_error(tx),)
     locked = "update recoup.error_queue set wake_at = wake_at where unit = %s"
     refused(tx, locked, error, who=OPERATOR, by=CLAIMED, sqlstate="RC049", words="claims nothing")
 
 
-@law(QUEUE, "recoup.record_claims", "update")
-def a_claim_is_logged(tx: Transaction) -> None:
-    """One row for all that was claimed together, by whom and until when."""
-    error = claimed_error(tx)
-    claim = "select from recoup.claim_log where worker = 'test-worker' and authority = 'recoup_error_worker'"
-    seen(tx, claim + " and %s = any(units)", f"{ERRORS}/{error}/1")
-
-
-@law(QUEUE, QUEUED, "insert")
-def nothing_is_queued_by_hand(tx: Transaction) -> None:
-    """What is to be retried is queued by its error, and nothing else is; not even by the owner."""
-    refused(tx, insertion(tx, QUEUE, {}), who="recoup_owner", by=QUEUED, sqlstate="RC012")
-
-
-@law(QUEUE, QUEUED, "delete")
-def nothing_is_taken_out_by_hand(tx: Transaction) -> None:
-    """What is to be retried stays queued."""
-    leave = "delete from recoup.error_queue where unit = %s"
-    refused(tx, leave, (new_error(tx),), who="recoup_owner", by=QUEUED, sqlstate="RC012")
-
-
-@law(QUEUE, QUEUED, "truncate")
-def a_queue_is_not_emptied(tx: Transaction) -> None:
-    """Nor all of it at once."""
-    refused(tx, "truncate recoup.error_queue", who="recoup_owner", by=QUEUED, sqlstate="RC012")
-
-
-@law(ERROR, "recoup.queue_retries", "insert")
-def what_is_to_be_retried_is_queued(tx: Transaction) -> None:
-    """For its next retry, until its window closes."""
-    error = new_error(tx)
-    queued = "select from recoup.error_queue q join recoup.error e on e.error_id = q.unit and e.retry_until = q.until"
-    seen(tx, queued + " where q.unit = %s and q.token is null and q.wake_at = e.next_retry_at", error)
-
-
-SETTLED = "recoup.settle_retries"
+SETTLED = "recoup.queue_error_moves"
 
 
 @law(ERROR, SETTLED, "update")
@@ -271,7 +240,7 @@ def a_retry_is_ended_with_its_token(tx: Transaction) -> None:
     refused(tx, by_hand, error, who=OPERATOR, by=SETTLED, sqlstate="RC047")
 
 
-@law(ERROR, "recoup.dequeue_retries", "delete")
+@law(ERROR, "recoup.queue_error_exits", "delete")
 def what_leaves_is_not_queued(tx: Transaction) -> None:
     """It expired while it waited for its retry."""
     error = new_error(tx)
@@ -286,7 +255,7 @@ def what_leaves_is_not_queued(tx: Transaction) -> None:
 def retries_are_counted_as_they_end(tx: Transaction) -> None:
     """Not skipped, not made up, and a person grants one more, not ten."""
     waiting, parked = new_error(tx), error_in(tx, "PARKED")
-    tx.execute("alter table recoup.error disable trigger d_settle_retries_on_update")  # it asks for the token
+    tx.execute("alter table recoup.error disable trigger d_queue_error_moves_on_update")  # it asks for the token
     refused(tx, MOVE.format("retry_count = 2"), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
     without = "retry_count = 1, next_retry_at = now_, last_outcome = 'FAILED'"
     refused(tx, MOVE.format(without), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")

@@ -263,6 +263,75 @@ def declared(lives: Iterable[Lifecycle], logs: Iterable[Log], into: list[Probe] 
             untouchable(log.table, "recoup.append_only", "RC009", change, "What is written stays.", into=into)
 
 
+def of_the_form(table: str, into: list[Probe] = PROBES) -> None:
+    """Probes of the checks that every queue has."""
+    held = {"token": ID, "worker": "'w'", "claimed_at": "recoup.now()"}
+    check(table, "queue_form_round_check", "Rounds count from none.", into, round="-1")
+    check(table, "queue_form_wake_at_check", "A wait ends.", into, wake_at="'infinity'")
+    check(table, "queue_form_until_check", "A window closes.", into, until="'infinity'")
+    check(table, "queue_form_worker_check", "Who claims has a name.", into, **held | {"worker": "''"})
+    check(table, "queue_form_claimed_at_check", "A claim has a time.", into, **held | {"claimed_at": "'infinity'"})
+    check(table, "queue_claim", "A claim is somebody's.", into, **held | {"worker": "null"})
+    check(table, "queue_claim", "And of some time.", into, **held | {"claimed_at": "null"})
+
+
+def queued(life: Lifecycle, due: Callable[[Transaction], Any], into: list[Probe] = PROBES) -> None:
+    """Probes of what every declared queue has. ``due`` makes a row that waits and is due, and gives its unit."""
+    assert life.queue is not None
+    table, who, columns = life.queue.table, life.queue.claimed_by[0], life.queue
+    of_the_form(table, into)
+    key(table, f"{table.split('.')[1]}_pkey", "What waits is queued once.", "unit", into=into)
+    take = (
+        f"update {table} set token = gen_random_uuid(), worker = 'w', claimed_at = now_,"
+        " wake_at = now_ + interval '1 minute' from (select recoup.now() as now_) t where unit = %s"
+    )
+
+    def claimed(tx: Transaction) -> Any:
+        unit = due(tx)
+        with acting(tx, who):
+            tx.execute(take.encode(), (unit,))
+        return unit
+
+    def held_by_one(tx: Transaction) -> None:
+        refused(tx, take, (claimed(tx),), who=who, by="recoup.guard_claims", sqlstate="RC047")
+
+    def logged(tx: Transaction) -> None:
+        logged = "select from recoup.claim_log where subject = %s and worker = 'w' and authority = %s"
+        seen(tx, logged + " and exists (select from unnest(units) u where u like %s)", life.table, who.role,
+             f"%{claimed(tx)}/1")  # fmt: skip
+
+    def by_hand(tx: Transaction, event: str) -> None:
+        unit = due(tx)
+        statement = {
+            "insert": insertion(tx, table, {}),
+            "delete": SQL("delete from {} where unit = {}").format(relation(table), Literal(unit)),
+            "truncate": SQL("truncate {}").format(relation(table)),
+        }[event]
+        refused(tx, statement, who="recoup_owner", by="recoup.guard_queue", sqlstate="RC012")
+
+    def born(tx: Transaction) -> None:
+        same = f"q.unit = r.{columns.unit} and q.round = r.{columns.round} and q.wake_at = r.{columns.due}"
+        seen(tx, f"select from {table} q join {life.table} r on {same} where unit = %s and q.token is null", due(tx))
+
+    def fenced(tx: Transaction) -> None:
+        unit = (claimed(tx),)
+        with quiet(tx, life.table, but=moves.function):  # so that it alone answers
+            pass
+        for token in (f"{columns.token}", "gen_random_uuid()"):
+            ended = f"{columns.round} = {columns.round} + 1, {columns.token} = {token}"
+            move = f"update {life.table} set {ended} where {columns.unit} = %s"
+            refused(tx, move, unit, by=moves.function, sqlstate="RC047")
+
+    into.append(Probe(law=Law(table, "recoup.guard_claims", "update"), says="One holds it.", run=held_by_one))
+    into.append(Probe(law=Law(table, "recoup.record_claims", "update"), says="A claim is logged.", run=logged))
+    for event in ("insert", "delete", "truncate"):
+        run = partial(by_hand, event=event)
+        into.append(Probe(law=Law(table, "recoup.guard_queue", event), says="Nothing is queued by hand.", run=run))
+    births, moves, *_ = life.queueing
+    into.append(Probe(law=Law(life.table, births.function, births.event), says="What waits is queued.", run=born))
+    into.append(Probe(law=Law(life.table, moves.function, moves.event), says="One alone ends it.", run=fenced))
+
+
 def recorded(role: Role, into: list[Probe] = PROBES) -> None:
     """Probes: every birth and every move is in the log, in the statement that made it."""
     story = role.life.told

@@ -41,15 +41,10 @@ DUTIES: tuple[Duty, ...] = (
         flow=handling.retry_due,
         lag=handling.lag,
     ),
-    Duty(
+    retrying.RETRIES.expiry(
         name="error-lapse",
         authority=Authority.ERROR_WORKER,
-        cadence_s=5,
         says="counts as failed every retry of an error that outlived its lease",
-        batch=lambda tx, _: retrying.lapse(tx, limit=BATCH_MOST),
-        lag=retrying.lapse_lag,
-        units=lambda tx: retrying.lapsed(tx, limit=BATCH_MOST),
-        one=lambda tx, error: retrying.lapse(tx, only=error),
     ),
     Duty(
         name="retry-window",

@@ -52,6 +52,7 @@ def _rows(tx: Transaction, query: Composed) -> Iterator[Offending]:
 
 
 _of = InFile("recoup.errors")
+_log = InFile("recoup.errors", "log_invariants.sql")
 _tables = InFile("recoup.errors", "table_invariants.sql")
 
 TTL: tuple[Invariant, ...] = (
@@ -70,9 +71,9 @@ DISPOSITIONS: tuple[Invariant, ...] = (
     _of("errors/2/dispositions", "error_rows", "disposition is RETRY, PARKED, ARCHIVE or IGNORE."),
     _of("errors/2/status-of-disposition", "error_rows",
         "Status and disposition agree: RETRY waits for its retry, PARKED for a person, the others are ACTIVE."),
-    _of("errors/2/state-machine", "neighbours",
+    _log("errors/2/state-machine", "neighbours",
         "Every event moves its error as the state machine lets it, and nothing follows an end but ARCHIVED."),
-    _of("errors/2/told-disposition", "neighbours", "The log's dispositions agree with its statuses."),
+    _log("errors/2/told-disposition", "neighbours", "The log's dispositions agree with its statuses."),
 )  # fmt: skip
 
 TABLES: tuple[Invariant, ...] = (
@@ -83,7 +84,8 @@ TABLES: tuple[Invariant, ...] = (
         "Every error table has every trigger of their parent, and nobody may write to it but through that."),
     _of("errors/3/policy-mapping", "births", "Every error is of a table that the policy on it lists."),
     _of("errors/3/allowed-at-birth", "births", "Every error was born with a disposition that its table allowed."),
-    _of("errors/3/allowed-dispositions", "moves", "No error moved to a disposition that its table did not allow then."),
+    _log("errors/3/allowed-dispositions", "moves",
+        "No error moved to a disposition that its table did not allow then."),
 )  # fmt: skip
 
 PARKING: tuple[Invariant, ...] = (
@@ -100,10 +102,10 @@ PARKING: tuple[Invariant, ...] = (
         "What is born parked says by which trigger: its code, no retry can help, a person decides, or none is left.",
         "errors/4/non-retryable-error", "errors/4/escalation-required", "errors/4/external-dependency",
         "errors/4/data-quality"),
-    _of("errors/4/max-retries-parks", "moves",
+    _log("errors/4/max-retries-parks", "moves",
         "What had its last retry, or outlived its window, was parked wherever its table allows that.",
         "errors/4/max-retries-exceeded"),
-    _of("errors/4/exits", "neighbours",
+    _log("errors/4/exits", "neighbours",
         "A parked error left that status by UNPARKED, RESOLVED, ESCALATED or ARCHIVED only.",
         "errors/4/unpark", "errors/4/resolve", "errors/4/escalate", "errors/4/archive"),
 )  # fmt: skip
@@ -112,26 +114,24 @@ RETRIES: tuple[Invariant, ...] = (
     _of("errors/5/max-retries", "births",
         "max_retries is its category's or its hub's, what it inherited, or one more than it had when it was unparked.",
         "errors/9/dol-max-retries", "errors/9/company-target-auto-park"),
-    _of("errors/5/backoff", "schedule", "The next retry comes a wait after the last failure, as its category has it."),
-    _of("errors/5/no-retry-before-its-time", "schedule", "No retry began before it was due."),
+    _log("errors/5/backoff", "schedule", "The next retry comes a wait after the last failure, as its category has it."),
+    _log("errors/5/no-retry-before-its-time", "schedule", "No retry began before it was due."),
     _of("errors/5/window", "births",
         "The window closes so many hours after the error was created; a retry that a person started has none."),
-    _of("errors/5/no-retry-after-window", "histories", "No retry began after the window had closed."),
+    _log("errors/5/no-retry-after-window", "histories", "No retry began after the window had closed."),
     _of("errors/5/structural-is-parked", "births", "No structural error waits for a retry at birth."),
-    _of("errors/5/retry-count", "neighbours",
+    _log("errors/5/retry-count", "neighbours",
         "retry_count rises by one when a retry ends, and at no other time.", "laws/L9/retry-count"),
     _of("errors/5/born-without-retries", "births", "An error that superseded none is born with no retries behind it."),
-    _of("errors/5/last-retry-at", "histories", "last_retry_at is when the last retry was claimed."),
+    _log("errors/5/last-retry-at", "histories", "last_retry_at is when the last retry was claimed."),
     _of("errors/5/next-retry-at", "error_rows", "Only what is RETRY_PENDING has a next retry, and within its window."),
     _of("errors/5/retry-exhausted", "error_rows", "retry_exhausted says whether retry_count has reached max_retries."),
     _of("errors/5/pending-has-a-retry-left", "error_rows",
         "What is RETRY_PENDING has a retry left, and a time for it."),
-    _of("errors/5/retries-end", "histories", "No failed retry was followed by another one beyond max_retries."),
-    _of("errors/5/retry-to-park", "histories",
+    _log("errors/5/retries-end", "histories", "No failed retry was followed by another one beyond max_retries."),
+    _log("errors/5/retry-to-park", "histories",
         "What had its last retry is parked by system as MAX_RETRIES_EXCEEDED, and keeps that reason where it is not."),
-    _of("errors/5/queue", "queue", "What is RETRY_PENDING is queued once, for its next retry; nothing else is."),
-    _of("errors/5/lease", "queue", "A lease is whole, and is what its claim says."),
-    _of("errors/5/one-retry-at-a-time", "neighbours", "A retry begins only when the one before it has ended.",
+    _log("errors/5/one-retry-at-a-time", "neighbours", "A retry begins only when the one before it has ended.",
         "laws/L5/one-retry-at-a-time"),
 )  # fmt: skip
 
@@ -148,7 +148,7 @@ ARCHIVE: tuple[Invariant, ...] = (
     _of("errors/7/archive-fields", "error_rows",
         "What is over has its time and one of four reasons; what is archived also by whom and with what disposition."),
     _of("errors/7/ttl-expired", "error_rows", "Only what had expired was archived as TTL_EXPIRED."),
-    _of("errors/7/archive-reason", "histories",
+    _log("errors/7/archive-reason", "histories",
         "An archive reason is what the log says: retried or resolved, superseded, archived by a person, or expired.",
         "errors/7/manual-archive", "errors/7/resolved"),
     _of("errors/7/superseded-by", "superseding",
@@ -160,14 +160,14 @@ ARCHIVE: tuple[Invariant, ...] = (
     _tables("errors/7/destination", "error_tables", "Every error table of the policy has its archive."),
     _tables("errors/7/archive-guards", "error_tables",
         "Every part of an archive takes rows from the recorder of exits alone, and is append-only."),
-    _of("errors/7/moved-once", "histories", "An error is either live or archived, once, and the log says so."),
-    _of("errors/7/nothing-lost", "histories",
+    _log("errors/7/moved-once", "histories", "An error is either live or archived, once, and the log says so."),
+    _log("errors/7/nothing-lost", "histories",
         "Every error that was recorded is live, or archived, or in a month that was dropped.",
         "laws/L6/no-error-lost"),
-    _of("errors/7/archived-at", "histories", "archived_at is when it was over, or was found expired."),
-    _of("errors/7/archived-by", "histories", "archived_by is who ended it; of what expired, the archiver."),
+    _log("errors/7/archived-at", "histories", "archived_at is when it was over, or was found expired."),
+    _log("errors/7/archived-by", "histories", "archived_by is who ended it; of what expired, the archiver."),
     _of("errors/7/final-disposition", "error_rows", "final_disposition is the disposition that it had."),
-    _of("errors/7/was-blocking", "histories", "What expired in a blocking table with work left to do is marked so."),
+    _log("errors/7/was-blocking", "histories", "What expired in a blocking table with work left to do is marked so."),
     _tables("errors/7/in-its-month", "archived_in_their_month", "Every archived error lies in its month."),
     _tables("errors/7/months", "months", "Every kept month of an archive is there, and no dropped one."),
     _tables("errors/7/retention", "months", "No month of an archive was dropped before its retention was over."),
@@ -191,12 +191,10 @@ DECISION: tuple[Invariant, ...] = (
 )  # fmt: skip
 
 LAWS: tuple[Invariant, ...] = (
-    _of("laws/L1/error-authority", "neighbours",
+    _log("laws/L1/error-authority", "neighbours",
         "What only a person does was done by an operator, and retries by a worker or a hub."),
-    _of("laws/L5/late-retries", "late_results",
-        "A late result belongs to a retry that had ended, or carries another token than it."),
     _of("laws/L8/error-stamped", "births", "Every error carries the policy that was in force when it was recorded."),
-    _of("rebuild/recoup.error", "histories",
+    _log("rebuild/recoup.error", "histories",
         "What the log says of an error is what stands in its table, or in its archive."),
     _tables("errors/operations-recorded", "operations",
         "Every item of an operation that is done has its event in the log."),

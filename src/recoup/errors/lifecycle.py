@@ -4,7 +4,18 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from recoup.errors.vocabulary import ErrorStatus
-from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Exit, Lifecycle, Move, MoveRule, On, Story
+from recoup.lifecycles.declaration import (
+    RECORD_CONTROL,
+    Authority,
+    Birth,
+    Exit,
+    Lifecycle,
+    Move,
+    MoveRule,
+    On,
+    Queue,
+    Story,
+)
 from recoup.lifecycles.logs import Log
 
 HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
@@ -70,9 +81,29 @@ ERROR = Lifecycle(
         On("insert", "recoup.record_error_births"), On("update", "recoup.record_error_moves"),
         On("delete", "recoup.archive_errors_gone"),
     ),
-    consequences=(
-        On("insert", "recoup.queue_retries"), On("update", "recoup.settle_retries"),
-        On("delete", "recoup.dequeue_retries"),
+    queue=Queue(
+        table="recoup.error_queue",
+        waiting=(RETRY_PENDING,),
+        open="archived_at",
+        unit="error_id",
+        part="error_table",
+        round="retry_count",
+        due="next_retry_at",
+        until="retry_until",
+        carries=("category", "max_retries"),
+        claim="recoup.claim_errors",
+        expire="recoup.lapse_retries",
+        end="recoup.end_retries",
+        claimed_by=(HUB, WORKER),
+        gives=(
+            ("error_table", "tables"), ("error_id", "ids"), ("outreach_id", "entities"), ("error_code", "codes"),
+            ("error_message", "messages"), ("error_signature", "signatures"), ("severity", "severities"),
+            ("category", "categories"), ("retry_count", "counts"), ("max_retries", "budgets"),
+            ("payload", "payloads"), ("created_at", "created"),
+        ),
+        lease="make_interval(secs => (recoup.error_policy() ->> 'retry_lease_s')::integer)",
+        earlier_claims="select error_table, error_id, retry_count, reason from recoup.error_event"
+        " where event_type = 'CLAIMED'",
     ),
     story=Story(log="recoup.error_event", key=("error_table", "error_id"), gone="ARCHIVED", rebuilds=False),
     pausable=True,

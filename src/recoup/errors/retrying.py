@@ -10,29 +10,21 @@ from recoup.database.arrays import Routine, call_in_turn, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
+from recoup.errors.lifecycle import ERROR
 from recoup.errors.redaction import in_words
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
+from recoup.work.queues import WorkQueue
 from recoup.worker.duty import seconds
-from recoup.worker.lease import check_lease
 
 Q = load("recoup.errors", "retrying.sql")
-CLAIM = Routine(
-    name="recoup.claim_errors",
-    plain={"among": "text[]", "most": "integer", "worker_": "text", "lease": "interval"},
-    results={
-        "error_table": "tables", "error_id": "ids", "outreach_id": "entities", "error_code": "codes",
-        "error_message": "messages", "error_signature": "signatures", "severity": "severities",
-        "category": "categories", "retry_count": "counts", "max_retries": "budgets", "payload": "payloads",
-        "created_at": "created", "token": "token_", "lease_until": "until_",
-    },
-)  # fmt: skip
+RETRIES = WorkQueue(ERROR)
+CLAIM = RETRIES.claiming
 END = Routine(
     name="recoup.end_retries",
     sets=({"tables": "text", "ids": "bigint", "tokens": "uuid", "outcomes": "text", "failures": "text"},),
     results={"error_id": "ended", "status": "statuses"},
 )
-LEASE_MOST = timedelta(days=1)
 FAILURE_MOST = 10_000  # characters of what a failed retry says
 NAME_BYTES_MOST = 500  # of a worker
 
@@ -121,59 +113,46 @@ def turn(
 
 def lapse(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
     """Count as failed every retry that outlived its lease, or one of them. Call again until nothing is left."""
-    return _counted(tx, "lapse", limit, only)
+    return RETRIES.expire(tx, limit=limit, only=only)
 
 
 def close_windows(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
     """Park what nobody retried within its window, or one of it. Call again until nothing is left."""
-    return _counted(tx, "close_windows", limit, only)
+    (count,) = tx.execute(Q["close_windows"], {"limit": limit, "only": only}).fetchone() or (0,)
+    return int(count)
 
 
 def lapsed(tx: Transaction, *, limit: int = 1000) -> list[int]:
     """Errors whose retry outlived its lease, longest first."""
-    return _ids(tx, "lapsed", limit)
+    return RETRIES.expired(tx, limit=limit)
 
 
 def closed_windows(tx: Transaction, *, limit: int = 1000) -> list[int]:
     """Errors whose window for retries is over, longest first."""
-    return _ids(tx, "closed_windows", limit)
+    return [row[0] for row in tx.execute(Q["closed_windows"], {"limit": limit})]
 
 
 def lapse_lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest lapsed lease has been waiting; None: there is none."""
-    return _seconds(tx, "lapse_lag")
+    return RETRIES.expired_lag(tx)
 
 
 def window_lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest closed window has been waiting; None: there is none."""
-    return _seconds(tx, "window_lag")
+    return seconds(tx, Q["window_lag"])
 
 
 def due_lag(tx: Transaction, tables: Sequence[str]) -> float | None:
     """For how many seconds the longest due retry of these tables has been waiting; None: none is due."""
-    return _seconds(tx, "due_lag", tables)
-
-
-def _counted(tx: Transaction, query: str, limit: int, only: int | None) -> int:
-    (count,) = tx.execute(Q[query], {"limit": limit, "only": only}).fetchone() or (0,)
-    return int(count)
-
-
-def _ids(tx: Transaction, query: str, limit: int) -> list[int]:
-    return [row[0] for row in tx.execute(Q[query], {"limit": limit})]
-
-
-def _seconds(tx: Transaction, query: str, tables: Sequence[str] = ()) -> float | None:
-    return seconds(tx, Q[query], {"tables": list(tables)} if tables else None)
+    return RETRIES.due_lag(tx, tables)
 
 
 def _asked(
     tx: Transaction, limit: int, worker: str, tables: Sequence[str] | None, lease: timedelta | None
 ) -> dict[str, Any]:
-    check_lease(lease, most=LEASE_MOST)
     if tables is not None:
         figures.check_tables(tx, tables)
-    return {"among": None if tables is None else list(tables), "most": limit, "worker_": worker, "lease": lease}
+    return RETRIES.asked(limit=limit, worker=worker, parts=tables, lease=lease)
 
 
 def _reports(outcomes: Sequence[Succeeded | Failed]) -> dict[str, Any]:

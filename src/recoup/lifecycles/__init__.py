@@ -6,7 +6,7 @@ seals and audit read them and from which guards are written out (``routines/writ
 follows them; the documentation and the invariants that follow from a declaration are made from the same objects.
 """
 
-from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move, MoveRule, On, Story
+from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move, MoveRule, On, Queue, Story
 from recoup.lifecycles.logs import Log
 
-__all__ = ["Authority", "Birth", "Exit", "Lifecycle", "Log", "Move", "MoveRule", "On", "Story"]
+__all__ = ["Authority", "Birth", "Exit", "Lifecycle", "Log", "Move", "MoveRule", "On", "Queue", "Story"]

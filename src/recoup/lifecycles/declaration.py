@@ -92,6 +92,38 @@ class MoveRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """Which rows of a lifecycle wait to be worked on, in which queue, and what a claim of them gives.
+
+    From it ``recoup migrate`` writes out the consequences that keep the queue in step with the rows and fence whoever
+    ends work by the token of its claim; the claim; the expiry of leases; and what becomes of late and second reports.
+    """
+
+    table: str  # of the form recoup.queue_form, made by a migration
+    waiting: tuple[str, ...]  # a row waits in these statuses …
+    open: str | None = None  # … while this column is null
+    # Columns of the lifecycle's table.
+    unit: str  # identifies a row by itself
+    part: str | None = None  # which of several tables it is in
+    round: str  # attempts that have ended
+    due: str
+    until: str | None = None  # not claimed after this time
+    token: str = "token"  # of the attempt that ended last
+    carries: tuple[str, ...] = ()  # repeated in the queue, under their names
+    # Functions: claim and expire are written out, end is the domain's (parts, if it has any, units, tokens, outcomes,
+    # failures). What it does not apply it hands to late_<table>_reports, which is written out, too.
+    claim: str
+    expire: str
+    end: str
+    claimed_by: tuple[Authority, ...]
+    gives: tuple[tuple[str, str], ...]  # columns that a claim gives back, and the names of their arrays
+    lease: str  # SQL: how long a lease is, if the claim does not say
+    lease_hours_most: int = 24
+    outcome: str = "event_type"  # column of the log; it has the token, too
+    earlier_claims: str | None = None  # query: part, unit, round, worker of claims older than the log of claims
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """How a log tells of a row's steps, so that the audit can hold each against the other."""
 
@@ -126,6 +158,7 @@ class Lifecycle:
     rules: tuple[On, ...] = ()  # refuse what a list of steps alone cannot say
     recorders: tuple[On, ...] = ()  # write the events
     consequences: tuple[On, ...] = ()  # what follows for other rows
+    queue: Queue | None = None  # in which its rows wait to be worked on
     story: Story | None = None  # where its steps are recorded; by default the control log, if it is recorded there
     pausable: bool = False  # whether its rows are claimed, and claims on them can be paused
     formerly: tuple[str, ...] = ()  # names that the table had before; its log still has them
@@ -133,9 +166,19 @@ class Lifecycle:
     @property
     def followers(self) -> Iterator[tuple[str, On]]:
         """All that runs behind the guard. Triggers fire in the order of their names: the letter comes first."""
-        for place, group in (("b", self.rules), ("c", self.recorders), ("d", self.consequences)):
+        for place, group in (("b", self.rules), ("c", self.recorders), ("d", (*self.consequences, *self.queueing))):
             for follower in group:
                 yield place, follower
+
+    @property
+    def queueing(self) -> Iterator[On]:
+        """The consequences that keep its queue in step."""
+        schema, table = self.table.split(".")
+        for event, kind, steps in (
+            ("insert", "births", self.births), ("update", "moves", self.moves), ("delete", "exits", self.exits),
+        ):  # fmt: skip
+            if self.queue is not None and steps:
+                yield On(event, f"{schema}.queue_{table}_{kind}")
 
     @property
     def controlled(self) -> tuple[str, ...] | None:

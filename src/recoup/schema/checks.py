@@ -62,31 +62,36 @@ def _may_become(connection: Transaction, role: str) -> bool:
 
 
 def guards(connection: Transaction) -> Iterator[Finding]:
-    """Every guarded table, and every partition of one, has its four guards, always on and as declared."""
+    """Every guarded table, every partition of one and every queue has its guards, always on and as declared."""
     rows = read(
         connection,
         """
-        select l.subject, t.relid::regclass::text
+        select t.relid::regclass::text
           from recoup.lifecycle l
          cross join lateral (
-           select 'a_guard_truncate', 'recoup.guard_truncate', null
+           select 'a_guard_truncate', 'recoup.guard_truncate', l.subject
            union all
-           select format('a_guard_%ss', kind), recoup.guard_of(l.subject, kind), recoup.guard_text(l, kind)
-             from unnest(array['birth', 'move', 'exit']) kind) guard (name, function, body)
-         cross join lateral (select to_regclass(l.subject) as relid
-                             union select relid from pg_partition_tree(to_regclass(l.subject))) t
-         where not exists (select from pg_trigger g join pg_proc p on p.oid = g.tgfoid
+           select format('a_guard_%ss', kind), recoup.guard_of(l.subject, kind), l.subject
+             from unnest(array['birth', 'move', 'exit']) kind
+           union all
+           select g.name, g.function, l.queue ->> 'table'
+             from (values ('a_guard_queue', 'recoup.guard_queue'), ('a_guard_claims', 'recoup.guard_claims'),
+                          ('c_record_claims', 'recoup.record_claims')) g (name, function)
+            where l.queue is not null) guard (name, function, relation)
+         cross join lateral (select to_regclass(guard.relation) as relid
+                             union select relid from pg_partition_tree(to_regclass(guard.relation))) t
+         where not exists (select from pg_trigger g
                             where g.tgrelid = t.relid and g.tgname = guard.name and g.tgenabled = 'A'
-                              and g.tgfoid = to_regproc(guard.function) and p.prosrc = coalesce(guard.body, p.prosrc))
-         group by 1, 2 order by 1, 2
+                              and g.tgfoid = to_regproc(guard.function))
+        union
+        select w.function from recoup.lifecycle l cross join lateral recoup.written(l) w where not w.is_there
+         order by 1
         """,
     )
     yield judged(
         "guards",
         "on every guarded table, always on",
-        f"missing, switched off or of another declaration on {', '.join(str(row[1] or row[0]) for row in rows)}"
-        if rows
-        else None,
+        f"missing, switched off or of another declaration: {', '.join(str(row[0]) for row in rows)}" if rows else None,
         "Find out who did it and what was written meanwhile; then put them back: recoup migrate",
     )
 

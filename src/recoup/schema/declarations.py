@@ -77,11 +77,14 @@ def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]
 
 
 def _lifecycle(life: Lifecycle) -> dict[str, Any]:
-    return {
+    row: dict[str, Any] = {
         "subject": life.table, "key": life.key, "status_column": life.status_column, "counter": life.counter,
         "frozen": life.frozen, "once": life.once, "rising": life.rising,
         "move_rule": asdict(life.move_rule) if life.move_rule is not None else None,
     }  # fmt: skip
+    if life.queue is not None and life.told is not None:
+        row["queue"] = {**asdict(life.queue), "log": life.told.log}
+    return row
 
 
 def _step(life: Lifecycle, step: Step) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from recoup.database.queries import load
 from recoup.domain import Domain, lifecycles, logs
 from recoup.health import Finding
 from recoup.ledger import seals
-from recoup.lifecycles.declaration import CONTROL_LOG, Lifecycle, Story
+from recoup.lifecycles.declaration import CONTROL_LOG, Lifecycle, Queue, Story
 from recoup.lifecycles.logs import Log
 from recoup.schema import checks
 
@@ -186,6 +186,36 @@ def of_lifecycle(life: Lifecycle) -> Iterator[Invariant]:
             says=f"What the log says of {life.table} is what stands in it.",
             query=told,
         )
+    if life.queue is not None:
+        yield from _of_queue(life, life.queue, story)
+
+
+def _of_queue(life: Lifecycle, queue: Queue, story: Story) -> Iterator[Invariant]:
+    """What follows from a declared queue."""
+    queued, leased, late = (f"laws/L5/{law}/{life.table}" for law in ("queue", "lease", "late"))
+    same = {queue.round: "q.round", **{column: f"q.{column}" for column in queue.carries}}
+    same |= {queue.part: "q.part"} if queue.part else {}
+    same |= {queue.until: "q.until"} if queue.until else {}
+    parts: dict[str, Composable] = {
+        "queued": Literal(queued), "leased": Literal(leased), "late": Literal(late), "subject": Literal(life.table),
+        "table": SQL(life.table), "queue": SQL(queue.table), "log": SQL(story.log), "status": SQL(life.status_column),
+        "unit": SQL(queue.unit), "round": SQL(queue.round), "due": SQL(queue.due),
+        "waits": SQL(f"r.{life.status_column} = any({Literal(list(queue.waiting)).as_string()})"
+                     + (f" and r.{queue.open} is null" if queue.open else "")),
+        "differs": SQL(" or ".join(f"{theirs} is distinct from r.{ours}" for ours, theirs in same.items())),
+        "earlier": SQL(queue.earlier_claims or "select null, null, null::integer, null where false"),
+        "told_unit": SQL(f"e.{queue.part} || '/' || e.{queue.unit}" if queue.part else f"e.{queue.unit}::text"),
+    }  # fmt: skip
+    beside = Built(_text("queue", **parts))
+    yield Invariant(
+        id=queued, says=f"What waits of {life.table} is queued once, as it says; nothing else is.", query=beside
+    )
+    yield Invariant(id=leased, says=f"A lease of {life.table} is whole, and is what its claim says.", query=beside)
+    yield Invariant(
+        id=late,
+        says=f"A late result of {life.table} belongs to work that had ended, or carries another token than it.",
+        query=Built(_text("late", **parts)),
+    )
 
 
 def _story(life: Lifecycle, story: Story) -> str:

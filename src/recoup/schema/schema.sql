@@ -757,12 +757,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON company.url_disco
 alter table company.url_discovery_failures enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table company.url_discovery_failures enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table company.url_discovery_failures enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table company.url_discovery_failures enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table company.url_discovery_failures enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table company.url_discovery_failures enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table company.url_discovery_failures enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table company.url_discovery_failures enable always trigger d_queue_error_moves_on_update;
 grant select on table company.url_discovery_failures to recoup_reader;
 
 create table company.url_discovery_failures_archive (
@@ -805,12 +805,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.company_
 alter table outreach.company_target_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table outreach.company_target_errors enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table outreach.company_target_errors enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table outreach.company_target_errors enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table outreach.company_target_errors enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table outreach.company_target_errors enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table outreach.company_target_errors enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table outreach.company_target_errors enable always trigger d_queue_error_moves_on_update;
 grant select on table outreach.company_target_errors to recoup_reader;
 
 create table outreach.company_target_errors_archive (
@@ -849,12 +849,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.dol_erro
 alter table outreach.dol_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table outreach.dol_errors enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table outreach.dol_errors enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table outreach.dol_errors enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table outreach.dol_errors enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table outreach.dol_errors enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table outreach.dol_errors enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table outreach.dol_errors enable always trigger d_queue_error_moves_on_update;
 grant select on table outreach.dol_errors to recoup_reader;
 
 create table outreach.dol_errors_archive (
@@ -897,12 +897,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON people.people_err
 alter table people.people_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table people.people_errors enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table people.people_errors enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table people.people_errors enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table people.people_errors enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table people.people_errors enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table people.people_errors enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table people.people_errors enable always trigger d_queue_error_moves_on_update;
 grant select on table people.people_errors to recoup_reader;
 
 create table people.people_errors_archive (
@@ -940,12 +940,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_error_
 alter table public.shq_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table public.shq_error_log enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table public.shq_error_log enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table public.shq_error_log enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table public.shq_error_log enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table public.shq_error_log enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table public.shq_error_log enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table public.shq_error_log enable always trigger d_queue_error_moves_on_update;
 grant select on table public.shq_error_log to recoup_reader;
 alter table public.shq_error_log owner to recoup_owner;
 
@@ -989,12 +989,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_master
 alter table public.shq_master_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table public.shq_master_error_log enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table public.shq_master_error_log enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table public.shq_master_error_log enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table public.shq_master_error_log enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table public.shq_master_error_log enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table public.shq_master_error_log enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table public.shq_master_error_log enable always trigger d_queue_error_moves_on_update;
 grant select on table public.shq_master_error_log to recoup_reader;
 alter table public.shq_master_error_log owner to recoup_owner;
 
@@ -1034,12 +1034,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_orphan
 alter table public.shq_orphan_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table public.shq_orphan_errors enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table public.shq_orphan_errors enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table public.shq_orphan_errors enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table public.shq_orphan_errors enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table public.shq_orphan_errors enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table public.shq_orphan_errors enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table public.shq_orphan_errors enable always trigger d_queue_error_moves_on_update;
 grant select on table public.shq_orphan_errors to recoup_reader;
 alter table public.shq_orphan_errors owner to recoup_owner;
 
@@ -1413,12 +1413,12 @@ CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON recoup.error REFE
 alter table recoup.error enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
 alter table recoup.error enable always trigger c_record_error_moves_on_update;
-CREATE TRIGGER d_dequeue_retries_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.dequeue_retries();
-alter table recoup.error enable always trigger d_dequeue_retries_on_delete;
-CREATE TRIGGER d_queue_retries_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_retries();
-alter table recoup.error enable always trigger d_queue_retries_on_insert;
-CREATE TRIGGER d_settle_retries_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_retries();
-alter table recoup.error enable always trigger d_settle_retries_on_update;
+CREATE TRIGGER d_queue_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_births();
+alter table recoup.error enable always trigger d_queue_error_births_on_insert;
+CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_exits();
+alter table recoup.error enable always trigger d_queue_error_exits_on_delete;
+CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
+alter table recoup.error enable always trigger d_queue_error_moves_on_update;
 grant delete, update (updated_at) on table recoup.error to recoup_archiver;
 grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
@@ -1815,6 +1815,7 @@ create table recoup.lifecycle (
   rising text[] not null,
   domain text not null,
   move_rule jsonb,
+  queue jsonb,
   constraint lifecycle_pkey PRIMARY KEY (subject),
   constraint lifecycle_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
 );
@@ -1828,6 +1829,7 @@ comment on column recoup.lifecycle.once is 'Columns that change once, from null 
 comment on column recoup.lifecycle.rising is 'Columns that never fall.';
 comment on column recoup.lifecycle.domain is 'The domain that declares it.';
 comment on column recoup.lifecycle.move_rule is 'Functions that judge a move by its old and new row: broken, refusal, policy, gathers, then; null: none.';
+comment on column recoup.lifecycle.queue is 'The queue in which its rows wait to be worked on, and how they are claimed and end; null: none.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle enable always trigger a_only_migrations;
 grant select on table recoup.lifecycle to recoup_reader;
@@ -2544,8 +2546,8 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body b96fcbf9fd15f7c7e72df3d1cd9d555c
-comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes errors of these tables (null: of all) whose retry is due, longest due first, under one lease.';
+ SET jit TO 'off'; -- body a0fd4c80791045e3c0c9974f272fc972
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, written out from the declaration.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
  LANGUAGE plpgsql; -- body 05bfd73ab79a4d6b381b684493506af4
@@ -2578,13 +2580,6 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
-CREATE OR REPLACE FUNCTION recoup.dequeue_retries()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3b93b2fbf5b2cfa39649fbcf3ab0628f
-comment on function recoup.dequeue_retries() is 'What leaves while it waits for its retry is taken out of the queue.';
-
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
  LANGUAGE sql
@@ -2603,7 +2598,7 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 0d38625cfdc20ad03e1a23ec5c3b4b07
+ SET jit TO 'off'; -- body 9748b901510accfabe04dc29932b46e0
 comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
@@ -2621,25 +2616,24 @@ comment on function recoup.entity_bucket(entity uuid) is 'The lock that an entit
 grant execute on function recoup.entity_bucket(entity uuid) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
- LANGUAGE plpgsql; -- body 6cc659465febf66b3248347bc4ada52b
+ LANGUAGE plpgsql; -- body 4e7da20fb29e32a9fbd4ebe8206bb95a
 comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
 grant execute on procedure recoup.equip(IN relation regclass, IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_all(IN subject_ text)
- LANGUAGE plpgsql; -- body aa3a66a590cc9f7915d97ea61234d359
-comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of a lifecycle and all its partitions.';
+ LANGUAGE plpgsql; -- body 2bd056ea10cc6b9e7b8c0c4bb07fa943
+comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of a lifecycle, all its partitions and its queue.';
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body 0bb616d57cfa0b85125fec17d2132186
-comment on procedure recoup.equip_declared() is 'Equips every declared table, and drops guards that were written out for a declaration that is gone.';
+ LANGUAGE plpgsql; -- body 127b50fd1fac789e12215dce376f6f31
+comment on procedure recoup.equip_declared() is 'Equips every declared table, and drops what was written out for a declaration that is gone.';
 grant execute on procedure recoup.equip_declared() to public;
 
-grant execute on procedure recoup.equip_queue(IN queue regclass, IN subject_ text, IN longest text, VARIADIC claimed_by text[]) to public;
-
-CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN queue regclass, IN subject_ text, IN longest text, VARIADIC claimed_by text[])
- LANGUAGE plpgsql; -- body 334d3abf2c7d0ce8193fa44373c58a7f
-comment on procedure recoup.equip_queue(IN queue regclass, IN subject_ text, IN longest text, VARIADIC claimed_by text[]) is 'Puts the guards and the recorder of claims on a queue.';
+CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
+ LANGUAGE plpgsql; -- body 61f1ed1eb38b7783a15b65ac4a0733f2
+comment on procedure recoup.equip_queue(IN subject_ text) is 'Puts the guards and the recorder of claims on the queue of a lifecycle, if it has one, and lets those claim who may.';
+grant execute on procedure recoup.equip_queue(IN subject_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
  RETURNS jsonb
@@ -2653,7 +2647,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 9cb191f46b16f7e60271bd170b0c4fd7
+ STABLE; -- body 563a6ddae6163dbe49722222b93c56ba
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -2677,6 +2671,13 @@ CREATE OR REPLACE FUNCTION recoup.error_policy()
  STABLE; -- body c4b629517326438365aae78abb19e88e
 comment on function recoup.error_policy() is 'The section on errors of the policy in force.';
 grant execute on function recoup.error_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE; -- body f57ca5ae4c74c0a9d841ab798fbe23d5
+comment on function recoup.filled(template text, words jsonb) is 'A template with its words filled in.';
+grant execute on function recoup.filled(template text, words jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.first_unsealed(log_ text)
  RETURNS bigint
@@ -2797,7 +2798,7 @@ grant execute on function recoup.guard_moves() to public;
 CREATE OR REPLACE FUNCTION recoup.guard_of(subject_ text, kind_ text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body e41d9c6392877fd86edc0d58c249b1a7
+ STABLE; -- body a127afdf6ccf4b59b18a85d792d03eaf
 comment on function recoup.guard_of(subject_ text, kind_ text) is 'The function that guards the births, moves or exits of a table.';
 grant execute on function recoup.guard_of(subject_ text, kind_ text) to public;
 
@@ -3002,9 +3003,23 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body d349308497fac45fe68618541e2b5687
-comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Counts as failed every retry that outlived its lease, or one of them.';
+ SET jit TO 'off'; -- body d5af79b91aadd51a31fa2c66d355a060
+comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, written out from the declaration.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
+
+grant execute on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 046bfee9dda7ed072e825d09bfeb722d
+comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
  RETURNS text
@@ -3117,12 +3132,54 @@ CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ te
  LANGUAGE plpgsql; -- body 1eef414edde2030d146f68c0fa544398
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
-CREATE OR REPLACE FUNCTION recoup.queue_retries()
+CREATE OR REPLACE FUNCTION recoup.queue_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 985a9ec64eeda36471ed055501d44b10
-comment on function recoup.queue_retries() is 'What is born to be retried is queued.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9f6c52a1c4c3ec36add490c93ff4fc34
+comment on function recoup.queue_error_births() is 'Queues what is born to be worked on, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.queue_error_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d26934005dc426f2990bb6a40f9a3c7e
+comment on function recoup.queue_error_exits() is 'Takes what leaves out of the queue, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 0389187dd2e68dd3b6aeb0d12c5fb145
+comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
+ RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
+ LANGUAGE sql
+ STABLE
+ SET quote_all_identifiers TO 'off'; -- body 60c0b355d74f2c38c85f855a80ddef56
+comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
+grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
+
+CREATE OR REPLACE FUNCTION recoup.queue_words(life recoup.lifecycle)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET quote_all_identifiers TO 'off'; -- body d87fc6874b28e8858428a2497c6b6ad9
+comment on function recoup.queue_words(life recoup.lifecycle) is 'What is filled in where the functions of a queue are written out.';
+grant execute on function recoup.queue_words(life recoup.lifecycle) to public;
+
+CREATE OR REPLACE FUNCTION recoup.quoted(name_ text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body b04e932cdf8c6f8d6813bae2ec8fdc7a
+comment on function recoup.quoted(name_ text) is 'A name with its schema, as SQL has it.';
+grant execute on function recoup.quoted(name_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.record_claims()
  RETURNS trigger
@@ -3191,11 +3248,11 @@ CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
 comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
 grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.refuse_unknown(noun text, missing text[])
+CREATE OR REPLACE FUNCTION recoup.refuse_unknown(subject text, missing text[])
  RETURNS void
- LANGUAGE plpgsql; -- body 8f036611c79d417102cc768086aab910
-comment on function recoup.refuse_unknown(noun text, missing text[]) is 'Refuses outcomes of units that there are not.';
-grant execute on function recoup.refuse_unknown(noun text, missing text[]) to public;
+ LANGUAGE plpgsql; -- body f2f75c96bc1d1db36bf9e4ee2db77c8b
+comment on function recoup.refuse_unknown(subject text, missing text[]) is 'Refuses outcomes of units that there are not.';
+grant execute on function recoup.refuse_unknown(subject text, missing text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.release_clock()
  RETURNS trigger
@@ -3209,6 +3266,13 @@ CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
  LANGUAGE plpgsql; -- body 551ed512c5ae9a347c6542a8565ba45c
 comment on function recoup.require_read_committed(what text) is 'Refuses isolation levels whose snapshot would be older than the locks.';
 grant execute on function recoup.require_read_committed(what text) to public;
+
+grant execute on function recoup.require_reports(units anyarray, tokens uuid[], outcomes text[], VARIADIC others integer[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.require_reports(units anyarray, tokens uuid[], outcomes text[], VARIADIC others integer[])
+ RETURNS void
+ LANGUAGE plpgsql; -- body ccc3b083b3a0aa62002ddc34055f2fcf
+comment on function recoup.require_reports(units anyarray, tokens uuid[], outcomes text[], VARIADIC others integer[]) is 'Refuses outcomes that do not report each unit once, with its token.';
 
 CREATE OR REPLACE FUNCTION recoup.require_same_length(what text, VARIADIC lengths integer[])
  RETURNS void
@@ -3346,18 +3410,6 @@ CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  SET "TimeZone" TO 'UTC'; -- body ddee985edd54d76af712cf753b23017e
 comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
 
-CREATE OR REPLACE FUNCTION recoup.settle_retries()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_bitmapscan TO 'off'
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 99b5776194aaadafea2f77adc327b425
-comment on function recoup.settle_retries() is 'The place in the queue follows the error: taken out, put off, or queued again.';
-
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
  RETURNS pg_snapshot
  LANGUAGE sql
@@ -3431,10 +3483,19 @@ CREATE OR REPLACE FUNCTION recoup.wake()
 comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
 grant execute on function recoup.wake() to public;
 
-CREATE OR REPLACE PROCEDURE recoup.write_guards(IN subject_ text)
- LANGUAGE plpgsql; -- body 785acf73950c99d841236a817f67ca2f
-comment on procedure recoup.write_guards(IN subject_ text) is 'Writes out the guards of a lifecycle, unless they are there as they should be.';
-grant execute on procedure recoup.write_guards(IN subject_ text) to public;
+CREATE OR REPLACE PROCEDURE recoup.write_functions(IN subject_ text)
+ LANGUAGE plpgsql
+ SET quote_all_identifiers TO 'off'; -- body 4b6da21e60d7bad4cf26237b93ab7643
+comment on procedure recoup.write_functions(IN subject_ text) is 'Writes out the functions of a lifecycle, unless they are there as they should be.';
+grant execute on procedure recoup.write_functions(IN subject_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.written(life recoup.lifecycle)
+ RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text, is_there boolean)
+ LANGUAGE sql
+ STABLE
+ SET quote_all_identifiers TO 'off'; -- body 674fc18d055eae27716d4a1595852358
+comment on function recoup.written(life recoup.lifecycle) is 'The functions that are written out for a lifecycle, and whether each is there as it should be.';
+grant execute on function recoup.written(life recoup.lifecycle) to public;
 
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
  RETURNS text

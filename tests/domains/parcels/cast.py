@@ -2,7 +2,7 @@
 
 from conformance.cast import Role
 from domains.parcels.manifest import PARCEL
-from laws.probing import Probe, check, key
+from laws.probing import Probe, check, key, queued
 from laws.rows import SAMPLES
 
 ROLE = Role(
@@ -15,7 +15,9 @@ SAMPLES["parcels.parcel"] = {"city": "'here'", "parcel_id": "1", "moved_at": "re
 SAMPLES["parcels.parcel_event"] = {
     "seq": "1", "incarnation": "1", "logged_at": "now()", "parcel_id": "1", "actor_id": "'x'", "authority": "'x'",
 }  # fmt: skip
+SAMPLES["parcels.parcel_queue"] = {"unit": "1", "wake_at": "recoup.now()"}
 PROBES: list[Probe] = []
+queued(PARCEL, lambda tx: ROLE.brought(tx, "WAITING"), into=PROBES)
 key("parcels.parcel", "parcel_pkey", "An id is one parcel's.", "parcel_id", into=PROBES)
 key("parcels.parcel_event", "parcel_event_pkey", "A place is one event's.", "seq", into=PROBES)
 check("parcels.parcel", "parcel_city_check", "A parcel goes somewhere.", PROBES, city="''")

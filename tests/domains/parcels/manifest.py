@@ -2,20 +2,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
+from uuid import UUID
 
 from psycopg.sql import Composable
 from pydantic import Field
 
 from recoup.audit.invariant import InFile
+from recoup.database.arrays import Routine
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.domain import Command, Domain, routines
 from recoup.health import Finding, read
-from recoup.lifecycles import Authority, Birth, Lifecycle, Log, Move, On, Story
+from recoup.lifecycles import Authority, Birth, Lifecycle, Log, Move, On, Queue, Story
 from recoup.operations import Act, Answer, Group, Subject, Verb, Why
 from recoup.policy import Part, Policy
-from recoup.worker.duty import Duty, seconds
+from recoup.work.queues import WorkQueue
+from recoup.worker.duty import Duty
 
 HERE = "domains.parcels"
 Q = load(HERE, "parcels.sql")
@@ -28,24 +31,32 @@ PARCEL = Lifecycle(
     births=(Birth("WAITING", Authority.HUB, "it came in"),),
     moves=(
         Move("WAITING", "SORTED", SORTER, "a worker sorted it"),
+        Move("WAITING", "WAITING", SORTER, "it could not be sorted, and waits again"),
         Move("SORTED", "SHIPPED", OPERATOR, "a person shipped it"),
         Move("SHIPPED", "DELIVERED", OPERATOR, "it arrived"),
         Move("SHIPPED", "LOST", OPERATOR, "it did not"),
     ),
     frozen=("parcel_id", "city"),
-    rising=("moved_at",),
+    rising=("moved_at", "sorts"),
     recorders=(On("insert", "parcels.record_steps"), On("update", "parcels.record_steps")),
+    queue=Queue(
+        table="parcels.parcel_queue", waiting=("WAITING",), unit="parcel_id", round="sorts", due="due_at",
+        claim="parcels.claim_parcels", expire="parcels.expire_sorting", end="parcels.end_sorting",
+        claimed_by=(SORTER,), lease="interval '1 minute'", outcome="outcome",
+        gives=(("parcel_id", "ids"), ("city", "cities")),
+    ),
     story=Story(log="parcels.parcel_event", key=("parcel_id",)),
     pausable=True,
-)
+)  # fmt: skip
 EVENTS = Log(
     table="parcels.parcel_event",
     at="logged_at",
     recorders=("parcels.record_steps",),
-    columns=(
-        ("seq", "xid", "incarnation", "logged_at", "parcel_id", "from_status", "to_status", "reason", "actor_id"),
-    ),
-)
+    columns=((
+        "seq", "xid", "incarnation", "logged_at", "parcel_id", "from_status", "to_status", "reason", "outcome",
+        "token", "actor_id",
+    ),),
+)  # fmt: skip
 
 
 class ParcelPolicy(Part):
@@ -56,8 +67,32 @@ class ParcelPolicy(Part):
     sort_at_once: Annotated[int, Field(ge=1, le=1000)]
 
 
+SORTING = WorkQueue(PARCEL)
+END = Routine(
+    name="parcels.end_sorting",
+    sets=({"units": "bigint", "tokens": "uuid", "outcomes": "text", "failures": "text"},),
+    results={"parcel_id": "ended", "status": "statuses"},
+)
+
+
+class Claimed(NamedTuple):
+    parcel_id: int
+    city: str
+    token: UUID
+
+
+def finish(tx: Transaction, ended: Sequence[tuple[Claimed, str | None]]) -> list[str]:
+    """An outcome is what was said of the failure; None: it is sorted."""
+    units, failures = [one.parcel_id for one, _ in ended], [failure for _, failure in ended]
+    outcomes = ["SUCCEEDED" if failure is None else "FAILED" for failure in failures]
+    found = END.call(tx, units=units, tokens=[one.token for one, _ in ended], outcomes=outcomes, failures=failures)
+    became = dict(zip(found["parcel_id"], found["status"], strict=True))
+    return [became[unit] for unit in units]
+
+
 def sort(tx: Transaction, policy: Policy) -> int:
-    return tx.execute(Q["sort"], {"limit": policy[ParcelPolicy].sort_at_once}).rowcount
+    found = SORTING.claim(tx, Claimed, limit=policy[ParcelPolicy].sort_at_once, worker="sorter")
+    return len(finish(tx, [(one, None) for one in found]))
 
 
 def waiting(connection: Transaction) -> Iterator[Finding]:
@@ -112,7 +147,7 @@ PARCELS = Domain(
     release=1,
     lifecycles=(PARCEL,),
     logs=(EVENTS,),
-    routines=routines(HERE, "recorder"),
+    routines=routines(HERE, "recorder", "sorting"),
     policy=(ParcelPolicy,),
     duties=(
         Duty(
@@ -121,8 +156,9 @@ PARCELS = Domain(
             cadence_s=1,
             says="sorts every parcel that waits",
             batch=sort,
-            lag=lambda tx: seconds(tx, Q["lag"]),
+            lag=SORTING.due_lag,
         ),
+        SORTING.expiry(name="parcel-expiry", authority=SORTER, says="ends sorting that outlived its lease"),
     ),
     invariants=(InFile(HERE, "parcels.sql")("parcels/moved", "invariants", "No parcel moved in the future."),),
     checks=(waiting,),

@@ -6,19 +6,6 @@
 -- reading a whole index, in its order, for as good as a look-up. Rows come as one array for each column: an array of
 -- composites takes four times as long.
 
-create or replace function recoup.require_same_length(what text, variadic lengths integer[]) returns void
-language plpgsql as $$
-begin
-  if not coalesce(lengths[1] = all(lengths), false) then
-    raise exception using errcode = 'RC039',
-      message = format('The arrays of %s have the lengths %s.', what, array_to_string(lengths, ', ', 'null')),
-      hint = 'Give one array for each column, all of one length.',
-      detail = jsonb_build_object('arrays', what, 'lengths', lengths);
-  end if;
-end $$;
-comment on function recoup.require_same_length(text, integer[]) is
-'Refuses arrays that do not make rows: one is missing, or shorter than another.';
-
 create or replace function recoup.lock_open_errors(
   places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[],
   policy jsonb, now_ timestamptz,

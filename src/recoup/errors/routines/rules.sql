@@ -79,7 +79,7 @@ language sql stable as $$
   select coalesce(
     case
       when o.archived_at is not null then 'over'
-      -- A retry ends, with the token of its claim, which recoup.settle_retries compares; or none does.
+      -- A retry ends, with the token of its claim, which recoup.queue_error_moves compares; or none does.
       when n.retry_count <> o.retry_count
            and (n.retry_count <> o.retry_count + 1 or o.status <> 'RETRY_PENDING' or n.token is null) then 'retry_count'
       when n.retry_count = o.retry_count and n.token is distinct from o.token then 'token'

@@ -32,13 +32,66 @@ end $$;
 comment on procedure recoup.put_trigger(regclass, text, text, text, text, text, text[]) is
 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
+create or replace function recoup.written(life recoup.lifecycle)
+returns table (function text, arguments text, results text, settings text[], definer boolean, body text, says text,
+               is_there boolean)
+language sql stable
+set quote_all_identifiers = off  -- the text is the same whoever asks; inlined, it fails some planners
+as $$
+  select f.*, exists (
+           select from pg_proc p
+            where p.oid = to_regproc(f.function) and pg_get_function_arguments(p.oid) = f.arguments
+              and p.prosrc = f.body and p.proconfig = f.settings and p.prosecdef = f.definer)
+    from (
+      -- A join by hash is right for one row and for a hundred thousand, so its plan may be kept.
+      select recoup.guard_of(life.subject, k.kind), '', 'trigger',
+             '{"search_path=pg_catalog, pg_temp",plan_cache_mode=force_generic_plan,enable_nestloop=off,'
+             'enable_hashjoin=on,enable_mergejoin=off}'::text[], false, recoup.guard_text(life, k.kind),
+             format('The guard of %ss of %s, written out from the declaration.', k.kind, life.subject)
+        from (select distinct s.kind from recoup.lifecycle_step s where s.subject = life.subject) k
+      union all
+      select * from recoup.queue_functions(life)) f (function, arguments, results, settings, definer, body, says)
+$$;
+comment on function recoup.written(recoup.lifecycle) is
+'The functions that are written out for a lifecycle, and whether each is there as it should be.';
+
+create or replace procedure recoup.write_functions(subject_ text)
+language plpgsql
+set quote_all_identifiers = off
+as $$
+declare
+  written record;
+  other   regprocedure;
+begin
+  for written in select w.* from recoup.lifecycle l cross join lateral recoup.written(l) w
+                  where l.subject = subject_ and not w.is_there loop
+    -- One with other arguments would stand beside it.
+    for other in select p.oid from pg_proc p join pg_namespace s on s.oid = p.pronamespace
+                  where format('%I.%I', s.nspname, p.proname) = written.function
+                    and pg_get_function_arguments(p.oid) <> written.arguments loop
+      execute format('drop function %s', other);
+    end loop;
+    execute format('create or replace function %s(%s) %s language plpgsql %s %s as %L', written.function,
+                   written.arguments, 'returns ' || written.results,
+                   case when written.definer then 'security definer' end,
+                   (select string_agg('set ' || replace(s, '=', ' = '), ' ') from unnest(written.settings) s),
+                   written.body);
+    execute format('comment on function %s is %L', written.function, written.says);
+    if written.definer then
+      execute format('revoke execute on function %s from public', written.function);
+    end if;
+  end loop;
+end $$;
+comment on procedure recoup.write_functions(text) is
+'Writes out the functions of a lifecycle, unless they are there as they should be.';
+
 create or replace procedure recoup.equip(relation regclass, subject_ text)
 language plpgsql as $$
 declare
   follower recoup.follower;
   old_name name;
 begin
-  call recoup.write_guards(subject_);
+  call recoup.write_functions(subject_);
   -- Named a_…: triggers of one event fire in the order of their names, and the guard comes before what follows a move.
   call recoup.put_trigger(relation, 'a_guard_births', 'after', 'insert', 'statement',
                           recoup.guard_of(subject_, 'birth'), subject_);
@@ -82,8 +135,10 @@ begin
               union select to_regclass(subject_) order by 1 loop
     call recoup.equip(part, subject_);
   end loop;
+  call recoup.equip_queue(subject_);
 end $$;
-comment on procedure recoup.equip_all(text) is 'Equips the table of a lifecycle and all its partitions.';
+comment on procedure recoup.equip_all(text) is
+'Equips the table of a lifecycle, all its partitions and its queue.';
 
 create or replace procedure recoup.equip_declared()
 language plpgsql as $$
@@ -96,14 +151,17 @@ begin
   end loop;
   for unused in
     select p.oid from pg_proc p
-     where p.proname ~ '^guard_.+_(births|moves|exits)$' and p.proowner = to_regrole(quote_ident(current_user))
-       and not exists (select from pg_trigger t where t.tgfoid = p.oid)
+     where obj_description(p.oid, 'pg_proc') like '%, written out from the declaration.'
+       and p.proowner = to_regrole(quote_ident(current_user))
+       and p.oid <> all(array(select to_regproc(w.function)::oid
+                                from recoup.lifecycle l cross join lateral recoup.written(l) w
+                               where to_regproc(w.function) is not null))
   loop
     execute format('drop function %s', unused);
   end loop;
 end $$;
 comment on procedure recoup.equip_declared() is
-'Equips every declared table, and drops guards that were written out for a declaration that is gone.';
+'Equips every declared table, and drops what was written out for a declaration that is gone.';
 
 -- The declaration itself: changed by a migration, and by nothing else.
 

@@ -5,12 +5,17 @@
 -- all. Otherwise the body of recoup.guard_births, guard_moves or guard_exits follows, which reads the declaration and
 -- says what is wrong. Transition tables are seen by one function alone, so that body is part of it.
 
+create or replace function recoup.quoted(name_ text) returns text
+language sql immutable as $$
+  select format('%I.%I', split_part(name_, '.', 1), split_part(name_, '.', 2))
+$$;
+comment on function recoup.quoted(text) is 'A name with its schema, as SQL has it.';
+
 create or replace function recoup.guard_of(subject_ text, kind_ text) returns text
 language sql stable as $$
   -- Where nothing is listed nothing is written out: the form for all refuses whatever comes.
   select case when exists (select from recoup.lifecycle_step s where s.subject = subject_ and s.kind = kind_)
-              then format('%I.%I', split_part(subject_, '.', 1),
-                          format('guard_%s_%ss', split_part(subject_, '.', 2), kind_))
+              then recoup.quoted(format(replace(subject_, '.', '.guard_') || '_%ss', kind_))
               else format('recoup.guard_%ss', kind_) end
 $$;
 comment on function recoup.guard_of(text, text) is 'The function that guards the births, moves or exits of a table.';
@@ -112,29 +117,3 @@ end $text$, case when kind_ = 'exit' then 'false' else 'recoup.by_follower()' en
 end $$;
 comment on function recoup.guard_text(recoup.lifecycle, text) is
 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
-
-create or replace procedure recoup.write_guards(subject_ text)
-language plpgsql as $$
-declare
-  life    recoup.lifecycle;
-  kind_   text;
-  body    text;
-  -- A join by hash is right for one row and for a hundred thousand, so its plan may be kept.
-  settings constant text[] := '{"search_path=pg_catalog, pg_temp",plan_cache_mode=force_generic_plan,'
-    'enable_nestloop=off,enable_hashjoin=on,enable_mergejoin=off}';
-begin
-  select * into strict life from recoup.lifecycle l where l.subject = subject_;
-  for kind_ in select distinct s.kind from recoup.lifecycle_step s where s.subject = subject_ loop
-    body := recoup.guard_text(life, kind_);
-    if exists (select from pg_proc p where p.oid = to_regproc(recoup.guard_of(subject_, kind_))
-                 and p.prosrc = body and p.proconfig = settings) then
-      continue;
-    end if;
-    execute format('create or replace function %1$s() returns trigger language plpgsql %2$s as %3$L;'
-                   ' comment on function %1$s() is %4$L', recoup.guard_of(subject_, kind_),
-                   (select string_agg('set ' || replace(s, '=', ' = '), ' ') from unnest(settings) s), body,
-                   format('The guard of %ss of %s, written out from the declaration.', kind_, subject_));
-  end loop;
-end $$;
-comment on procedure recoup.write_guards(text) is
-'Writes out the guards of a lifecycle, unless they are there as they should be.';

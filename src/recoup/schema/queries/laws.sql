@@ -112,3 +112,37 @@ select {rebuild}, coalesce(x.told_key_, {row_key}), null, r.{status}, x.told_sta
   full join told x on x.told_key_ = {row_key}
  where (r.{status} is distinct from x.told_status_ and not (x.told_key_ is null and {unborn})
         or x.told_status_ is not null and ({differs}))
+
+-- name: queue
+-- What waits is queued, once and as its row says; and who holds it is who its claim says.
+select b.breaks, coalesce(r.{unit}, q.unit) as unit, r.{status} as status, r.{round} as ended, r.{due} as due, q.round,
+       q.wake_at, q.until, q.token, q.worker, q.claimed_at, q.claim_worker
+  from (select * from {table} r where {waits}) r
+  full join (
+    select q.*, coalesce(c.worker, v.worker) as claim_worker,
+           case when c.token is null then q.wake_at else c.lease_until end as lease_until,
+           case when c.token is null then q.claimed_at else c.logged_at end as logged_at
+      from {queue} q
+      left join (
+        select c.token, c.worker, c.lease_until, c.logged_at, u.name
+          from recoup.claim_log c cross join unnest(c.units) u (name) where c.subject = {subject}) c
+        on c.token = q.token
+           and c.name = case when q.part = '' then '' else q.part || '/' end || q.unit || '/' || q.round + 1
+      left join ({earlier}) v (part, unit, round, worker)
+        on c.token is null and v.part = q.part and v.unit::text = q.unit::text and v.round = q.round) q
+    on q.unit = r.{unit}
+ cross join lateral unnest(array_remove(array[
+   case when r.{unit} is null or q.unit is null or {differs} or q.token is null and q.wake_at is distinct from r.{due}
+        then {queued} end,
+   case when num_nulls(q.token, q.worker, q.claimed_at) not in (0, 3)
+          or q.token is not null
+             and (q.claim_worker, q.lease_until, q.logged_at) is distinct from (q.worker, q.wake_at, q.claimed_at)
+        then {leased} end], null)) b (breaks)
+
+-- name: late
+-- A unit is claimed once for each attempt: whose token holds it, of that one the result is not late.
+select {late} as breaks, l.late_result_id, l.unit_id, l.received_at, q.worker, q.wake_at
+  from recoup.late_result l
+  left join {queue} q on case when q.part = '' then '' else q.part || '/' end || q.unit = l.unit_id
+  left join (select distinct {told_unit} as unit_id from {log} e) told on told.unit_id = l.unit_id
+ where l.subject = {subject} and (told.unit_id is null or q.token = l.token)

@@ -1,12 +1,51 @@
 -- What every domain asks of reported outcomes.
 
-create or replace function recoup.refuse_unknown(noun text, missing text[]) returns void
+create or replace function recoup.require_same_length(what text, variadic lengths integer[]) returns void
+language plpgsql as $$
+begin
+  if not coalesce(lengths[1] = all(lengths), false) then
+    raise exception using errcode = 'RC039',
+      message = format('The arrays of %s have the lengths %s.', what, array_to_string(lengths, ', ', 'null')),
+      hint = 'Give one array for each column, all of one length.',
+      detail = jsonb_build_object('arrays', what, 'lengths', lengths);
+  end if;
+end $$;
+comment on function recoup.require_same_length(text, integer[]) is
+'Refuses arrays that do not make rows: one is missing, or shorter than another.';
+
+create or replace function recoup.require_reports(units anyarray, tokens uuid[], outcomes text[],
+  variadic others integer[]) returns void
+language plpgsql as $$
+declare
+  count_ constant integer := cardinality(units);
+  fits   boolean := count_ = cardinality(tokens) and count_ = cardinality(outcomes) and count_ = all(others);
+begin
+  if fits is not true then
+    perform recoup.require_same_length('outcomes', variadic array[count_, cardinality(tokens), cardinality(outcomes)]
+                                                            || others);
+  end if;
+  -- Written so that one report costs no query.
+  fits := array_position(tokens, null) is null and outcomes <@ '{SUCCEEDED,FAILED,LAPSED}';
+  if count_ > 1 then
+    fits := fits and (select count(distinct u) from unnest(units) u) = count_;
+  end if;
+  if not fits then
+    raise exception using errcode = 'RC039',
+      message = format('%s outcomes do not make reports: one unit twice, or without a token or an outcome.', count_),
+      hint = 'Give each unit once: its token, SUCCEEDED or FAILED, and what was said or null.',
+      detail = jsonb_build_object('outcomes', count_);
+  end if;
+end $$;
+comment on function recoup.require_reports(anyarray, uuid[], text[], integer[]) is
+'Refuses outcomes that do not report each unit once, with its token.';
+
+create or replace function recoup.refuse_unknown(subject text, missing text[]) returns void
 language plpgsql as $$
 begin
   raise exception using errcode = 'RC056',
-    message = format('There is no %s %s%s.', noun, missing[1], case when cardinality(missing) > 1
+    message = format('There is no %s %s%s.', split_part(subject, '.', 2), missing[1], case when cardinality(missing) > 1
                      then format(' (nor %s others)', cardinality(missing) - 1) end),
     hint = 'Check what is reported; nothing was written.',
-    detail = jsonb_build_object('missing', missing[:100]);
+    detail = jsonb_build_object('subject', subject, 'missing', missing[:100]);
 end $$;
 comment on function recoup.refuse_unknown(text, text[]) is 'Refuses outcomes of units that there are not.';

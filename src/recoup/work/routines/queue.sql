@@ -84,14 +84,31 @@ revoke execute on function recoup.record_claims() from public;
 comment on function recoup.record_claims() is
 'A claim, in the log of claims: one row for all that was claimed together.';
 
-create or replace procedure recoup.equip_queue(queue regclass, subject_ text, longest text, variadic claimed_by text[])
+create or replace procedure recoup.equip_queue(subject_ text)
 language plpgsql as $$
+declare
+  declared constant jsonb := (select l.queue from recoup.lifecycle l where l.subject = subject_);
+  queue    constant regclass := declared ->> 'table';
+  claimers constant text[] := array(select jsonb_array_elements_text(declared -> 'claimed_by'));
+  who      text;
 begin
+  if declared is null then
+    return;
+  end if;
   call recoup.put_trigger(queue, 'a_guard_queue', 'before', 'insert or delete or truncate', 'statement',
                           'recoup.guard_queue');
   call recoup.put_trigger(queue, 'a_guard_claims', 'after', 'update', 'statement', 'recoup.guard_claims',
-                          variadic array[subject_, longest] || claimed_by);
+                          variadic array[subject_, (declared ->> 'lease_hours_most') || ' hours'] || claimers);
   call recoup.put_trigger(queue, 'c_record_claims', 'after', 'update', 'statement', 'recoup.record_claims', subject_);
+  if not has_table_privilege('recoup_reader', queue, 'select') then
+    execute format('grant select on %s to recoup_reader', queue);
+  end if;
+  for who in select 'recoup_' || c from unnest(claimers) c
+              where not has_column_privilege('recoup_' || c, queue, 'token', 'update') loop
+    execute format('grant update (token, worker, claimed_at, wake_at) on %s to %I', queue, who);
+    execute format('grant insert (subject, unit_id, token, result) on recoup.late_result to %I', who);
+    execute format('grant usage on sequence recoup.event_seq to %I', who);
+  end loop;
 end $$;
-comment on procedure recoup.equip_queue(regclass, text, text, text[]) is
-'Puts the guards and the recorder of claims on a queue.';
+comment on procedure recoup.equip_queue(text) is
+'Puts the guards and the recorder of claims on the queue of a lifecycle, if it has one, and lets those claim who may.';

@@ -1,13 +1,3 @@
--- name: sort
-update parcels.parcel p set status = 'SORTED', moved_at = recoup.now()
- where p.parcel_id = any(array(select w.parcel_id from parcels.parcel w where w.status = 'WAITING'
-                                order by w.moved_at limit %(limit)s for no key update skip locked))
-   and (recoup.paused('table:parcels.parcel')).scope is null;
-
--- name: lag
-select extract(epoch from recoup.now() - p.moved_at) from parcels.parcel p
- where p.status = 'WAITING' order by p.moved_at limit 1;
-
 -- name: groups
 select p.city, p.status, count(*) as parcels from parcels.parcel p where p.city = %(city)s group by 1, 2 order by 1, 2;
 

@@ -8,8 +8,9 @@ begin
       from new_rows n;
   else
     execute 'insert into parcels.parcel_event
-               (incarnation, logged_at, parcel_id, from_status, to_status, reason, actor_id, authority)
+               (incarnation, logged_at, parcel_id, from_status, to_status, outcome, token, reason, actor_id, authority)
              select recoup.present_incarnation(), n.moved_at, n.parcel_id, o.status, n.status,
+                    case when n.sorts > o.sorts then n.outcome end, case when n.sorts > o.sorts then n.token end,
                     nullif(current_setting(''recoup.reason'', true), ''''), recoup.acting_id(), recoup.acting_role()
                from new_rows n join old_rows o on o.parcel_id = n.parcel_id';
   end if;

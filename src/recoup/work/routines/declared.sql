@@ -1,0 +1,247 @@
+-- The functions of a declared queue, written out from the declaration: what keeps it in step with its subject, the
+-- claim, the expiry of leases, and what becomes of late and second reports.
+--
+-- They are written as templates: {word} is filled in, and <word: text> is there only if the declaration has the word.
+
+create or replace function recoup.queue_words(life recoup.lifecycle) returns jsonb
+language sql stable
+set quote_all_identifiers = off  -- the text is the same whoever asks
+as $$
+  with typed as (
+    select a.attname, format_type(a.atttypid, null) as type from pg_attribute a
+     where a.attrelid = to_regclass(life.subject)),
+  given as (
+    select g.pair ->> 0 as column_, g.pair ->> 1 as array_, t.type, g.place
+      from jsonb_array_elements(life.queue -> 'gives') with ordinality g (pair, place)
+      join typed t on t.attname = g.pair ->> 0)
+  select (select jsonb_object_agg(w.key, case when w.key in ('log', 'claim', 'expire', 'end')
+                                              then recoup.quoted(w.value #>> '{}')
+                                              when w.key = 'lease' then w.value #>> '{}'
+                                              else quote_ident(w.value #>> '{}') end)
+            from jsonb_each(life.queue) w where jsonb_typeof(w.value) = 'string')
+    || jsonb_build_object(
+      'queue', recoup.quoted(life.queue ->> 'table'),
+      'subject', quote_literal(life.subject), 'scope', quote_literal('table:' || life.subject),
+      'rows', recoup.quoted(life.subject), 'status', quote_ident(life.status_column),
+      'waiting', (select string_agg(quote_literal(s), ', ') from jsonb_array_elements_text(life.queue -> 'waiting') s),
+      'type', (select t.type from typed t where t.attname = life.queue ->> 'unit'))
+    || (select jsonb_build_object(
+          'carried', coalesce(string_agg(format(', %I', c), ''), ''),
+          'new_carried', coalesce(string_agg(format(', n.%I', c), ''), ''),
+          'old_carried', coalesce(string_agg(format(', q.%I', c), ''), ''),
+          'set_carried', coalesce(string_agg(format(', %1$I = n.%1$I', c), ''), ''))
+          from jsonb_array_elements_text(life.queue -> 'carries') c)
+    || (select jsonb_build_object(
+          'arrays', string_agg(quote_ident(g.array_), ', ' order by g.place),
+          'given', string_agg(format('OUT %I %s[]', g.array_, g.type), ', ' order by g.place),
+          -- Of json an array of nulls alone is not sent.
+          'collected', string_agg(format(case when g.type = 'jsonb'
+            then 'case when bool_or(e.%1$I is not null) then array_agg(e.%1$I) end' else 'array_agg(e.%1$I)' end,
+            g.column_), E',\n         ' order by g.place)) from given g)
+$$;
+comment on function recoup.queue_words(recoup.lifecycle) is
+'What is filled in where the functions of a queue are written out.';
+
+create or replace function recoup.filled(template text, words jsonb) returns text
+language plpgsql immutable as $$
+declare
+  maybe text;
+  word  record;
+begin
+  foreach maybe in array '{open,part,until}'::text[] loop
+    template := regexp_replace(template, format('<%s:([^>]*)>', maybe), case when words ? maybe then E'\\1' else '' end,
+                               'g');
+  end loop;
+  for word in select * from jsonb_each_text(words) loop
+    template := replace(template, '{' || word.key || '}', word.value);
+  end loop;
+  return template;
+end $$;
+comment on function recoup.filled(text, jsonb) is 'A template with its words filled in.';
+
+create or replace function recoup.queue_functions(life recoup.lifecycle)
+returns table (function text, arguments text, results text, settings text[], definer boolean, body text, says text)
+language sql stable
+set quote_all_identifiers = off
+as $functions$
+  select recoup.filled(t.function, w), recoup.filled(t.arguments, w), t.results,
+         '{"search_path=pg_catalog, pg_temp"}' || t.settings, t.kind is not null, recoup.filled(t.body, w),
+         t.says || ', written out from the declaration.'
+    from recoup.queue_words(life) w
+   cross join (select replace(life.subject, '.', '.%s_') || '_%s') n (form)
+   cross join lateral (values
+('birth', recoup.quoted(format(n.form, 'queue', 'births')), '', 'trigger', '{}'::text[],
+ 'Queues what is born to be worked on', $text$
+begin
+  perform recoup.require_table(tg_relid, {subject});
+  insert into {queue} (unit<part:, part>, round, wake_at<until:, until>{carried})
+  select n.{unit}<part:, n.{part}>, n.{round}, n.{due}<until:, n.{until}>{new_carried}
+    from new_rows n where n.{status} in ({waiting})<open: and n.{open} is null>;
+  return null;
+end $text$),
+
+('move', recoup.quoted(format(n.form, 'queue', 'moves')), '', 'trigger',
+ '{plan_cache_mode=force_generic_plan,enable_bitmapscan=off,enable_seqscan=off,enable_hashjoin=off,'
+ 'enable_mergejoin=off}',
+ 'Keeps the queue in step with a move: taken out, put off or queued again', $text$
+declare
+  kinds   record;
+  broken  text;
+  differs boolean;
+  put_off bigint := 0;
+begin
+  perform recoup.require_table(tg_relid, {subject});
+  select count(*) filter (where n.{status} in ({waiting})<open: and n.{open} is null>) as waiting,
+         count(*) filter (where not (n.{status} in ({waiting})<open: and n.{open} is null>)) as gone into kinds
+    from new_rows n;
+  -- Who ends an attempt that is under way counts it, and presents its token; who ends none does neither.
+  if kinds.gone > 0 then
+    with gone as (
+      delete from {queue} q
+       using new_rows n
+       where q.unit = n.{unit} and not (n.{status} in ({waiting})<open: and n.{open} is null>)
+      returning q.unit, n.{round} - q.round <> (q.token is not null)::integer
+                        or q.token is not null and q.token is distinct from n.{token} as is_broken)
+    select min(g.unit::text) filter (where g.is_broken) into broken from gone g;
+  end if;
+  if kinds.waiting > 0 and broken is null then
+    update {queue} q
+       set token = null, worker = null, claimed_at = null, wake_at = n.{due}, round = n.{round}
+      from new_rows n
+     where q.unit = n.{unit} and n.{status} in ({waiting})<open: and n.{open} is null>
+       and q.token = n.{token} and q.round + 1 = n.{round};
+    get diagnostics put_off = row_count;
+  end if;
+  if kinds.waiting > put_off and broken is null then
+    select min(q.unit::text) filter (where q.round <> n.{round}),
+           bool_or(q.token is null and (q.wake_at<until:, q.until>{old_carried})
+                                       is distinct from (n.{due}<until:, n.{until}>{new_carried}))
+      into broken, differs
+      from new_rows n
+     cross join lateral (select q.* from {queue} q where q.unit = n.{unit} limit 1) q
+     where n.{status} in ({waiting})<open: and n.{open} is null>;
+    if differs and broken is null then
+      update {queue} q set wake_at = n.{due}<until:, until = n.{until}>{set_carried}
+        from new_rows n
+       where q.unit = n.{unit} and q.token is null and n.{status} in ({waiting})<open: and n.{open} is null>;
+    end if;
+    insert into {queue} (unit<part:, part>, round, wake_at<until:, until>{carried})
+    select n.{unit}<part:, n.{part}>, n.{round}, n.{due}<until:, n.{until}>{new_carried}
+      from new_rows n
+     where n.{status} in ({waiting})<open: and n.{open} is null>
+       and not exists (select from {queue} q where q.unit = n.{unit});
+  end if;
+  if broken is not null then
+    raise exception using errcode = 'RC047',
+      message = format('%s (%s): the work on it is not yours to end.', {subject}, broken),
+      hint = 'Wait for its outcome, or for its lease to expire.',
+      detail = jsonb_build_object('subject', {subject}, 'unit', broken, 'why', 'token');
+  end if;
+  return null;
+end $text$),
+
+('exit', recoup.quoted(format(n.form, 'queue', 'exits')), '', 'trigger', '{}',
+ 'Takes what leaves out of the queue', $text$
+begin
+  perform recoup.require_table(tg_relid, {subject});
+  delete from {queue} q
+   where q.unit = any(array(select o.{unit} from old_rows o
+                             where o.{status} in ({waiting})<open: and o.{open} is null>));
+  return null;
+end $text$),
+
+(null, '{claim}',
+ 'among text[], most integer, worker_ text, lease interval, {given}, OUT token_ uuid,'
+ ' OUT until_ timestamp with time zone', null,
+ '{plan_cache_mode=force_generic_plan,enable_sort=off,enable_bitmapscan=off,enable_seqscan=off,enable_hashjoin=off,'
+ 'enable_mergejoin=off,jit=off}',
+ 'Takes what is due, of these parts (null: of all), longest due first, under one lease', $text$
+declare
+  now_   constant timestamptz := recoup.now();
+  paused text[] := '{}';
+begin
+  if exists (select from recoup.pause where status = 'PAUSED') then
+    if (recoup.paused({scope})).scope is not null then
+      return;
+    end if;
+    select coalesce(array_agg(p.scope_id), '{}') into paused
+      from recoup.pause p where p.status = 'PAUSED' and p.scope = 'table';
+  end if;
+  token_ := gen_random_uuid();
+  until_ := now_ + coalesce(lease, {lease});
+  with picked as materialized (
+    select q.ctid from {queue} q
+     where q.token is null and q.wake_at <= now_ and (q.until is null or q.until > now_)
+       and (among is null or q.part = any(among)) and q.part <> all(paused)
+     order by q.wake_at
+     limit greatest(most, 0)
+       for no key update skip locked),
+  claimed as (
+    update {queue} q
+       set token = token_, worker = worker_, claimed_at = now_, wake_at = until_
+      from picked p where q.ctid = p.ctid
+    returning q.unit, q.part)
+  select {collected}
+    into {arrays}
+    from claimed q
+   cross join lateral (
+     select e.* from {rows} e where <part:e.{part} = q.part and >e.{unit} = q.unit limit 1) e;
+end $text$),
+
+(null, '{expire}', 'most integer, only_ {type} DEFAULT NULL::{type}', 'integer',
+ '{plan_cache_mode=force_generic_plan,enable_sort=off,enable_bitmapscan=off,enable_seqscan=off,enable_hashjoin=off,'
+ 'enable_mergejoin=off,jit=off}',
+ 'Ends as LAPSED all work that outlived its lease, or one unit of it', $text$
+declare
+  now_    constant timestamptz := recoup.now();
+  expired record;
+begin
+  select array_agg(q.part) as parts, array_agg(q.unit) as units, array_agg(q.token) as tokens,
+         array_agg('The lease of ' || q.worker || ' lapsed without a result.') as failures into expired
+    from (select q.* from {queue} q
+           where q.token is not null and q.wake_at < now_ and (only_ is null or q.unit = only_)
+           order by q.wake_at limit most) q
+   cross join lateral (
+     select from {rows} e
+      where <part:e.{part} = q.part and >e.{unit} = q.unit limit 1 for no key update skip locked) e;
+  if expired.units is null then
+    return 0;
+  end if;
+  perform {end}(<part:expired.parts, >expired.units, expired.tokens,
+    array_fill('LAPSED'::text, array[cardinality(expired.units)]), expired.failures);
+  return cardinality(expired.units);
+end $text$),
+
+(null, recoup.quoted(format(n.form, 'late', 'reports')),
+ '<part:parts text[], >units {type}[], tokens uuid[], outcomes text[], failures text[], INOUT ended {type}[],'
+ ' INOUT statuses text[]', null,
+ '{plan_cache_mode=force_generic_plan,enable_bitmapscan=off,enable_seqscan=off,enable_hashjoin=off,'
+ 'enable_mergejoin=off,jit=off}',
+ 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused', $text$
+begin
+  -- Reported again, because the answer was lost: it became what it became. Otherwise it comes late.
+  with others as materialized (
+    select g.*, v.became
+      from unnest(<part:parts, >units, tokens, outcomes, failures) g (<part:part, >unit, token, outcome, failure)
+     cross join lateral (
+       select max(v.to_status) filter (where v.token = g.token and v.{outcome} = g.outcome) as became
+         from {log} v where v.{unit} = g.unit<part: and v.{part} = g.part> having count(*) > 0) v
+     where g.unit <> all(ended)),
+  stored as (
+    insert into recoup.late_result (subject, unit_id, token, result)
+    select {subject}, <part:o.part || '/' || >o.unit::text, o.token,
+           jsonb_build_object('outcome', o.outcome, 'failure', o.failure)
+      from others o where o.became is null)
+  select ended || coalesce(array_agg(o.unit), '{}'), statuses || coalesce(array_agg(coalesce(o.became, 'late')), '{}')
+    into ended, statuses from others o;
+  if cardinality(ended) < cardinality(units) then
+    perform recoup.refuse_unknown(
+      {subject}, array(select u::text from unnest(units) u where u <> all(ended) order by u));
+  end if;
+end $text$)
+   ) t (kind, function, arguments, results, settings, says, body)
+   where life.queue is not null and (t.kind is null or exists (
+     select from recoup.lifecycle_step s where s.subject = life.subject and s.kind = t.kind))
+$functions$;
+comment on function recoup.queue_functions(recoup.lifecycle) is
+'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
