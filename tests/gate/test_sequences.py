@@ -453,7 +453,7 @@ def test_an_unknown_attempt_is_refused(desk: Desk) -> None:
     stranger = Attempt(
         attempt_id=uuid.uuid4(), intake_id=uuid.uuid4(), attempt_number=1, token=uuid.uuid4(), lease_until=desk.now()
     )
-    with pytest.raises(InputRefused) as caught:
+    with pytest.raises(LawRefused) as caught:
         desk.finish(stranger, None)
     assert caught.value.code == "attempt_unknown"
     assert late_results(desk, stranger.attempt_id) == []
@@ -861,7 +861,7 @@ def test_opening_is_all_or_none(desk: Desk) -> None:
             desk.open_all([*fresh[:2], bad, fresh[2]])
         assert law.value.code == code
     unknown = uuid.uuid4()
-    with pytest.raises(InputRefused) as caught:
+    with pytest.raises(LawRefused) as caught:
         desk.open_all([*fresh, unknown])
     assert caught.value.code == "intake_unknown"
     assert caught.value.facts["missing"] == [str(unknown)]

@@ -50,8 +50,10 @@ declare
   listed  constant text := recoup.listed_condition(life, kind_);
   columns constant text := (select string_agg(E'\n           or ' || r.broken, '') from recoup.column_rules(life) r
                                where r.column_ <> all (life.key));  -- those are paired by
-  rule    constant text := format('%s(o, n, now_, acting, policy)', life.move_rule ->> 'broken');
-  gather  constant text := format('%s(o, n)', life.move_rule ->> 'gathers');
+  -- Of a domain's own rule each part is null where none is declared.
+  rule    constant text := (life.move_rule ->> 'broken') || '(o, n, now_, acting, policy)';
+  gather  constant text := (life.move_rule ->> 'gathers') || '(o, n)';
+  judged  constant text := E'\n    perform ' || (life.move_rule ->> 'then') || '(acting, policy, seen.gathered);';
   -- The body of the form for all. It refuses; or it comes to its end, and we go on.
   refuse  constant text := (select regexp_replace(p.prosrc, 'return null;[[:space:]]*end[[:space:]]*$', 'end')
                               from pg_proc p where p.oid = format('recoup.guard_%ss', kind_)::regproc);
@@ -74,26 +76,24 @@ begin
     -- A changed key leaves a row without its partner: keys are unique, so pairs are counted.
     pass := format('
   select count(*) as pairs, (select count(*) from new_rows) as rows,
-         bool_or(not %s%s) as wrong%s
+         bool_or(not %s%s) as wrong%s%s
     into seen
     from %s;
   if seen.pairs = seen.rows and seen.wrong is not true then%s
     return null;
   end if;', listed, columns,
-      case when life.move_rule is not null then format(',
-         bool_or(%s is not null) as broken, jsonb_agg(distinct %s) filter (where %2$s is not null) as gathered',
-        rule, gather) end,
+      E',\n         bool_or(' || rule || ' is not null) as broken',
+      ', jsonb_agg(distinct ' || gather || ') filter (where ' || gather || ' is not null) as gathered',
       pairs,
       case when life.move_rule is not null then format('
     if seen.broken then
       select r.* into seen from %s cross join lateral %s(%s, o, n) r where %3$s is not null limit 1;
       raise exception using errcode = seen.sqlstate, message = seen.message, hint = seen.hint, detail = seen.detail;
-    end if;
-    perform %s(acting, policy, seen.gathered);',
-        pairs, life.move_rule ->> 'refusal', rule, life.move_rule ->> 'then') end);
+    end if;%s',
+        pairs, life.move_rule ->> 'refusal', rule, judged) end);
     known := E'\n  seen   record;' || case when life.move_rule is not null then format('
   now_   constant timestamptz := recoup.now();
-  policy constant jsonb := %s();', life.move_rule ->> 'policy') else '' end;
+  policy constant jsonb := %s;', coalesce((life.move_rule ->> 'policy') || '()', 'null')) else '' end;
   end if;
   return format($text$
 #variable_conflict use_variable
