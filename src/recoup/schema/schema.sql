@@ -485,7 +485,7 @@ CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[],
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 9bc6a1f26ca1a1fe22ae15ccb45c1ccb
+ SET jit TO 'off'; -- body 7fb76519f97015a65a2790b68a2e1873
 comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
@@ -516,7 +516,7 @@ CREATE OR REPLACE FUNCTION cl.guard_company_identity_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 09087972aec2b614d5cee5fe83fe96cd
+ SET enable_mergejoin TO 'off'; -- body 2d51b1fb7e098eca06da57c41c598ea7
 comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, written out from the declaration.';
 grant execute on function cl.guard_company_identity_births() to public;
 
@@ -527,7 +527,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body eb8ed5939f181aee55a27ef5b3dc72e8
+ SET enable_mergejoin TO 'off'; -- body a04b60e56c51849ea15c7b4d79126589
 comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_births() to public;
 
@@ -538,7 +538,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 9a0e0c4571faacd917cdfff551321599
+ SET enable_mergejoin TO 'off'; -- body af899589859ad9fcba1dfa7e91cc6a8d
 comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_moves() to public;
 
@@ -549,7 +549,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body fc8e456d587be7887e1d6ba063a2d0b4
+ SET enable_mergejoin TO 'off'; -- body 77adcdf6afee8e081ba7e2122392af20
 comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_births() to public;
 
@@ -560,7 +560,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 5c6dcbd592c03d57e587f135c37d3f80
+ SET enable_mergejoin TO 'off'; -- body 19ea92b7cdca131023aca0ef3bb60846
 comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_moves() to public;
 
@@ -582,7 +582,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a645378c900feb8eee46f39602428108
+ SET enable_mergejoin TO 'off'; -- body d449e96a0c57f9380e7531e5ba756fee
 comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_moves() to public;
 
@@ -604,7 +604,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8990102b2cd05b50ba7f74a6d30b3e78
+ SET enable_mergejoin TO 'off'; -- body 5575b69e973c6f2bf23c7e6acf9db6a9
 comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_moves() to public;
 
@@ -624,7 +624,7 @@ CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease i
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body ea7c6f75c14b4ae31e128e8058289d3d
+ SET jit TO 'off'; -- body b8be396f67ac19511bee192543793cfb
 comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none. Refuses unknown intakes.';
 
 grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
@@ -643,14 +643,14 @@ CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3ac817fa2157e4dde5486d4be0bf6b4a
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ea50f4e1e9e0bd53324947b7db664908
 comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 075e47051c7e16828b8ee1769d3b1bda
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8ceb0f1c717bcbc0d3d8968b28906004
 comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
 CREATE OR REPLACE FUNCTION cl.record_batch_moves()
@@ -694,7 +694,7 @@ CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body 049bd78bd8727d571126c9052487607f
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 965f0bc450d711db25e56a1c93bd536b
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
@@ -740,7 +740,7 @@ CREATE OR REPLACE FUNCTION cl.settle_attempts()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body be8ece17e1ef07a1c5163e4f5ba88e17
+ SET enable_bitmapscan TO 'off'; -- body dbbe33c8fdae4015fc29ba33fcaba090
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
@@ -2742,7 +2742,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 5741e43ed9ccea23e6fcf4205741fcc1
+ SET enable_mergejoin TO 'off'; -- body 8839f90a16290749a790b940fd8232bb
 comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, written out from the declaration.';
 grant execute on function recoup.guard_clock_moves() to public;
 
@@ -2753,7 +2753,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0ba98e9a53fbc24f597bf18ce5eedc7d
+ SET enable_mergejoin TO 'off'; -- body 14039e62cf4f99bb2cd721cb4c70d8a2
 comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, written out from the declaration.';
 grant execute on function recoup.guard_error_archive_month_births() to public;
 
@@ -2764,7 +2764,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 7b7b459864c7e75ab5aac41768a284c0
+ SET enable_mergejoin TO 'off'; -- body fd5af17ef46c87f724f3c443254316f9
 comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, written out from the declaration.';
 grant execute on function recoup.guard_error_archive_month_moves() to public;
 
@@ -2775,7 +2775,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 46ee04c426211977ad922ac35180ba8b
+ SET enable_mergejoin TO 'off'; -- body 6df13a820239bed659e91efaee759ca3
 comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_births() to public;
 
@@ -2786,7 +2786,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 050ad0099d70e3d26baba7690c6c3c8b
+ SET enable_mergejoin TO 'off'; -- body c11bfe4402cf178e27ea8c2df2cc503b
 comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_exits() to public;
 
@@ -2797,7 +2797,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body eee1c040c49300af58812f610584129a
+ SET enable_mergejoin TO 'off'; -- body de76fc839a2df810764557539b17629b
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
@@ -2829,7 +2829,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body de30726109cde7b0a55130211b061e94
+ SET enable_mergejoin TO 'off'; -- body c9c08d799515b5e70fa4461c68429f3d
 comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, written out from the declaration.';
 grant execute on function recoup.guard_operation_births() to public;
 
@@ -2840,7 +2840,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 891860c81e6b4c4add7bac8e6c444936
+ SET enable_mergejoin TO 'off'; -- body 09bd691503b8bb3a9e93c7bc53ac6e67
 comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, written out from the declaration.';
 grant execute on function recoup.guard_operation_item_births() to public;
 
@@ -2851,7 +2851,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 50c7b50115743bd23cb366bc6487c3b5
+ SET enable_mergejoin TO 'off'; -- body 674abdad3752f844e81083652327ad14
 comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, written out from the declaration.';
 grant execute on function recoup.guard_operation_item_moves() to public;
 
@@ -2862,7 +2862,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 60d108bc0cbf59a12cb89da8358ea8ab
+ SET enable_mergejoin TO 'off'; -- body a9f7fe8d40e300891bcffb1bff993f20
 comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, written out from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
@@ -2873,7 +2873,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 35e8bacf0f5a0b16e428d1c0b2a7d97f
+ SET enable_mergejoin TO 'off'; -- body 6cd52a293f276b8e3d0b2e5f7084493e
 comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, written out from the declaration.';
 grant execute on function recoup.guard_pause_births() to public;
 
@@ -2884,7 +2884,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 7567c3b3da1463b3792d765ee08d78e9
+ SET enable_mergejoin TO 'off'; -- body 0d6b2f81ccb0e78ff113f305dbb25efa
 comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, written out from the declaration.';
 grant execute on function recoup.guard_pause_moves() to public;
 
@@ -2899,7 +2899,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body a8ac0e8c31cac49f08703ed38aa6ea79
+ SET quote_all_identifiers TO 'off'; -- body 09e06e3b68c62009c24d5daef05ff395
 comment on function recoup.guard_text(life recoup.lifecycle, kind_ text) is 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
 grant execute on function recoup.guard_text(life recoup.lifecycle, kind_ text) to public;
 
@@ -2917,7 +2917,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body b989c2573d27dbd3c0ad4efe1dbee14b
+ SET enable_mergejoin TO 'off'; -- body 9863595ff34780d0460bb9cd442f0333
 comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, written out from the declaration.';
 grant execute on function recoup.guard_worker_births() to public;
 
@@ -2928,7 +2928,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 311303b9295160a8656b712a74fd6a76
+ SET enable_mergejoin TO 'off'; -- body fa66faee2401f917db9729240365b78e
 comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, written out from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 

@@ -50,8 +50,6 @@ begin
       from unnest(intakes) with ordinality p (intake_id, place)
       left join lateral (select r.attempt_count from cl.gate_zero_recovery r
                           where r.intake_id = p.intake_id limit 1) r on true;
-  else
-    numbers := array_fill(1, array[coalesce(cardinality(intakes), 0)]);
   end if;
   now_ := recoup.now();
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
@@ -59,7 +57,7 @@ begin
   with opened as (
     insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
                                            policy_version)
-    select p.intake_id, p.batch_id, p.place, worker_, now_, open_attempts.lease_until,
+    select p.intake_id, p.batch_id, coalesce(p.place, 1), worker_, now_, open_attempts.lease_until,
            (select max(version) from recoup.policy)
       from unnest(intakes, batches, numbers) p (intake_id, batch_id, place)
     returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
@@ -77,31 +75,28 @@ set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_seqscan = off set jit = off
 as $$
 declare
-  now_      timestamptz;
-  known     uuid[];
-  retried   uuid[];
-  malformed boolean :=
-    cardinality(with_tokens) is distinct from cardinality(wanted)
-    or cardinality(reasons) is distinct from cardinality(wanted)  -- a missing reason would mean passed
-    or (payloads is not null and cardinality(payloads) <> cardinality(wanted))
-    or array_position(with_tokens, null) is not null;
+  now_    timestamptz;
+  known   uuid[];
+  retried uuid[];
 begin
-  select array_agg(a.attempt_id), array_agg(a.intake_id) filter (where a.attempt_number > 1) into known, retried
+  select coalesce(array_agg(a.attempt_id), '{}'), array_agg(a.intake_id) filter (where a.attempt_number > 1)
+    into known, retried
     from (select a.attempt_id, a.intake_id, a.attempt_number from cl.gate_zero_attempt a
            where a.attempt_id = any(wanted) order by a.intake_id) a
    cross join lateral (select from cl.gate_zero_intake i
                         where i.intake_id = a.intake_id limit 1 for no key update) i;
-  if malformed or cardinality(known) is distinct from cardinality(wanted) then
-    if malformed or (select count(distinct w) from unnest(wanted) w) is distinct from cardinality(wanted) then
-      raise exception using errcode = 'RC039',
-        message = format('%s attempts, %s tokens and %s reasons do not make reports.',
-                         coalesce(cardinality(wanted), 0), coalesce(cardinality(with_tokens), 0),
-                         coalesce(cardinality(reasons), 0)),
-        hint = 'Give each attempt once, and arrays of one length: a token each, and a reason or null.',
-        detail = jsonb_build_object('attempts', cardinality(wanted), 'tokens', cardinality(with_tokens),
-                                    'reasons', cardinality(reasons));
-    end if;
+  if cardinality(known) is distinct from cardinality(wanted)
+     or cardinality(with_tokens) is distinct from cardinality(wanted)
+     or cardinality(reasons) is distinct from cardinality(wanted)  -- a missing reason would mean passed
+     or (payloads is not null and cardinality(payloads) <> cardinality(wanted))
+     or array_position(with_tokens, null) is not null then
     perform cl.refuse_unknown('attempt', wanted, known);
+    raise exception using errcode = 'RC039',
+      message = format('%s attempts, %s tokens and %s reasons do not make reports.', coalesce(cardinality(wanted), 0),
+                       coalesce(cardinality(with_tokens), 0), coalesce(cardinality(reasons), 0)),
+      hint = 'Give each attempt once, and arrays of one length: a token each, and a reason or null.',
+      detail = jsonb_build_object('attempts', cardinality(wanted), 'tokens', cardinality(with_tokens),
+                                  'reasons', cardinality(reasons));
   end if;
   if retried is not null then
     -- Before the attempts are touched: a claim that looked too early may hold the recovery, and would wait for us.

@@ -84,8 +84,7 @@ as $$
 declare
   now_   constant timestamptz := recoup.now();
   began  constant timestamptz := recoup.statement_time();
-  first  boolean;
-  again  boolean;
+  latest integer;
   paused boolean;
   why    text;
   closed cl.gate_zero_batch;
@@ -93,8 +92,7 @@ declare
 begin
   -- A first attempt is decided by its intake, a retry by its recovery: that row is locked, in id order, and what a lock
   -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
-  select bool_or(n.attempt_number = 1), bool_or(n.attempt_number > 1),
-         exists (select from recoup.pause where status = 'PAUSED'),
+  select max(n.attempt_number), exists (select from recoup.pause where status = 'PAUSED'),
          min(n.intake_id || case
            when not recoup.is_now(n.opened_at, began, now_) then 'RC026'
            when n.policy_version <> (select max(version) from recoup.policy) then 'RC033'
@@ -108,7 +106,7 @@ begin
            when n.batch_id is distinct from r.batch_id then 'RC029'
            when n.attempt_number <> r.attempt_count + 1 then 'RC027'
            when n.opened_at < r.next_eligible_at then 'RC020' end)
-    into first, again, paused, why
+    into latest, paused, why
     from (select o.intake_id, o.attempt_number, o.opened_at, o.lease_until, o.batch_id, o.policy_version
             from new_rows o order by o.intake_id) n
     left join lateral (select i.status, i.batch_id from cl.gate_zero_intake i
@@ -116,15 +114,17 @@ begin
     left join lateral (select r.status, r.batch_id, r.attempt_count, r.next_eligible_at from cl.gate_zero_recovery r
                         where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1
                           for no key update) r on true;
-  if first is null then
-    return null;  -- no rows
-  elsif current_setting('transaction_isolation') <> 'read committed' then
-    perform recoup.require_read_committed('Gate Zero');
-  elsif paused then
-    perform recoup.refuse_paused('table:cl.gate_zero_attempt',
-      case when first then 'table:cl.gate_zero_intake' end, case when again then 'table:cl.gate_zero_recovery' end);
+  if coalesce(latest = 1 and not paused and why is null
+              and current_setting('transaction_isolation') = 'read committed', latest is null) then
+    return null;
   end if;
-  if again and coalesce(right(why, 5), 'RC020') = 'RC020' then
+  perform recoup.require_read_committed('Gate Zero');
+  if paused then
+    perform recoup.refuse_paused('table:cl.gate_zero_attempt',
+      case when exists (select from new_rows where attempt_number = 1) then 'table:cl.gate_zero_intake' end,
+      case when latest > 1 then 'table:cl.gate_zero_recovery' end);
+  end if;
+  if latest > 1 and coalesce(right(why, 5), 'RC020') = 'RC020' then
     -- A window that is closed for good is told before a wait that will end. Once for each batch: they are few.
     select b.* into closed
       from (select distinct o.batch_id from new_rows o where o.attempt_number > 1 and o.batch_id is not null) d
