@@ -903,7 +903,7 @@ def test_histories_are_told_intake_by_intake(desk: Desk) -> None:
     for intake in intakes:
         mine = [(e.event_type, e.reason_code, e.event_timestamp) for e in events if e.intake_id == intake]
         assert mine == desk.rows(HISTORY, intake)
-    with desk.db.transaction(Authority.READER) as tx, pytest.raises(InputRefused):
+    with desk.db.transaction(Authority.READER) as tx, pytest.raises(LawRefused):
         gate.find_intakes(tx, [uuid.uuid4()])
 
 

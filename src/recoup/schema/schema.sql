@@ -447,7 +447,7 @@ grant execute on function cl.attempt_move_refusal(code text, o cl.gate_zero_atte
 CREATE OR REPLACE FUNCTION cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body 9045aa8600cd73319fb9bb037ac95d6b
+ STABLE; -- body 02ef77c4a340d436e6014292c2b2d504
 comment on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'How a move is refused that cl.attempt_move_broken finds broken.';
 
 grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;

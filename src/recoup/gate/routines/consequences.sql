@@ -7,8 +7,8 @@
 create or replace function cl.settle_attempts() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
--- A table's rows are looked up by the keys that were gathered, and joined to the new ones by hash: right for one row and
--- for a hundred thousand, so the plans may be kept.
+-- A table's rows are looked up by the keys that were gathered, and joined to the new ones by hash: right for one row
+-- and for a hundred thousand, so the plans may be kept.
 set plan_cache_mode = force_generic_plan set jit = off
 set enable_nestloop = off set enable_mergejoin = off set enable_hashjoin = on
 set enable_seqscan = off set enable_bitmapscan = off

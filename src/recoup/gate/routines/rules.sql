@@ -202,8 +202,8 @@ language sql stable as $$
          case code
            when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.',
                                     n.intake_id, n.finished_at)
-           when 'RC055' then format('The attempt on intake %s is ended by whoever holds its token, and crashes without.',
-                                    n.intake_id)
+           when 'RC055' then format(
+             'The attempt on intake %s is ended by whoever holds its token, and crashes without.', n.intake_id)
            else format('The attempt on intake %s has its lease until %s: it has not crashed.',
                        n.intake_id, n.lease_until) end,
          case code when 'RC026' then 'Take finished_at from recoup.now().'
