@@ -747,7 +747,14 @@ CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2b89e0c3f2627774a4680bf8172edd9d
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body 8771eadde8b965d6c437f112e026223f
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 
 create schema company authorization recoup_owner;

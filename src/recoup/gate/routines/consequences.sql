@@ -106,13 +106,21 @@ comment on function cl.settle_attempts() is
 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 
 create or replace function cl.settle_recoveries() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set jit = off  -- as cl.settle_attempts has it
+set enable_nestloop = off set enable_mergejoin = off set enable_hashjoin = on
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+  exhausted uuid[];
 begin
   perform recoup.require_table(tg_relid, 'cl.gate_zero_recovery');
-  if exists (select from new_rows where status = 'EXHAUSTED') then
-    execute $settle$ update cl.gate_zero_intake i
+  exhausted := array(select n.intake_id from new_rows n where n.status = 'EXHAUSTED');
+  if exhausted <> '{}' then
+    update cl.gate_zero_intake i
        set status = 'EXHAUSTED', updated_at = greatest(i.updated_at, n.updated_at)
-      from new_rows n where i.intake_id = n.intake_id and n.status = 'EXHAUSTED' $settle$;
+      from new_rows n where i.intake_id = any(exhausted) and i.intake_id = n.intake_id;
   end if;
   return null;
 end $$;
