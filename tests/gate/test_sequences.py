@@ -459,6 +459,19 @@ def test_an_unknown_attempt_is_refused(desk: Desk) -> None:
     assert late_results(desk, stranger.attempt_id) == []
 
 
+def test_a_single_statement_with_an_unknown_id_writes_nothing(desk: Desk) -> None:
+    """What it did stands when it returns, so it is refused inside: an unknown intake, or attempt, beside known ones."""
+    known, unknown = desk.open(desk.intake()), uuid.uuid4()
+    fresh = desk.intake()
+    with pytest.raises(LawRefused) as caught, desk.db.one_statement(Authority.GATE) as tx:
+        gate.open_attempts(tx, [fresh, unknown], worker="one")
+    assert (caught.value.code, caught.value.facts["missing"]) == ("intake_unknown", [str(unknown)])
+    with pytest.raises(LawRefused) as caught, desk.db.one_statement(Authority.GATE) as tx:
+        gate.finish_attempts(tx, [outcome(known, None), outcome(known._replace(attempt_id=unknown), None)])
+    assert (caught.value.code, caught.value.facts["missing"]) == ("attempt_unknown", [str(unknown)])
+    assert (desk.lawful(fresh), standing(desk, known.intake_id)[1]) == ([""], ["open"])
+
+
 # Freeze -------------------------------------------------------------------------------------------------------------
 
 
