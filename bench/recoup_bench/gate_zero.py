@@ -95,12 +95,12 @@ def units_to_do(trial: Trial) -> Stage:
 
 
 def opened(ground: Ground, intakes: Sequence[UUID]) -> list[Attempt]:
-    with ground.ours.transaction(Authority.GATE) as tx:
+    with ground.ours.one_statement(Authority.GATE) as tx:
         return gate.open_attempts(tx, intakes, worker=WORKER)
 
 
 def claimed(ground: Ground, batch: Sequence[Any], *, retries: bool = True) -> list[Attempt]:
-    with ground.ours.transaction(Authority.GATE) as tx:
+    with ground.ours.one_statement(Authority.GATE) as tx:
         return gate.claim_attempts(tx, limit=len(batch), worker=WORKER, retries=retries)
 
 
@@ -108,7 +108,7 @@ def ended(
     ground: Ground, attempts: Sequence[Attempt], *, reasons: Reasons, evidence: str | None = None
 ) -> list[Finished]:
     outcomes = [_outcome(attempt, why, evidence) for attempt, why in zip(attempts, cycle(reasons), strict=False)]
-    with ground.ours.transaction(Authority.GATE) as tx:
+    with ground.ours.one_statement(Authority.GATE) as tx:
         return gate.finish_attempts(tx, outcomes)
 
 

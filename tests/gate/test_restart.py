@@ -22,7 +22,7 @@ from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
-from recoup.refusals import InputRefused, LawRefused
+from recoup.refusals import LawRefused, Refusal
 from recoup.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -226,7 +226,7 @@ def test_what_makes_no_sense_is_refused_in_words(desk: Desk) -> None:
         ("intake_unnamed", exhausted, {"company_name": ""}),
         ("text_has_nul", exhausted, {"state": "T\x00X"}),
     ):
-        with pytest.raises(InputRefused) as caught:
+        with pytest.raises(Refusal) as caught:
             restart(desk, intake, **better)
         assert caught.value.code == code
     assert desk.rows("select from cl.gate_zero_intake where retry_of = %s", exhausted) == []

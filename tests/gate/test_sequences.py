@@ -453,10 +453,23 @@ def test_an_unknown_attempt_is_refused(desk: Desk) -> None:
     stranger = Attempt(
         attempt_id=uuid.uuid4(), intake_id=uuid.uuid4(), attempt_number=1, token=uuid.uuid4(), lease_until=desk.now()
     )
-    with pytest.raises(InputRefused) as caught:
+    with pytest.raises(LawRefused) as caught:
         desk.finish(stranger, None)
     assert caught.value.code == "attempt_unknown"
     assert late_results(desk, stranger.attempt_id) == []
+
+
+def test_a_single_statement_with_an_unknown_id_writes_nothing(desk: Desk) -> None:
+    """What it did stands when it returns, so it is refused inside: an unknown intake, or attempt, beside known ones."""
+    known, unknown = desk.open(desk.intake()), uuid.uuid4()
+    fresh = desk.intake()
+    with pytest.raises(LawRefused) as caught, desk.db.one_statement(Authority.GATE) as tx:
+        gate.open_attempts(tx, [fresh, unknown], worker="one")
+    assert (caught.value.code, caught.value.facts["missing"]) == ("intake_unknown", [str(unknown)])
+    with pytest.raises(LawRefused) as caught, desk.db.one_statement(Authority.GATE) as tx:
+        gate.finish_attempts(tx, [outcome(known, None), outcome(known._replace(attempt_id=unknown), None)])
+    assert (caught.value.code, caught.value.facts["missing"]) == ("attempt_unknown", [str(unknown)])
+    assert (desk.lawful(fresh), standing(desk, known.intake_id)[1]) == ([""], ["open"])
 
 
 # Freeze -------------------------------------------------------------------------------------------------------------
@@ -861,7 +874,7 @@ def test_opening_is_all_or_none(desk: Desk) -> None:
             desk.open_all([*fresh[:2], bad, fresh[2]])
         assert law.value.code == code
     unknown = uuid.uuid4()
-    with pytest.raises(InputRefused) as caught:
+    with pytest.raises(LawRefused) as caught:
         desk.open_all([*fresh, unknown])
     assert caught.value.code == "intake_unknown"
     assert caught.value.facts["missing"] == [str(unknown)]
@@ -903,7 +916,7 @@ def test_histories_are_told_intake_by_intake(desk: Desk) -> None:
     for intake in intakes:
         mine = [(e.event_type, e.reason_code, e.event_timestamp) for e in events if e.intake_id == intake]
         assert mine == desk.rows(HISTORY, intake)
-    with desk.db.transaction(Authority.READER) as tx, pytest.raises(InputRefused):
+    with desk.db.transaction(Authority.READER) as tx, pytest.raises(LawRefused):
         gate.find_intakes(tx, [uuid.uuid4()])
 
 

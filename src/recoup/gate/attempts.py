@@ -9,7 +9,6 @@ from uuid import UUID
 from recoup.database.arrays import Routine, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.gate.intake import refuse_unknown
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.worker.duty import seconds
@@ -90,8 +89,6 @@ def open_attempts(
     check_lease(lease, most=LEASE_MOST)
     asked = list(intakes)
     opened = OPEN.call(tx, wanted=asked, worker_=worker, lease=lease)
-    if opened["attempt_id"] is None:
-        refuse_unknown(asked, set(opened["intake_id"] or ()))
     by_intake = {attempt.intake_id: attempt for attempt in records(Attempt, opened)}
     return [by_intake[intake_id] for intake_id in dict.fromkeys(asked)]
 
@@ -123,9 +120,7 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
         reasons=[outcome.reason_code if isinstance(outcome, Failed) else None for outcome in outcomes],
         payloads=payloads if any(payload is not None for payload in payloads) else None,
     )
-    finished = records(Finished, found)
-    _refuse_unknown_attempts(attempts, finished)
-    return finished
+    return records(Finished, found)
 
 
 def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
@@ -149,14 +144,3 @@ def lapsed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> l
 def sweep_lag(tx: Transaction) -> float | None:
     """For how many seconds the oldest lapsed attempt has been waiting to be swept; None: there is none."""
     return seconds(tx, Q["sweep_lag"])
-
-
-def _refuse_unknown_attempts(asked: Sequence[UUID], found: Sequence[Finished]) -> None:
-    missing = set(asked) - {finished.attempt_id for finished in found}
-    if missing:
-        raise InputRefused(
-            "attempt_unknown",
-            f"There is no attempt {min(missing)}" + (f" (nor {len(missing) - 1} others)." if len(missing) > 1 else "."),
-            "Check the id; nothing was written.",
-            missing=sorted(map(str, missing))[:100],
-        )

@@ -12,7 +12,7 @@ from psycopg.sql import SQL
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.batches import unknown_batch
-from recoup.refusals import InputRefused
+from recoup.refusals import InputRefused, LawRefused
 from recoup.worker.duty import seconds
 
 Q = load("recoup.gate", "intakes.sql")
@@ -168,7 +168,7 @@ def refuse_unknown(asked: Sequence[UUID], found: object) -> None:
     """Refuse ids that were asked for and not found."""
     missing = [str(i) for i in asked if i not in found]  # type: ignore[operator]
     if missing:
-        raise InputRefused(
+        raise LawRefused(  # as the database does when it is to open attempts on them
             "intake_unknown",
             f"There is no intake {missing[0]}" + (f" (nor {len(missing) - 1} others)." if missing[1:] else "."),
             "Check the id.",

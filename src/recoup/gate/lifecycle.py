@@ -2,7 +2,17 @@
 
 from enum import StrEnum
 
-from recoup.lifecycles.declaration import CONTROL_LOG, RECORD_CONTROL, Authority, Birth, Lifecycle, Move, On, Story
+from recoup.lifecycles.declaration import (
+    CONTROL_LOG,
+    RECORD_CONTROL,
+    Authority,
+    Birth,
+    Lifecycle,
+    Move,
+    MoveRule,
+    On,
+    Story,
+)
 from recoup.lifecycles.logs import Log
 
 GATE, HUB, OPERATOR = Authority.GATE, Authority.HUB, Authority.OPERATOR
@@ -126,7 +136,8 @@ ATTEMPT = Lifecycle(
         "policy_version",
     ),
     once=("finished_at", "reason_code", "reentered_as", "ended_with"),
-    rules=(On("insert", "cl.rule_attempt_births"), On("update", "cl.rule_attempt_moves")),
+    move_rule=MoveRule(broken="cl.attempt_move_broken", refusal="cl.attempt_move_refusal"),
+    rules=(On("insert", "cl.rule_attempt_births"),),
     recorders=(On("insert", "cl.record_attempt_births"), On("update", "cl.record_attempt_moves")),
     consequences=(On("update", "cl.settle_attempts"),),
     pausable=True,

@@ -14,6 +14,8 @@ LAWS = {
     "RC029": ("attempt_of_other_batch", "an attempt has the batch of its intake"),
     "RC030": ("attempt_not_lapsed", "an attempt crashes when its lease has lapsed"),
     "RC055": ("attempt_token", "an attempt is ended by whoever holds its token"),
+    "RC057": ("intake_unknown", "an attempt is opened on an intake that there is"),
+    "RC058": ("attempt_unknown", "an outcome is reported of an attempt that there is"),
     "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
 }
 CONSTRAINTS = {

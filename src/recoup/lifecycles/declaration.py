@@ -86,9 +86,9 @@ class MoveRule:
 
     broken: str  # (old row, new row, now, role that acts, policy): the code of the rule that is broken, or null
     refusal: str  # (code, old row, new row): sqlstate, message, hint and detail
-    policy: str  # (): what it decides by, as jsonb, read once per statement
-    gathers: str  # (old row, new row): what is to be judged of all rows together, as jsonb, or null
-    then: str  # (role that acts, policy, all that was gathered or null): judges it
+    policy: str | None = None  # (): what it decides by, as jsonb, read once per statement
+    gathers: str | None = None  # (old row, new row): what is to be judged of all rows together, as jsonb, or null
+    then: str | None = None  # (role that acts, policy, all that was gathered or null): judges it; with gathers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

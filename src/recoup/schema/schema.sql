@@ -160,8 +160,6 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH
 alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births_on_insert;
-CREATE TRIGGER b_rule_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_moves();
-alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_moves_on_update;
 CREATE TRIGGER c_record_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger c_record_attempt_births_on_insert;
 CREATE TRIGGER c_record_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_moves();
@@ -436,6 +434,22 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH 
 alter table cl.sovereign_mint_air enable always trigger a_only_recorders;
 grant select on table cl.sovereign_mint_air to recoup_reader;
 
+grant execute on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 96c0ad469c94e59719cba8b39d5199e3
+comment on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) is 'An attempt ends now, with its token, and crashes only when its lease has lapsed. The SQLSTATE of what is broken.';
+
+grant execute on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body 02ef77c4a340d436e6014292c2b2d504
+comment on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'How a move is refused that cl.attempt_move_broken finds broken.';
+
 grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
@@ -446,7 +460,7 @@ CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 01ac1b9c76560d52b8ced500e4798aaa
+ SET jit TO 'off'; -- body c079f7353e819f7f239626ea60140688
 comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of intakes that wait for it, oldest first.';
 
 grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
@@ -459,7 +473,7 @@ CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body ec1901b9559b4c6745c8818abb356478
+ SET jit TO 'off'; -- body aaf122b8bb92d2b21a26dde75c308396
 comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
@@ -471,7 +485,7 @@ CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[],
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 629489717d1ded8e42860204cc4da95c
+ SET jit TO 'off'; -- body 287a185258b64c5d6496853101aa8673
 comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
@@ -502,7 +516,7 @@ CREATE OR REPLACE FUNCTION cl.guard_company_identity_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 09087972aec2b614d5cee5fe83fe96cd
+ SET enable_mergejoin TO 'off'; -- body 2d51b1fb7e098eca06da57c41c598ea7
 comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, written out from the declaration.';
 grant execute on function cl.guard_company_identity_births() to public;
 
@@ -513,7 +527,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body eb8ed5939f181aee55a27ef5b3dc72e8
+ SET enable_mergejoin TO 'off'; -- body a04b60e56c51849ea15c7b4d79126589
 comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_births() to public;
 
@@ -524,7 +538,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a776cd2a1c99ff50160715cb9f2fc5b9
+ SET enable_mergejoin TO 'off'; -- body af899589859ad9fcba1dfa7e91cc6a8d
 comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_moves() to public;
 
@@ -535,7 +549,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body fc8e456d587be7887e1d6ba063a2d0b4
+ SET enable_mergejoin TO 'off'; -- body 77adcdf6afee8e081ba7e2122392af20
 comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_births() to public;
 
@@ -546,7 +560,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 5c6dcbd592c03d57e587f135c37d3f80
+ SET enable_mergejoin TO 'off'; -- body 19ea92b7cdca131023aca0ef3bb60846
 comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_moves() to public;
 
@@ -568,7 +582,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a645378c900feb8eee46f39602428108
+ SET enable_mergejoin TO 'off'; -- body d449e96a0c57f9380e7531e5ba756fee
 comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_moves() to public;
 
@@ -590,7 +604,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8990102b2cd05b50ba7f74a6d30b3e78
+ SET enable_mergejoin TO 'off'; -- body 5575b69e973c6f2bf23c7e6acf9db6a9
 comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_moves() to public;
 
@@ -610,33 +624,33 @@ CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease i
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body cc7667c90d3002dee2cd16290912a949
-comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
+ SET jit TO 'off'; -- body a77d4030bc77ef3616ca5fad7c8a2662
+comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none. Refuses unknown intakes.';
 
-grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
+grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
 
-CREATE OR REPLACE FUNCTION cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[])
+CREATE OR REPLACE FUNCTION cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[])
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 13f4bbbd7217d0e55395626c32d3ae4f
-comment on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, passing_over boolean, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) is 'Opens attempts on intakes that the caller has picked and locked. What was opened meanwhile is refused, or passed over.';
+ SET jit TO 'off'; -- body 555d873425b6b95ef7188675c46ac9c0
+comment on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) is 'Opens attempts on intakes that a claim has picked and locked. What was opened meanwhile is passed over.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9a82bb740c9873de36379fbbacb23679
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ea50f4e1e9e0bd53324947b7db664908
 comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body db94439de03b96f4e5c95666b01dfd84
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8ceb0f1c717bcbc0d3d8968b28906004
 comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
 
 CREATE OR REPLACE FUNCTION cl.record_batch_moves()
@@ -673,16 +687,9 @@ CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body 7eb699df56667ad66ca699428ab59ea7
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 965f0bc450d711db25e56a1c93bd536b
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
-
-CREATE OR REPLACE FUNCTION cl.rule_attempt_moves()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7a69cf4d15649161106bfd50c83767cc
-comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
-grant execute on function cl.rule_attempt_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  RETURNS trigger
@@ -719,14 +726,28 @@ CREATE OR REPLACE FUNCTION cl.settle_attempts()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body bac8f054f3edf1e3f15a0a704352cd3d
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body dbbe33c8fdae4015fc29ba33fcaba090
 comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2b89e0c3f2627774a4680bf8172edd9d
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body 8771eadde8b965d6c437f112e026223f
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 
 create schema company authorization recoup_owner;
@@ -2722,7 +2743,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 5741e43ed9ccea23e6fcf4205741fcc1
+ SET enable_mergejoin TO 'off'; -- body 8839f90a16290749a790b940fd8232bb
 comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, written out from the declaration.';
 grant execute on function recoup.guard_clock_moves() to public;
 
@@ -2733,7 +2754,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0ba98e9a53fbc24f597bf18ce5eedc7d
+ SET enable_mergejoin TO 'off'; -- body 14039e62cf4f99bb2cd721cb4c70d8a2
 comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, written out from the declaration.';
 grant execute on function recoup.guard_error_archive_month_births() to public;
 
@@ -2744,7 +2765,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 7b7b459864c7e75ab5aac41768a284c0
+ SET enable_mergejoin TO 'off'; -- body fd5af17ef46c87f724f3c443254316f9
 comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, written out from the declaration.';
 grant execute on function recoup.guard_error_archive_month_moves() to public;
 
@@ -2755,7 +2776,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 46ee04c426211977ad922ac35180ba8b
+ SET enable_mergejoin TO 'off'; -- body 6df13a820239bed659e91efaee759ca3
 comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_births() to public;
 
@@ -2766,7 +2787,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 050ad0099d70e3d26baba7690c6c3c8b
+ SET enable_mergejoin TO 'off'; -- body c11bfe4402cf178e27ea8c2df2cc503b
 comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_exits() to public;
 
@@ -2777,7 +2798,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body eee1c040c49300af58812f610584129a
+ SET enable_mergejoin TO 'off'; -- body de76fc839a2df810764557539b17629b
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
@@ -2809,7 +2830,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body de30726109cde7b0a55130211b061e94
+ SET enable_mergejoin TO 'off'; -- body c9c08d799515b5e70fa4461c68429f3d
 comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, written out from the declaration.';
 grant execute on function recoup.guard_operation_births() to public;
 
@@ -2820,7 +2841,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 891860c81e6b4c4add7bac8e6c444936
+ SET enable_mergejoin TO 'off'; -- body 09bd691503b8bb3a9e93c7bc53ac6e67
 comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, written out from the declaration.';
 grant execute on function recoup.guard_operation_item_births() to public;
 
@@ -2831,7 +2852,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 50c7b50115743bd23cb366bc6487c3b5
+ SET enable_mergejoin TO 'off'; -- body 674abdad3752f844e81083652327ad14
 comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, written out from the declaration.';
 grant execute on function recoup.guard_operation_item_moves() to public;
 
@@ -2842,7 +2863,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 60d108bc0cbf59a12cb89da8358ea8ab
+ SET enable_mergejoin TO 'off'; -- body a9f7fe8d40e300891bcffb1bff993f20
 comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, written out from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
@@ -2853,7 +2874,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 35e8bacf0f5a0b16e428d1c0b2a7d97f
+ SET enable_mergejoin TO 'off'; -- body 6cd52a293f276b8e3d0b2e5f7084493e
 comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, written out from the declaration.';
 grant execute on function recoup.guard_pause_births() to public;
 
@@ -2864,7 +2885,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 7567c3b3da1463b3792d765ee08d78e9
+ SET enable_mergejoin TO 'off'; -- body 0d6b2f81ccb0e78ff113f305dbb25efa
 comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, written out from the declaration.';
 grant execute on function recoup.guard_pause_moves() to public;
 
@@ -2879,7 +2900,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 170b904fd7a0271d6b2e7815f25e50b7
+ SET quote_all_identifiers TO 'off'; -- body 09e06e3b68c62009c24d5daef05ff395
 comment on function recoup.guard_text(life recoup.lifecycle, kind_ text) is 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
 grant execute on function recoup.guard_text(life recoup.lifecycle, kind_ text) to public;
 
@@ -2897,7 +2918,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body b989c2573d27dbd3c0ad4efe1dbee14b
+ SET enable_mergejoin TO 'off'; -- body 9863595ff34780d0460bb9cd442f0333
 comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, written out from the declaration.';
 grant execute on function recoup.guard_worker_births() to public;
 
@@ -2908,7 +2929,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 311303b9295160a8656b712a74fd6a76
+ SET enable_mergejoin TO 'off'; -- body fa66faee2401f917db9729240365b78e
 comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, written out from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 
@@ -3018,7 +3039,7 @@ CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 046bfee9dda7ed072e825d09bfeb722d
+ SET jit TO 'off'; -- body 55ab06e0d3692030aa999ec216a7d158
 comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
@@ -3162,7 +3183,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 60c0b355d74f2c38c85f855a80ddef56
+ SET quote_all_identifiers TO 'off'; -- body d4190ec39ff44b510c1a7a600071425f
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -3248,11 +3269,12 @@ CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
 comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
 grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.refuse_unknown(subject text, missing text[])
+grant execute on function recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text DEFAULT 'RC056'::text)
  RETURNS void
- LANGUAGE plpgsql; -- body f2f75c96bc1d1db36bf9e4ee2db77c8b
-comment on function recoup.refuse_unknown(subject text, missing text[]) is 'Refuses outcomes of units that there are not.';
-grant execute on function recoup.refuse_unknown(subject text, missing text[]) to public;
+ LANGUAGE plpgsql; -- body e981c66257b146506972ccb0b5420093
+comment on function recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text) is 'Refuses ids of what there is not.';
 
 CREATE OR REPLACE FUNCTION recoup.release_clock()
  RETURNS trigger

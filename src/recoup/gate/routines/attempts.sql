@@ -7,45 +7,6 @@
 -- too.) Results are one row of arrays: a thousand rows of five columns would cost the way to the client what it costs
 -- to pick them.
 
-create or replace function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text,
-  now_ timestamptz, until_ timestamptz, passing_over boolean,
-  out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[])
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_bitmapscan = off set enable_seqscan = off set jit = off
-as $$
-declare
-  in_force constant integer := (select max(version) from recoup.policy);
-begin
-  with opened as (
-    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
-                                           policy_version)
-    select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
-      from unnest(picked, batches, places) p (intake_id, batch_id, place)
-    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
-  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
-    into attempts, intakes, numbers, tokens from opened o;
-exception when unique_violation then
-  if not passing_over then
-    raise;
-  end if;
-  -- Another worker opened one of them between our look and our lock. In this form, which writes each row twice to the
-  -- WAL and is kept for such moments, it is passed over.
-  with opened as (
-    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
-                                           policy_version)
-    select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
-      from unnest(picked, batches, places) p (intake_id, batch_id, place)
-    on conflict (intake_id) where status = 'open' do nothing
-    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
-  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
-    into attempts, intakes, numbers, tokens from opened o;
-end $$;
-comment on function cl.open_picked(uuid[], text[], integer[], text, timestamptz, timestamptz, boolean) is
-'Opens attempts on intakes that the caller has picked and locked. '
-'What was opened meanwhile is refused, or passed over.';
-
 create or replace function cl.open_attempts(wanted uuid[], worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
 language plpgsql
@@ -63,8 +24,8 @@ begin
     into intakes, batches, again from (
     select i.intake_id, i.batch_id, i.status from cl.gate_zero_intake i
      where i.intake_id = any(wanted) order by i.intake_id for no key update) i;
-  if coalesce(cardinality(intakes), 0) < (select count(distinct w) from unnest(wanted) w) then
-    return;  -- the caller sees which are unknown; nothing is opened
+  if cardinality(intakes) is distinct from cardinality(wanted) then  -- or one is asked for twice
+    perform recoup.refuse_unknown('intake', wanted, coalesce(intakes, '{}'), 'RC057');
   end if;
   if again then
     -- Behind the intakes, and before an attempt is written: a claim holds the recovery alone.
@@ -73,16 +34,22 @@ begin
       from unnest(intakes) with ordinality p (intake_id, place)
       left join lateral (select r.attempt_count from cl.gate_zero_recovery r
                           where r.intake_id = p.intake_id limit 1) r on true;
-  else
-    numbers := array_fill(1, array[coalesce(cardinality(intakes), 0)]);
   end if;
   now_ := recoup.now();
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
-  select * into attempts, intakes, numbers, tokens
-    from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until, false);
+  -- They are locked: what is open already is refused by the unique index.
+  with opened as (
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
+                                           policy_version)
+    select p.intake_id, p.batch_id, coalesce(p.place, 1), worker_, now_, open_attempts.lease_until,
+           (select max(version) from recoup.policy)
+      from unnest(intakes, batches, numbers) p (intake_id, batch_id, place)
+    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+    into attempts, intakes, numbers, tokens from opened o;
 end $$;
 comment on function cl.open_attempts(uuid[], text, interval) is
-'Opens the next attempt of each intake, all or none; none, and the known ones, when one is unknown.';
+'Opens the next attempt of each intake, all or none. Refuses unknown intakes.';
 
 create or replace function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[],
   out attempts uuid[], out intakes uuid[], out statuses text[], out reentered uuid[])
@@ -92,16 +59,22 @@ set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_seqscan = off set jit = off
 as $$
 declare
-  now_     timestamptz;
-  ending   uuid[];
-  retried  uuid[];
+  now_    timestamptz;
+  known   uuid[];
+  retried uuid[];
 begin
-  if (select count(distinct w) from unnest(wanted) w) is distinct from cardinality(wanted)
+  select coalesce(array_agg(a.attempt_id), '{}'), array_agg(a.intake_id) filter (where a.attempt_number > 1)
+    into known, retried
+    from (select a.attempt_id, a.intake_id, a.attempt_number from cl.gate_zero_attempt a
+           where a.attempt_id = any(wanted) order by a.intake_id) a
+   cross join lateral (select from cl.gate_zero_intake i
+                        where i.intake_id = a.intake_id limit 1 for no key update) i;
+  if cardinality(known) is distinct from cardinality(wanted)
      or cardinality(with_tokens) is distinct from cardinality(wanted)
-     or cardinality(reasons) is distinct from cardinality(wanted)
+     or cardinality(reasons) is distinct from cardinality(wanted)  -- a missing reason would mean passed
      or (payloads is not null and cardinality(payloads) <> cardinality(wanted))
      or array_position(with_tokens, null) is not null then
-    -- A missing reason would mean passed.
+    perform recoup.refuse_unknown('attempt', wanted, coalesce(known, '{}'), 'RC058');
     raise exception using errcode = 'RC039',
       message = format('%s attempts, %s tokens and %s reasons do not make reports.', coalesce(cardinality(wanted), 0),
                        coalesce(cardinality(with_tokens), 0), coalesce(cardinality(reasons), 0)),
@@ -109,9 +82,6 @@ begin
       detail = jsonb_build_object('attempts', cardinality(wanted), 'tokens', cardinality(with_tokens),
                                   'reasons', cardinality(reasons));
   end if;
-  select array_agg(a.intake_id), array_agg(a.intake_id) filter (where a.attempt_number > 1) into ending, retried
-    from cl.gate_zero_attempt a where a.attempt_id = any(wanted);
-  perform from cl.gate_zero_intake i where i.intake_id = any(ending) order by i.intake_id for no key update;
   if retried is not null then
     -- Before the attempts are touched: a claim that looked too early may hold the recovery, and would wait for us.
     perform from cl.gate_zero_recovery r where r.intake_id = any(retried) order by r.intake_id for no key update;
@@ -164,6 +134,41 @@ comment on function cl.finish_attempts(uuid[], uuid[], text[], text[]) is
 -- over and does not count against the limit. What it opened between our look and our lock is met by the unique index on
 -- open attempts; what it opened and ended meanwhile, by the lock: the recovery is not what we looked at any more.
 
+create or replace function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text,
+  now_ timestamptz, until_ timestamptz,
+  out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off set enable_seqscan = off set jit = off
+as $$
+declare
+  in_force constant integer := (select max(version) from recoup.policy);
+begin
+  with opened as (
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
+                                           policy_version)
+    select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
+      from unnest(picked, batches, places) p (intake_id, batch_id, place)
+    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+    into attempts, intakes, numbers, tokens from opened o;
+exception when unique_violation then
+  -- Another worker opened one of them between our look and our lock. In this form, which writes each row twice to the
+  -- WAL and is kept for such moments, it is passed over.
+  with opened as (
+    insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
+                                           policy_version)
+    select p.intake_id, p.batch_id, p.place, worker_, now_, until_, in_force
+      from unnest(picked, batches, places) p (intake_id, batch_id, place)
+    on conflict (intake_id) where status = 'open' do nothing
+    returning o.attempt_id, o.intake_id, o.attempt_number, o.token)
+  select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
+    into attempts, intakes, numbers, tokens from opened o;
+end $$;
+comment on function cl.open_picked(uuid[], text[], integer[], text, timestamptz, timestamptz) is
+'Opens attempts on intakes that a claim has picked and locked. What was opened meanwhile is passed over.';
+
 create or replace function cl.claim_retries(most integer, worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
 language plpgsql
@@ -196,7 +201,7 @@ begin
        for no key update of r skip locked) p;
   if intakes is not null then
     select * into attempts, intakes, numbers, tokens
-      from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until, true);
+      from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until);
   end if;
 end $$;
 comment on function cl.claim_retries(integer, text, interval) is
@@ -229,8 +234,7 @@ begin
        for no key update of i skip locked) p;
   if intakes is not null then
     select * into attempts, intakes, numbers, tokens
-      from cl.open_picked(intakes, batches, array_fill(1, array[cardinality(intakes)]), worker_, now_, lease_until,
-                          true);
+      from cl.open_picked(intakes, batches, array_fill(1, array[cardinality(intakes)]), worker_, now_, lease_until);
   end if;
 end $$;
 comment on function cl.claim_pending(integer, text, interval) is

@@ -7,14 +7,20 @@
 
 create or replace function cl.record_attempt_births() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  kind_        constant text := recoup.acting_kind();
+  id_          constant text := recoup.acting_id();
+  role_        constant text := recoup.acting_role();
+  incarnation_ constant integer := recoup.present_incarnation();
 begin
-  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
+  if tg_relid <> 'cl.gate_zero_attempt'::regclass then
+    perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
+  end if;
   -- rule_attempt_births has locked the intakes in this same statement.
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
                                 incarnation, attempt_id, actor_id, authority)
   select n.intake_id, 'ATTEMPT', case when n.attempt_number = 1 then 'START' else 'RETRY' end, n.batch_id,
-         n.payload_ref, (select recoup.acting_kind()), n.opened_at, (select recoup.present_incarnation()), n.attempt_id,
-         (select recoup.acting_id()), (select recoup.acting_role())
+         n.payload_ref, kind_, n.opened_at, incarnation_, n.attempt_id, id_, role_
     from new_rows n;
   return null;
 end $$;
@@ -23,19 +29,26 @@ comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.
 
 create or replace function cl.record_attempt_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  kind_        constant text := recoup.acting_kind();
+  id_          constant text := recoup.acting_id();
+  role_        constant text := recoup.acting_role();
+  incarnation_ constant integer := recoup.present_incarnation();
 begin
-  perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
-  perform from (select o.intake_id from new_rows o order by o.intake_id) n
-    cross join lateral (select from cl.gate_zero_intake i where i.intake_id = n.intake_id limit 1 for no key update) i;
-
+  if tg_relid <> 'cl.gate_zero_attempt'::regclass
+     or current_setting('transaction_isolation') <> 'read committed' then
+    perform recoup.require_table(tg_relid, 'cl.gate_zero_attempt');
+    perform recoup.require_read_committed('Gate Zero');
+  end if;
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
                                 incarnation, attempt_id, actor_id, authority)
-  select e.intake_id, e.event_type, e.reason_code, e.batch_id, e.payload_ref,
-         (select recoup.acting_kind()), e.finished_at + e.step * interval '1 microsecond',
-         (select recoup.present_incarnation()), e.attempt_id, (select recoup.acting_id()), (select recoup.acting_role())
+  select e.intake_id, e.event_type, e.reason_code, e.batch_id, e.payload_ref, kind_,
+         e.finished_at + e.step * interval '1 microsecond', incarnation_, e.attempt_id, id_, role_
     from (select n.intake_id, said.event_type, said.reason_code, n.batch_id, said.payload_ref, n.finished_at,
                  said.step, n.attempt_id
-            from new_rows n
+            from (select o.* from new_rows o order by o.intake_id) n
+           cross join lateral (select from cl.gate_zero_intake i
+                                where i.intake_id = n.intake_id limit 1 for no key update) locked
            cross join lateral (values
               (0, 'PASS',    'CHECKS_PASSED',       n.payload_ref,                 n.status = 'passed'),
               (1, 'AUTH',    'EXISTENCE_CONFIRMED', n.payload_ref,                 n.status = 'passed'),

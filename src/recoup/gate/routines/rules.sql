@@ -82,76 +82,79 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan  -- one look-up for each row is right for any number of them
 as $$
 declare
-  now_     timestamptz := recoup.now();
-  began    timestamptz := recoup.statement_time();
-  in_force integer := (select max(version) from recoup.policy);
-  bad      record;
-  closed   cl.gate_zero_batch;
-  stands   record;
+  now_   constant timestamptz := recoup.now();
+  began  constant timestamptz := recoup.statement_time();
+  latest integer;
+  paused boolean;
+  why    text;
+  closed cl.gate_zero_batch;
+  bad    record;
 begin
-  if not exists (select from new_rows) then
+  -- A first attempt is decided by its intake, a retry by its recovery: that row is locked, in id order, and what a lock
+  -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
+  select max(n.attempt_number), exists (select from recoup.pause where status = 'PAUSED'),
+         min(n.intake_id || case
+           when not recoup.is_now(n.opened_at, began, now_) then 'RC026'
+           when n.policy_version <> (select max(version) from recoup.policy) then 'RC033'
+           when n.lease_until > n.opened_at + interval '720 hours' then 'RC036'
+           when n.attempt_number = 1 then
+             case when i.status is distinct from 'PENDING'
+                  then case when i.status = 'EXHAUSTED' then 'RC021' else 'RC025' end
+                  when n.batch_id is distinct from i.batch_id then 'RC029' end
+           when r.status = 'EXHAUSTED' then 'RC021'
+           when r.status is distinct from 'ACTIVE' then 'RC025'
+           when n.batch_id is distinct from r.batch_id then 'RC029'
+           when n.attempt_number <> r.attempt_count + 1 then 'RC027'
+           when n.opened_at < r.next_eligible_at then 'RC020' end)
+    into latest, paused, why
+    from (select o.intake_id, o.attempt_number, o.opened_at, o.lease_until, o.batch_id, o.policy_version
+            from new_rows o order by o.intake_id) n
+    left join lateral (select i.status, i.batch_id from cl.gate_zero_intake i
+                        where n.attempt_number = 1 and i.intake_id = n.intake_id limit 1 for no key update) i on true
+    left join lateral (select r.status, r.batch_id, r.attempt_count, r.next_eligible_at from cl.gate_zero_recovery r
+                        where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1
+                          for no key update) r on true;
+  if coalesce(latest = 1 and not paused and why is null
+              and current_setting('transaction_isolation') = 'read committed', latest is null) then
     return null;
   end if;
   perform recoup.require_read_committed('Gate Zero');
-  if exists (select from recoup.pause where status = 'PAUSED') then
+  if paused then
     perform recoup.refuse_paused('table:cl.gate_zero_attempt',
       case when exists (select from new_rows where attempt_number = 1) then 'table:cl.gate_zero_intake' end,
-      case when exists (select from new_rows where attempt_number > 1) then 'table:cl.gate_zero_recovery' end);
+      case when latest > 1 then 'table:cl.gate_zero_recovery' end);
   end if;
-
-  -- A first attempt is decided by its intake, a retry by its recovery: that row is locked, in id order, and what a lock
-  -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
-  select found.* into bad from (
-    select n.intake_id, n.attempt_number, n.opened_at, n.batch_id, r.next_eligible_at,
-           case when not recoup.is_now(n.opened_at, began, now_) then 'RC026'
-                when n.policy_version <> in_force then 'RC033'
-                when n.lease_until > n.opened_at + interval '720 hours' then 'RC036'
-                when n.attempt_number = 1 then
-                  case when i.status is distinct from 'PENDING'
-                       then case when i.status = 'EXHAUSTED' then 'RC021' else 'RC025' end
-                       when n.batch_id is distinct from i.batch_id then 'RC029' end
-                when r.status = 'EXHAUSTED' then 'RC021'
-                when r.status is distinct from 'ACTIVE' then 'RC025'
-                when n.batch_id is distinct from r.batch_id then 'RC029'
-                when n.attempt_number <> r.attempt_count + 1 then 'RC027'
-                when n.opened_at < r.next_eligible_at then 'RC020' end as why
-      from (select o.intake_id, o.attempt_number, o.opened_at, o.lease_until, o.batch_id, o.policy_version
-              from new_rows o order by o.intake_id) n
-      left join lateral (select i.status, i.batch_id from cl.gate_zero_intake i
-                          where n.attempt_number = 1 and i.intake_id = n.intake_id limit 1 for no key update) i on true
-      left join lateral (select r.status, r.batch_id, r.attempt_count, r.next_eligible_at from cl.gate_zero_recovery r
-                          where n.attempt_number > 1 and r.intake_id = n.intake_id limit 1
-                            for no key update) r on true) found
-   where found.why is not null limit 1;
-  if bad.why is null or bad.why = 'RC020' then
+  if latest > 1 and coalesce(right(why, 5), 'RC020') = 'RC020' then
     -- A window that is closed for good is told before a wait that will end. Once for each batch: they are few.
     select b.* into closed
       from (select distinct o.batch_id from new_rows o where o.attempt_number > 1 and o.batch_id is not null) d
      cross join lateral (select * from cl.gate_zero_batch b where b.batch_id = d.batch_id limit 1) b
      where b.batch_freeze_at <= now_ or b.paused_at is not null limit 1;
     if closed.batch_id is not null then
-      bad.why := case when closed.batch_freeze_at <= now_ then 'RC023' else 'RC024' end;
-      select o.intake_id, o.attempt_number into bad.intake_id, bad.attempt_number
+      select o.intake_id || case when closed.batch_freeze_at <= now_ then 'RC023' else 'RC024' end into why
         from new_rows o where o.attempt_number > 1 and o.batch_id = closed.batch_id limit 1;
     end if;
   end if;
-  if bad.why is not null then
-    select i.status, r.attempt_count into stands
-      from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
-     where i.intake_id = bad.intake_id;
+  if why is not null then
+    select n.intake_id, n.attempt_number, n.opened_at, n.batch_id, i.status, r.attempt_count,
+           case when n.attempt_number > 1 then r.next_eligible_at end as next_eligible_at, right(why, 5) as why
+      into bad
+      from new_rows n left join cl.gate_zero_intake i on i.intake_id = n.intake_id
+      left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
+     where n.intake_id = left(why, 36)::uuid limit 1;
     raise exception using errcode = bad.why,
       message = case bad.why
         when 'RC033' then format('The attempt on intake %s goes by another policy than version %s, which is in force.',
-                                 bad.intake_id, in_force)
+                                 bad.intake_id, recoup.policy_version())
         when 'RC036' then format('The attempt on intake %s would have a lease of more than 30 days.', bad.intake_id)
         when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
         when 'RC021' then format('Intake %s has had its %s attempts or its window is closed: it is EXHAUSTED.',
-                                 bad.intake_id, stands.attempt_count)
+                                 bad.intake_id, bad.attempt_count)
         when 'RC023' then format('Batch %s closed its recovery window at %s.', closed.batch_id, closed.batch_freeze_at)
         when 'RC024' then format('Recovery of batch %s is paused by %s: %s',
                                  closed.batch_id, closed.paused_by, closed.pause_reason)
         when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.',
-                                 bad.intake_id, coalesce(stands.status, 'unknown'), bad.attempt_number)
+                                 bad.intake_id, coalesce(bad.status, 'unknown'), bad.attempt_number)
         when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.',
                                  bad.intake_id, bad.opened_at)
         when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.',
@@ -169,7 +172,7 @@ begin
         when 'RC027' then 'Open the attempts in order.'
         else 'Take batch_id from the intake.' end,
       detail = jsonb_build_object('intake_id', bad.intake_id, 'attempt_number', bad.attempt_number,
-        'intake_status', stands.status, 'attempt_count', stands.attempt_count,
+        'intake_status', bad.status, 'attempt_count', bad.attempt_count,
         'next_eligible_at', bad.next_eligible_at, 'batch_id', coalesce(closed.batch_id, bad.batch_id), 'now', now_);
   end if;
   return null;
@@ -178,44 +181,39 @@ comment on function cl.rule_attempt_births() is
 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. '
 'A second open one is stopped by the unique index.';
 
-create or replace function cl.rule_attempt_moves() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  now_  timestamptz := recoup.now();
-  began timestamptz := recoup.statement_time();
-  bad  record;
-begin
-  perform recoup.require_read_committed('Gate Zero');
-  select n.intake_id, n.finished_at, n.lease_until,
-         case when n.status = 'crashed' and n.lease_until > now_ then 'RC030'
+create or replace function cl.attempt_move_broken(
+  o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamptz, acting text, policy jsonb) returns text
+language sql stable as $$
+  select case when n.status = 'crashed' and n.lease_until > now_ then 'RC030'
               when n.ended_with is distinct from case when n.status <> 'crashed' then n.token end then 'RC055'
-              else 'RC026' end as why
-    into bad
-    from new_rows n
-   where (n.status = 'crashed' and n.lease_until > now_)
-      or n.ended_with is distinct from case when n.status <> 'crashed' then n.token end
-      -- A clock that was set back after the opening may leave no other time than just behind it.
-      or n.finished_at not between least(now_, began)
-                           and greatest(now_ + interval '10 microseconds', n.opened_at + interval '1 microsecond')
-   limit 1;
-  if found then
-    raise exception using errcode = bad.why,
-      message = case bad.why
-        when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.',
-                                 bad.intake_id, bad.finished_at)
-        when 'RC055' then format('The attempt on intake %s is ended by whoever holds its token, and crashes without.',
-                                 bad.intake_id)
-        else format('The attempt on intake %s has its lease until %s: it has not crashed.',
-                    bad.intake_id, bad.lease_until) end,
-      hint = case bad.why when 'RC026' then 'Take finished_at from recoup.now().'
-                          when 'RC055' then 'Give its token in ended_with.'
-                          else 'Wait for its outcome, or for the lease to lapse.' end,
-      detail = jsonb_build_object('intake_id', bad.intake_id, 'finished_at', bad.finished_at,
-                                  'lease_until', bad.lease_until, 'now', now_);
-  end if;
-  return null;
-end $$;
-comment on function cl.rule_attempt_moves() is 'An attempt ends now, and crashes only when its lease has lapsed.';
+              when n.finished_at < now_ and n.finished_at < recoup.statement_time()
+                   -- A clock that was set back after the opening may leave no other time than just behind it.
+                   or n.finished_at > greatest(now_ + interval '10 microseconds',
+                                               n.opened_at + interval '1 microsecond') then 'RC026' end
+$$;
+comment on function
+  cl.attempt_move_broken(cl.gate_zero_attempt, cl.gate_zero_attempt, timestamptz, text, jsonb) is
+'An attempt ends now, with its token, and crashes only when its lease has lapsed. The SQLSTATE of what is broken.';
+
+create or replace function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt,
+  out sqlstate text, out message text, out hint text, out detail jsonb)
+language sql stable as $$
+  select code,
+         case code
+           when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.',
+                                    n.intake_id, n.finished_at)
+           when 'RC055' then format(
+             'The attempt on intake %s is ended by whoever holds its token, and crashes without.', n.intake_id)
+           else format('The attempt on intake %s has its lease until %s: it has not crashed.',
+                       n.intake_id, n.lease_until) end,
+         case code when 'RC026' then 'Take finished_at from recoup.now().'
+                   when 'RC055' then 'Give its token in ended_with.'
+                   else 'Wait for its outcome, or for the lease to lapse.' end,
+         jsonb_build_object('intake_id', n.intake_id, 'finished_at', n.finished_at, 'lease_until', n.lease_until,
+                            'now', recoup.now())
+$$;
+comment on function cl.attempt_move_refusal(text, cl.gate_zero_attempt, cl.gate_zero_attempt) is
+'How a move is refused that cl.attempt_move_broken finds broken.';
 
 create or replace function cl.rule_recovery_moves() returns trigger
 language plpgsql

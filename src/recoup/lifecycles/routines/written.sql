@@ -50,17 +50,22 @@ language plpgsql stable
 set quote_all_identifiers = off  -- the text is the same whoever asks
 as $$
 declare
-  pairs   constant text := 'new_rows n join old_rows o on '
+  paired  constant text := 'join old_rows o on '
     || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
   listed  constant text := recoup.listed_condition(life, kind_);
   columns constant text := (select string_agg(E'\n           or ' || r.broken, '') from recoup.column_rules(life) r
                                where r.column_ <> all (life.key));  -- those are paired by
-  rule    constant text := format('%s(o, n, now_, acting, policy)', life.move_rule ->> 'broken');
-  gather  constant text := format('%s(o, n)', life.move_rule ->> 'gathers');
+  rule    constant jsonb := case when kind_ = 'move' then life.move_rule end;
+  -- Of the domain's own rule each part is null where none is declared.
+  broken  constant text := (rule ->> 'broken') || format('(o, n, now_, acting, %s)',
+                             case when rule ->> 'policy' is null then 'null' else 'policy' end);
+  gather  constant text := (rule ->> 'gathers') || '(o, n)';
   -- The body of the form for all. It refuses; or it comes to its end, and we go on.
   refuse  constant text := (select regexp_replace(p.prosrc, 'return null;[[:space:]]*end[[:space:]]*$', 'end')
                               from pg_proc p where p.oid = format('recoup.guard_%ss', kind_)::regproc);
-  known   text := '';
+  -- Asked once where steps ask for it, too.
+  causes  constant boolean := exists (select from recoup.lifecycle_step s
+                                       where s.subject = life.subject and s.kind = kind_ and s.through <> '{}');
   pass    text;
 begin
   if listed is null then
@@ -76,44 +81,41 @@ begin
     return null;
   end if;', listed);
   else
-    -- A changed key leaves a row without its partner: keys are unique, so pairs are counted.
+    -- A changed key leaves a row without its partner, whose step is none that is listed.
     pass := format('
-  select count(*) as pairs, (select count(*) from new_rows) as rows,
-         bool_or(not %s%s) as wrong%s
-    into seen
-    from %s;
-  if seen.pairs = seen.rows and seen.wrong is not true then%s
+  select bool_or(not %s%s%s)%s
+    into wrong%s
+    from new_rows n full %s;
+  if wrong is not true then%s
     return null;
-  end if;', listed, columns,
-      case when life.move_rule is not null then format(',
-         bool_or(%s is not null) as broken, jsonb_agg(distinct %s) filter (where %2$s is not null) as gathered',
-        rule, gather) end,
-      pairs,
-      case when life.move_rule is not null then format('
-    if seen.broken then
-      select r.* into seen from %s cross join lateral %s(%s, o, n) r where %3$s is not null limit 1;
-      raise exception using errcode = seen.sqlstate, message = seen.message, hint = seen.hint, detail = seen.detail;
-    end if;
-    perform %s(acting, policy, seen.gathered);',
-        pairs, life.move_rule ->> 'refusal', rule, life.move_rule ->> 'then') end);
-    known := E'\n  seen   record;' || case when life.move_rule is not null then format('
-  now_   constant timestamptz := recoup.now();
-  policy constant jsonb := %s();', life.move_rule ->> 'policy') else '' end;
+  end if;', listed, columns, E'\n           or ' || broken || ' is not null',
+      E',\n         jsonb_agg(distinct ' || gather || ') filter (where ' || gather || ' is not null)',
+      case when gather is not null then ', gathered' end, paired,
+      E'\n    perform ' || (rule ->> 'then') || format('(acting, %s, gathered);',
+                             case when rule ->> 'policy' is null then 'null' else 'policy' end));
   end if;
-  return format($text$
+  return concat($text$
 #variable_conflict use_variable
-declare
-  caused constant boolean := %s;
+declare$text$, case when causes then E'\n  caused constant boolean := recoup.by_follower();' end, format($text$
   -- Set for what comes behind us, too.
   acting constant text :=
-    set_config('recoup.acting_role', case when caused then recoup.acting_role() else current_user end, true);%s
-begin%s
-%s;
+    set_config('recoup.acting_role', case when %s then recoup.acting_role() else current_user end, true);$text$,
+      case when causes then 'caused' when kind_ = 'exit' then 'false' else 'recoup.by_follower()' end),
+    case when kind_ = 'move' then E'\n  wrong  boolean;' end,
+    case when rule is not null then E'\n  now_   constant timestamptz := recoup.now();\n  seen   record;' end,
+    E'\n  policy constant jsonb := ' || (rule ->> 'policy') || '();',
+    case when gather is not null then E'\n  gathered jsonb;' end,
+    E'\nbegin', pass, E'\n', refuse, ';',
+    case when rule is not null then format($text$
+  select r.* into seen from new_rows n %s cross join lateral %s(%s, o, n) r where %3$s is not null limit 1;
+  if found then
+    raise exception using errcode = seen.sqlstate, message = seen.message, hint = seen.hint, detail = seen.detail;
+  end if;$text$, paired, rule ->> 'refusal', broken) end, $text$
   raise exception using errcode = 'RC013',
-    message = format('%%s: its guard refuses what the declaration lists.', tg_argv[0]),
+    message = format('%s: its guard refuses what the declaration lists.', tg_argv[0]),
     hint = 'The guard was written out from another declaration. Write it anew: recoup migrate',
     detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
-end $text$, case when kind_ = 'exit' then 'false' else 'recoup.by_follower()' end, known, pass, refuse);
+end $text$);
 end $$;
 comment on function recoup.guard_text(recoup.lifecycle, text) is
 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';

@@ -235,8 +235,7 @@ begin
   select ended || coalesce(array_agg(o.unit), '{}'), statuses || coalesce(array_agg(coalesce(o.became, 'late')), '{}')
     into ended, statuses from others o;
   if cardinality(ended) < cardinality(units) then
-    perform recoup.refuse_unknown(
-      {subject}, array(select u::text from unnest(units) u where u <> all(ended) order by u));
+    perform recoup.refuse_unknown(split_part({subject}, '.', 2), units, ended);
   end if;
 end $text$)
    ) t (kind, function, arguments, results, settings, says, body)

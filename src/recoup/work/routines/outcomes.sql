@@ -39,13 +39,19 @@ end $$;
 comment on function recoup.require_reports(anyarray, uuid[], text[], integer[]) is
 'Refuses outcomes that do not report each unit once, with its token.';
 
-create or replace function recoup.refuse_unknown(subject text, missing text[]) returns void
+create or replace function recoup.refuse_unknown(noun text, asked anyarray, known anyarray,
+  law text default 'RC056') returns void
 language plpgsql as $$
+declare
+  missing constant text[] := array(select a.id::text from unnest(asked) with ordinality a (id, place)
+                                    where a.id is not null and a.id <> all(known) order by a.place);
 begin
-  raise exception using errcode = 'RC056',
-    message = format('There is no %s %s%s.', split_part(subject, '.', 2), missing[1], case when cardinality(missing) > 1
-                     then format(' (nor %s others)', cardinality(missing) - 1) end),
-    hint = 'Check what is reported; nothing was written.',
-    detail = jsonb_build_object('subject', subject, 'missing', missing[:100]);
+  if missing <> '{}' then
+    raise exception using errcode = law,
+      message = format('There is no %s %s%s.', noun, missing[1], case when cardinality(missing) > 1
+                       then format(' (nor %s others)', cardinality(missing) - 1) end),
+      hint = 'Check the id; nothing was written.',
+      detail = jsonb_build_object('missing', missing[:100]);
+  end if;
 end $$;
-comment on function recoup.refuse_unknown(text, text[]) is 'Refuses outcomes of units that there are not.';
+comment on function recoup.refuse_unknown(text, anyarray, anyarray, text) is 'Refuses ids of what there is not.';
