@@ -5,7 +5,7 @@ called by the names of its parameters, arrays that go together must be of one le
 test holds each declaration against the routine in the database.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import repeat
@@ -101,11 +101,23 @@ def _in_turn(first: Routine, then: Routine) -> str:
 
 def literal(kind: str, values: Iterable[object]) -> str:
     """Elements of a type as the text of an array, which takes the driver a tenth of the time of a list."""
-    if kind in UNQUOTED:
+    if kind == "uuid":
+        elements = list(_repeated(values))
+    elif kind in UNQUOTED:
         elements = ["NULL" if value is None else str(value) for value in values]
     else:
         elements = ["NULL" if value is None else _quoted(str(value)) for value in values]
     return "{" + ",".join(elements) + "}"
+
+
+def _repeated(values: Iterable[object]) -> Iterator[str]:
+    """Each as text, written once for as long as it is the same: all that was claimed together has one token."""
+    last: object = None
+    text = "NULL"
+    for value in values:
+        if value is not last:
+            last, text = value, "NULL" if value is None else str(value)
+        yield text
 
 
 def _quoted(text: str) -> str:

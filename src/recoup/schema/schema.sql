@@ -3176,14 +3176,14 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 0389187dd2e68dd3b6aeb0d12c5fb145
+ SET enable_mergejoin TO 'off'; -- body 8114fd820ed88f5c5bb59856e7e4fac7
 comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body d4190ec39ff44b510c1a7a600071425f
+ SET quote_all_identifiers TO 'off'; -- body 33dfd0340b44d8f22b8367b7f8cc132a
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
