@@ -146,7 +146,7 @@ RETRIES = tuple(
         ours=batched(claimed, partial(ended, fails=half)), raw=batched(raw_claimed, partial(raw_ended, fails=half)),
         full=Size(batches=batches), quick=small(batches=quick),
     )
-    for k, batches, quick in ((1, 200, 20), (100, 20, 10))
+    for k, batches, quick in ((1, 1000, 20), (100, 20, 10))
 )  # fmt: skip
 FAILING = Workload(
     name="retry-100-failing",
@@ -170,7 +170,7 @@ DRAINS = tuple(
         ours=drained(partial(turned, fails=none)), raw=drained(partial(raw_turned, fails=none)),
         full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),
     )
-    for k, batches in ((100, 100), (1000, 10))
+    for k, batches in ((100, 100), (1000, 30))
 )  # fmt: skip
 # Raw and peers retry without a wait: what has failed is at the end of raw's queue.
 FAIL_ONCE = tuple(
