@@ -24,6 +24,7 @@ from recoup.domain import Domain
 from recoup.domains import DOMAINS
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings, load
+from servers import started
 
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 HOME_VARIABLE = "TEST_RECOUP_HOME"
@@ -89,13 +90,7 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="session")
 def server(settings: Settings) -> embedded.Server:
-    """It does not wait for the disk: nobody pulls its plug. Tests of what survives that start servers of their own."""
-    server = embedded.start(settings)
-    with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
-        admin.execute("alter system set fsync = off")
-        admin.execute("alter system set full_page_writes = off")
-        admin.execute("select pg_reload_conf()")
-    return server
+    return started(settings)
 
 
 @pytest.fixture(scope="session")

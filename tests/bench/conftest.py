@@ -12,6 +12,7 @@ import pytest
 
 from recoup.database import embedded
 from recoup.settings import Settings
+from servers import started
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +22,8 @@ def settings(settings: Settings) -> Iterator[Settings]:
     yield own
     embedded.stop(own)
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def server(settings: Settings) -> embedded.Server:
+    return started(settings)

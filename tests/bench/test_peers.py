@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 
 import psycopg
@@ -100,10 +99,12 @@ def test_a_peer_is_told_beside_raw_and_ours(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("name", TRIES)
-def test_a_known_peer_does_the_work(name: str, server: embedded.Server, new_database: Callable[..., str]) -> None:
+def test_a_known_peer_does_the_work(name: str, server: embedded.Server) -> None:
     """Each of five units once, and then each of five others twice, the first time failing."""
     pytest.importorskip(name)
-    conninfo = server.uri(new_database(migrated=False), admin=True)
+    with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
+        admin.execute(f"create database peer_{name}")
+    conninfo = server.uri(f"peer_{name}", admin=True)
     peer = peers.find(name)
     peer.setup(conninfo)
     with psycopg.connect(conninfo, autocommit=True) as admin:

@@ -387,6 +387,7 @@ def test_a_newer_error_against_a_lapse(hub: Hub, chance: Random, rounds: int) ->
         assert (before["retry_count"], after["retry_count"]) == (1, 1)
         assert before["last_outcome"] == after["last_outcome"] == ("LAPSED" if lapsed else "FAILED")
         assert hub.lapse() == 0
+        assert hub.rows("select count(*) from recoup.late_result where token = %s", claimed.token) == [(0,)]
         assert hub.fail(claimed) == "late"
         done_with(hub, new)
     assert match.both_ways

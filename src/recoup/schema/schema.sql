@@ -3024,7 +3024,7 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body d5af79b91aadd51a31fa2c66d355a060
+ SET jit TO 'off'; -- body 655e1fb543c69aa11b1231073222ee13
 comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, written out from the declaration.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
 
@@ -3183,7 +3183,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 33dfd0340b44d8f22b8367b7f8cc132a
+ SET quote_all_identifiers TO 'off'; -- body 4bdb3edcca176dece86cafdb097948ae
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 

@@ -196,16 +196,20 @@ end $text$),
  'Ends as LAPSED all work that outlived its lease, or one unit of it', $text$
 declare
   now_    constant timestamptz := recoup.now();
+  held    {type}[];
   expired record;
 begin
-  select array_agg(q.part) as parts, array_agg(q.unit) as units, array_agg(q.token) as tokens,
-         array_agg('The lease of ' || q.worker || ' lapsed without a result.') as failures into expired
+  select array_agg(q.unit) into held
     from (select q.* from {queue} q
            where q.token is not null and q.wake_at < now_ and (only_ is null or q.unit = only_)
            order by q.wake_at limit most) q
    cross join lateral (
      select from {rows} e
       where <part:e.{part} = q.part and >e.{unit} = q.unit limit 1 for no key update skip locked) e;
+  -- Locked, and looked at again: what ended while we came to it is not in the queue any more.
+  select array_agg(q.part) as parts, array_agg(q.unit) as units, array_agg(q.token) as tokens,
+         array_agg('The lease of ' || q.worker || ' lapsed without a result.') as failures into expired
+    from {queue} q where q.unit = any(held) and q.token is not null and q.wake_at < now_;
   if expired.units is null then
     return 0;
   end if;
