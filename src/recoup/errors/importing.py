@@ -7,7 +7,7 @@ is there twice. Whoever knows how far it came skips those rows.
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ from recoup.database.connection import Actor, Database, Transaction
 from recoup.errors import figures
 from recoup.errors.ahead import one_ahead
 from recoup.errors.figures import Figures
+from recoup.errors.interrupts import put_off
 from recoup.errors.recording import NewError, Prepared, prepare, record, record_prepared
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.files import Format, Refused, RefusedRow, Row, Source, Wanted, format_named, opened, reporting
@@ -215,13 +216,15 @@ def _record_batch(
 ) -> None:
     refused = batch.unread
     count = len(refused)
-    if batch.lines:
-        with database.transaction(Authority.HUB, actor=actor) as tx:
-            _record(tx, batch.lines, refused, so_far.noun, batch.prepared)
-            known[:] = [figures.kept(tx)]
-    so_far.lines = so_far.done = batch.last
-    so_far.share = batch.share
-    so_far.recorded += len(batch.lines) + count - len(refused)
+    with ExitStack() as end:
+        if batch.lines:
+            with database.transaction(Authority.HUB, actor=actor) as tx:
+                _record(tx, batch.lines, refused, so_far.noun, batch.prepared)
+                known[:] = [figures.kept(tx)]
+                end.enter_context(put_off())  # whoever is told how far it came is told of what is committed
+        so_far.lines = so_far.done = batch.last
+        so_far.share = batch.share
+        so_far.recorded += len(batch.lines) + count - len(refused)
     for row, refusal in refused:
         so_far.refused.add(RefusedRow(row.number, None, refusal.code, refusal.happened, row.as_text()))
 
