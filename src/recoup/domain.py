@@ -20,7 +20,7 @@ from recoup.audit.invariant import Invariant
 from recoup.database.connection import Transaction
 from recoup.database.releases import Release
 from recoup.health import Check
-from recoup.lifecycles.declaration import Lifecycle
+from recoup.lifecycles.declaration import CONTENT_LOG, Lifecycle
 from recoup.lifecycles.logs import Log
 from recoup.operations.verbs import Subject
 from recoup.pauses.scopes import Pausable
@@ -149,5 +149,13 @@ def pausables(domains: Sequence[Domain]) -> Iterator[Pausable]:
 
 def _logs(domain: Domain, domains: Sequence[Domain]) -> Iterator[Log]:
     for log in domain.logs:
-        others = [recorder for other in domains for name, recorder in other.records if name == log.table]
+        others = [recorder for other in domains for name, recorder in _recorders(other) if name == log.table]
         yield replace(log, recorders=(*log.recorders, *others)) if others else log
+
+
+def _recorders(domain: Domain) -> Iterator[tuple[str, str]]:
+    """Logs of other domains that a domain writes, and with what."""
+    yield from domain.records
+    for life in domain.lifecycles:
+        for on in life.digesting:
+            yield CONTENT_LOG, on.function

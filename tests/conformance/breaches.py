@@ -63,6 +63,7 @@ def is_found(verdict: Verdict) -> None:
 def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
     """For every invariant that a lifecycle gets by being declared, some ways to break it."""
     for life in lives:
+        yield from _of_content(life)
         story = life.told
         if story is None:
             continue
@@ -89,6 +90,17 @@ def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
                 yield f"rebuild/{life.table}", other
         if life.queue is not None:
             yield from _of_queue(life, life.queue.table)
+
+
+def _of_content(life: Lifecycle) -> Iterator[tuple[str, str]]:
+    """Every column is tried in tests/audit/test_every_column.py."""
+    if not life.contents:
+        return
+    content, about = f"laws/L6/content/{life.table}", f"subject = '{life.table}'"
+    last = f"(select max(seq) from recoup.content_log where {about})"
+    yield content, f"delete from {life.table} where ctid = (select ctid from {life.table} limit 1)"
+    yield content, f"delete from recoup.content_log where seq = {last}"
+    yield content, f"update recoup.content_log set digests[1] = sha256('') where seq = {last}"
 
 
 def _of_queue(life: Lifecycle, queue: str) -> Iterator[tuple[str, str]]:

@@ -96,7 +96,11 @@ LATER = re.compile(r"recoup\.(follower|log|domain|pausable|policy_bound|error|op
 
 def sealers() -> Iterator[str]:
     for file in PLATFORM.routines:
-        yield from (found for found in FUNCTION.findall(file.text) if not LATER.search(found))
+        for found in FUNCTION.findall(file.text):
+            if not LATER.search(found):  # logins were not kept then
+                yield found.replace("block.login := session_user;", "").replace(
+                    "seal_text(block)", "seal_text_1(block)"
+                )
     (body,) = (LATE_RESULT.canon_body(version) for version in (1,))
     yield f"create function recoup.canon_late_result_1(l recoup.late_result) returns text language sql as $${body}$$"
 
@@ -195,11 +199,7 @@ def test_a_database_from_before_domains_is_brought_up_to_date_with_the_demo_in_i
         held = _in_flight(connection)
         waiting = connection.execute(WAITING).fetchall()
         done = migrate.migrate(connection, DOMAINS, login=server.app)
-        applied = [
-            "0006_domains.sql", "0007_work.sql", "0008_move_rule.sql", "0009_error_queue.sql", "0010_ended_with.sql",
-            "0011_declared_queue.sql",
-            "0012_attempts_judged.sql",
-        ]  # fmt: skip
+        applied = [file.path.rpartition("/")[2] for file in MIGRATIONS if file.path.rpartition("/")[2] >= "0006"]
         assert (list(done.applied), done.kept, done.made) == (applied, (), ())
         assert connection.execute("select number, digest from recoup.seal order by 1").fetchall() == before
         assert connection.execute("select count(*) from recoup.operation_item").fetchone() == items

@@ -128,6 +128,7 @@ def test_the_audit_knows_it(unguarded: Transaction) -> None:
     assert {one.id for one in OURS} == {
         "parcels/moved", "laws/L1/steps/parcels.parcel", "laws/L2/chain/parcels.parcel", "rebuild/parcels.parcel",
         "laws/L5/queue/parcels.parcel", "laws/L5/lease/parcels.parcel", "laws/L5/late/parcels.parcel",
+        "laws/L6/content/parcels.parcel",
     }  # fmt: skip
     with unguarded.transaction(), acting(unguarded, Authority.READER):
         assert [verdict.id for verdict in examine(unguarded, OURS) if not verdict.holds] == []

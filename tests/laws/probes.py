@@ -668,6 +668,16 @@ check(CONTROL, "control_log_check1", "A move leads somewhere.", to_status="null"
 check(CONTROL, "control_log_actor_check", "An actor is of a known kind.", actor="'robot'")
 check(CONTROL, "control_log_logged_at_check", "Times are times.", logged_at=INFINITE)
 
+CONTENT = "recoup.content_log"
+
+key(CONTENT, "content_log_pkey", "A place in the order is one event's.", "seq")
+check(CONTENT, "content_log_event_type_check", "A row is born, adopted or redacted.", event_type="'JUMP'")
+check(CONTENT, "content_log_form_check", "Lists of columns count from one.", form="0")
+check(CONTENT, "content_log_keys_check", "A digest is of a row.", keys="'{}'", digests="'{}'")
+check(CONTENT, "content_log_check", "Every row has its digest.", keys="'{a,b}'")
+check(CONTENT, "content_log_actor_check", "An actor is of a known kind.", actor="'robot'")
+check(CONTENT, "content_log_logged_at_check", "Times are times.", logged_at=INFINITE)
+
 PAUSES = "recoup.pause_log"
 
 key(PAUSES, "pause_log_pkey", "A place in the order is one event's.", "seq")

@@ -254,6 +254,8 @@ def declared(lives: Iterable[Lifecycle], logs: Iterable[Log], into: list[Probe] 
             ("recoup.guard_truncate", "RC008", "truncate", "Rows do not leave all at once."),
         ):
             untouchable(life.table, function, sqlstate, event, says, into=into)
+        for on in life.digesting:
+            digested(life.table, on.function, into)
     for log in logs:
         if log.recorders:
             untouchable(
@@ -261,6 +263,19 @@ def declared(lives: Iterable[Lifecycle], logs: Iterable[Log], into: list[Probe] 
             )
         for change in ("update", "delete", "truncate"):
             untouchable(log.table, "recoup.append_only", "RC009", change, "What is written stays.", into=into)
+
+
+def digested(table: str, function: str, into: list[Probe] = PROBES) -> None:
+    """A probe: what a row is given at birth is in the content log, as a digest."""
+
+    def run(tx: Transaction) -> None:
+        with quiet(tx, table, but=function):  # so that it alone speaks
+            pass
+        put(tx, table)
+        logged = "select from recoup.content_log where subject = %s and event_type = 'BIRTH' and login = session_user"
+        seen(tx, f"{logged} and xid = pg_current_xact_id() and cardinality(keys) = 1", table)
+
+    into.append(Probe(law=Law(table, function, "insert"), says="What a row is given is on record.", run=run))
 
 
 def of_the_form(table: str, into: list[Probe] = PROBES) -> None:

@@ -67,6 +67,10 @@ SAMPLES: dict[str, Row] = {
         "sovereign_company_id": ID, "actor_id": "'mallory'", "authority": "'recoup_mint'",
     },
     "recoup.clock": {"only_row": "true", "status": "'simulated'", "at": "timestamptz '2026-01-01'"},
+    "recoup.content_log": {
+        "incarnation": "1", "logged_at": NOW, "subject": "'s'", "event_type": "'BIRTH'", "form": "1", "keys": "'{k}'",
+        "digests": f"array[{ZEROS}]", "actor": "'human'", "actor_id": "'mallory'", "authority": "'recoup_hub'",
+    },
     "recoup.control_log": {
         "incarnation": "1", "logged_at": NOW, "subject": "'laws'", "key": "'k'", "event_type": "'MOVE'",
         "from_status": "'a'", "to_status": "'b'", "facts": "'{}'", "reason": "'r'", "actor": "'human'",

@@ -275,7 +275,7 @@ def swap_seals(tx: Transaction, rng: random.Random) -> Done:
 
 # The whole chain -----------------------------------------------------------------------------------------------------
 
-DIGEST = "sha256(convert_to(recoup.seal_text_1(s), 'UTF8'))"
+DIGEST = "sha256(convert_to(recoup.seal_text(s), 'UTF8'))"
 REWRITE = f"""do $$
 declare
   s recoup.seal;

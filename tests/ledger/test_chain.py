@@ -82,7 +82,7 @@ def test_what_is_wrong_with_a_chain_is_told() -> None:
         ((block(), dataclasses.replace(second, number=1)), "another seal has its number"),
         ((block(), dataclasses.replace(second, previous=b"0" * 32)), "behind another seal"),
         ((block(log="recoup.worker"),), "does not know recoup.worker"),
-        ((block(canon=2),), "in version 2"),
+        ((block(canon=3),), "in version 3"),
         ((block(system_identifier=8),), "its incarnation 1"),
         ((block(until=None),), "not over"),
     ):

@@ -559,7 +559,7 @@ def test_only_the_archiver_seals(lived: Own, authority: Authority) -> None:
     "given",
     [
         ("recoup.seal", 1, 10), ("recoup.worker", 1, 10), ('"recoup".pause_log', 1, 10), ("recoup.pause_log ", 1, 10),
-        ("pause_log", 1, 10), ("", 1, 10), ("recoup.pause_log", 2, 10), ("recoup.pause_log", 0, 10),
+        ("pause_log", 1, 10), ("", 1, 10), ("recoup.pause_log", 3, 10), ("recoup.pause_log", 0, 10),
         ("recoup.pause_log); drop table x", 1, 10), ("recoup.pause_log", 1, 0), ("recoup.pause_log", 1, 1_000_001),
         ("recoup.pause_log", 1, None),
     ],
@@ -575,7 +575,7 @@ def test_an_older_version_of_the_text_is_refused(lived: Own) -> None:
     """Once there is a newer one, which has more columns."""
     with pytest.raises(psycopg.Error) as refused, lived.admin.transaction(force_rollback=True):
         lived.admin.execute(
-            "create function recoup.canon_pause_log_2(l recoup.pause_log) returns text language sql as 'select null'"
+            "create function recoup.canon_pause_log_3(l recoup.pause_log) returns text language sql as 'select null'"
         )
         seals.seal(lived.admin)
     assert refused.value.sqlstate == "RC035"
@@ -706,7 +706,7 @@ def test_seals_on_the_command_line(own: Own, recoup: Callable[..., tuple[int, st
     code, printed, _ = recoup("seal", "verify", "--head", str(head))
     assert code == 0
     assert "everything is as it was sealed" in printed
-    assert "not sealed yet, about which this says nothing: 1 of recoup.control_log, 2 of recoup.pause_log" in printed
+    assert "1 of recoup.content_log, 1 of recoup.control_log, 2 of recoup.pause_log" in printed
     assert "goes on from the head" in printed
     code, printed, _ = recoup("seal", "verify", "--json")
     assert (code, json.loads(printed)["problems"], json.loads(printed)["unsealed"][PAUSES]) == (0, [], 2)

@@ -20,9 +20,12 @@ ROWS_MOST = 100  # shown of what breaks one invariant; all are counted
 WORK_MEMORY = "64MB"  # for sorts and hashes: the default would spill a log of a million events to disk, twice
 # Queries read the tables: an index could be made to lack rows. Nested loops come from statistics that are missing, and
 # would take hours; compiling these long lists of conditions takes longer than to evaluate them.
+# Texts that digests are over are the same in every session.
 AS_TABLES = SQL(
     "select set_config(name, 'off', true) from unnest(array['enable_indexscan', 'enable_indexonlyscan',"
-    " 'enable_bitmapscan', 'enable_nestloop', 'jit']) name"
+    " 'enable_bitmapscan', 'enable_nestloop', 'jit']) name union all"
+    " select set_config(name, value, true) from (values ('timezone', 'UTC'), ('datestyle', 'ISO, YMD'),"
+    " ('bytea_output', 'hex')) pinned (name, value)"
 )
 
 Say = Callable[[int, Invariant], None]

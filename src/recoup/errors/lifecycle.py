@@ -107,6 +107,7 @@ ERROR = Lifecycle(
     ),
     story=Story(log="recoup.error_event", key=("error_table", "error_id"), gone="ARCHIVED", rebuilds=False),
     pausable=True,
+    archive="recoup.error_archive",
 )  # fmt: skip
 
 ARCHIVE_MONTH = Lifecycle(
@@ -134,6 +135,11 @@ EVENTS = Log(
         (
             "seq", "xid", "incarnation", "logged_at", "error_table", "error_id", "event_type", "from_status",
             "to_status", "disposition", "retry_count", "reason", "facts", "token", "actor", "actor_id", "authority",
+        ),
+        (
+            "seq", "xid", "incarnation", "logged_at", "error_table", "error_id", "event_type", "from_status",
+            "to_status", "disposition", "retry_count", "reason", "facts", "token", "actor", "actor_id", "authority",
+            "login",
         ),
     ),
 )  # fmt: skip

@@ -177,5 +177,10 @@ AIR = Log(
             "batch_id", "payload_ref", "actor", "event_timestamp", "seq", "xid", "incarnation", "attempt_id",
             "actor_id", "authority",
         ),
+        (
+            "air_event_id", "entity_type", "entity_id", "stage_id", "process_id", "event_type", "reason_code",
+            "batch_id", "payload_ref", "actor", "event_timestamp", "seq", "xid", "incarnation", "attempt_id",
+            "actor_id", "authority", "login",
+        ),
     ),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """The logs that belong to no single domain."""
 
+from recoup.lifecycles.declaration import CONTENT_LOG as CONTENTS
 from recoup.lifecycles.declaration import RECORD_CONTROL
 from recoup.lifecycles.logs import Log
 
@@ -12,6 +13,20 @@ CONTROL_LOG = Log(
             "seq", "xid", "incarnation", "logged_at", "subject", "key", "event_type", "from_status", "to_status",
             "facts", "reason", "actor", "actor_id", "authority",
         ),
+        (
+            "seq", "xid", "incarnation", "logged_at", "subject", "key", "event_type", "from_status", "to_status",
+            "facts", "reason", "actor", "actor_id", "authority", "login",
+        ),
+    ),
+)  # fmt: skip
+CONTENT_LOG = Log(
+    table=CONTENTS,
+    at="logged_at",
+    columns=(
+        (
+            "seq", "xid", "incarnation", "logged_at", "subject", "event_type", "form", "keys", "digests", "actor",
+            "actor_id", "authority", "login",
+        ),
     ),
 )  # fmt: skip
 POLICY = Log(
@@ -23,6 +38,10 @@ POLICY = Log(
             "version", "figures", "document", "reason", "seq", "xid", "incarnation", "applied_at", "actor", "actor_id",
             "authority",
         ),
+        (
+            "version", "figures", "document", "reason", "seq", "xid", "incarnation", "applied_at", "actor", "actor_id",
+            "authority", "login",
+        ),
     ),
 )  # fmt: skip
 LATE_RESULT = Log(
@@ -32,6 +51,10 @@ LATE_RESULT = Log(
         (
             "late_result_id", "subject", "unit_id", "token", "result", "received_at", "actor_id", "seq", "xid",
             "incarnation",
+        ),
+        (
+            "late_result_id", "subject", "unit_id", "token", "result", "received_at", "actor_id", "seq", "xid",
+            "incarnation", "login",
         ),
     ),
 )  # fmt: skip

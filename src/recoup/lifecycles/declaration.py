@@ -135,6 +135,7 @@ class Story:
 
 
 CONTROL_LOG = "recoup.control_log"
+CONTENT_LOG = "recoup.content_log"  # of what rows were given at birth
 RECORD_CONTROL = "recoup.record_control"  # the recorder of whatever has no log of its own
 
 
@@ -162,13 +163,35 @@ class Lifecycle:
     story: Story | None = None  # where its steps are recorded; by default the control log, if it is recorded there
     pausable: bool = False  # whether its rows are claimed, and claims on them can be paused
     formerly: tuple[str, ...] = ()  # names that the table had before; its log still has them
+    archive: str | None = None  # the table that its rows leave to, as they are
+    # Lists of columns that digests of its rows were over before ``frozen`` was what it is now, oldest first.
+    earlier_contents: tuple[tuple[str, ...], ...] = ()
 
     @property
     def followers(self) -> Iterator[tuple[str, On]]:
         """All that runs behind the guard. Triggers fire in the order of their names: the letter comes first."""
-        for place, group in (("b", self.rules), ("c", self.recorders), ("d", (*self.consequences, *self.queueing))):
+        groups = (
+            ("b", self.rules), ("c", (*self.recorders, *self.digesting)), ("d", (*self.consequences, *self.queueing)),
+        )  # fmt: skip
+        for place, group in groups:
             for follower in group:
                 yield place, follower
+
+    @property
+    def contents(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that digests of its rows are over, one list per form, oldest first.
+
+        A digest is made at birth, so it is over what never changes; none is, where that is the key alone. A list
+        that was in use stays: old digests have it.
+        """
+        return (*self.earlier_contents, self.frozen) if set(self.frozen) > set(self.key) and self.births else ()
+
+    @property
+    def digesting(self) -> Iterator[On]:
+        """The recorder of what its rows were given at birth."""
+        if self.contents:
+            schema, table = self.table.split(".")
+            yield On("insert", f"{schema}.content_{table}_births")
 
     @property
     def queueing(self) -> Iterator[On]:

@@ -24,5 +24,10 @@ MINT_AIR = Log(
             "batch_id", "payload_ref", "actor", "event_timestamp", "seq", "xid", "incarnation",
             "sovereign_company_id", "actor_id", "authority",
         ),
+        (
+            "air_event_id", "entity_type", "entity_id", "stage_id", "process_id", "event_type", "reason_code",
+            "batch_id", "payload_ref", "actor", "event_timestamp", "seq", "xid", "incarnation", "sovereign_company_id",
+            "actor_id", "authority", "login",
+        ),
     ),
 )  # fmt: skip

@@ -38,5 +38,9 @@ PAUSE_LOG = Log(
             "seq", "xid", "incarnation", "logged_at", "event_type", "scope", "scope_id", "reason", "actor", "actor_id",
             "authority",
         ),
+        (
+            "seq", "xid", "incarnation", "logged_at", "event_type", "scope", "scope_id", "reason", "actor", "actor_id",
+            "authority", "login",
+        ),
     ),
 )  # fmt: skip

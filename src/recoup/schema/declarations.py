@@ -61,12 +61,14 @@ def write(connection: Transaction, domain: Domain, domains: Sequence[Domain]) ->
 def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]) -> list[str]:
     """The tables whose rows are not what a domain declares."""
     told = rows(domain, domains)
+    at = connection.execute("select epoch, release, digest from recoup.domain where name = %s", (domain.name,))
+    differs = [] if at.fetchone() == (*domain.at[1:], digest(domain, domains)) else ["domain"]
     query = (
         "with given as (select * from jsonb_populate_recordset(null::{0}, %(rows)s::jsonb)),"
         " found as (select * from {0} where domain = %(domain)s)"
         " select exists ((table found except table given) union all (table given except table found))"
     )
-    return [
+    return differs + [
         table
         for table in TABLES
         if connection.execute(
@@ -79,7 +81,7 @@ def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]
 def _lifecycle(life: Lifecycle) -> dict[str, Any]:
     row: dict[str, Any] = {
         "subject": life.table, "key": life.key, "status_column": life.status_column, "counter": life.counter,
-        "frozen": life.frozen, "once": life.once, "rising": life.rising,
+        "frozen": life.frozen, "once": life.once, "rising": life.rising, "content": len(life.contents),
         "move_rule": asdict(life.move_rule) if life.move_rule is not None else None,
     }  # fmt: skip
     if life.queue is not None and life.told is not None:

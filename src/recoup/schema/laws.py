@@ -165,7 +165,13 @@ def _text(name: str, **given: Composable) -> str:
 
 
 def of_lifecycle(life: Lifecycle) -> Iterator[Invariant]:
-    """What follows from a lifecycle whose steps are recorded."""
+    """What follows from a lifecycle: of what its rows were given, and of its steps where they are recorded."""
+    if life.contents:
+        yield Invariant(
+            id=f"laws/L6/content/{life.table}",
+            says=f"Every row of {life.table} is what it was given at birth, and none was lost.",
+            query=Built(_content(life)),
+        )
     story = life.told
     if story is None:
         return
@@ -242,3 +248,33 @@ def _story(life: Lifecycle, story: Story) -> str:
     }
     rebuilt = Q["rebuilt"].format(**parts) if story.rebuilds else SQL("")
     return _text("story", rebuilt=rebuilt, **parts)
+
+
+def _content(life: Lifecycle) -> str:
+    """The digests of its rows beside those that were made at birth, over the columns that each was made of."""
+    columns = dict.fromkeys(column for form in life.contents for column in form)
+    texts = (", ".join(f"r.{column}::text" for column in form) for form in life.contents)
+    forms = (f"when {n} then sha256(convert_to(array[{text}]::text, 'UTF8'))" for n, text in enumerate(texts, 1))
+    key = f"concat_ws(', ', {', '.join(f'r.{column}' for column in life.key)})"
+    rows = [
+        f"select {key} as key_, {', '.join(columns)} from {table} r" for table in (life.table, life.archive) if table
+    ]
+    return _text(
+        "content",
+        content=Literal(f"laws/L6/content/{life.table}"),
+        names=Literal([life.table, *life.formerly]),
+        rows=SQL(" union all ".join(rows)),
+        digest=SQL(f"case t.form {' '.join(forms)} end"),
+        gone=SQL(_gone(life)),
+    )
+
+
+def _gone(life: Lifecycle) -> str:
+    """A query for the keys of rows that left as they may."""
+    story = life.told
+    if not life.exits or story is None:
+        return "select null::text where false"
+    key = f"concat_ws(', ', {', '.join(f'e.{column}' for column in story.key)})"
+    left = f"e.to_status = '{story.gone}'" if story.gone else "e.to_status is null"
+    about = f" and e.subject = '{life.table}'" if story.log == CONTROL_LOG else ""
+    return f"select distinct {key} from {story.log} e where {left}{about}"

@@ -36,6 +36,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.company_identity FOR EACH 
 alter table cl.company_identity enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_identity_births();
 alter table cl.company_identity enable always trigger b_rule_identity_births_on_insert;
+CREATE TRIGGER c_content_company_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_company_identity_births();
+alter table cl.company_identity enable always trigger c_content_company_identity_births_on_insert;
 CREATE TRIGGER c_record_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_identity_births();
 alter table cl.company_identity enable always trigger c_record_identity_births_on_insert;
 grant insert (company_domain, company_name, intake_id, minted_at, sovereign_company_id) on table cl.company_identity to recoup_mint;
@@ -59,6 +61,7 @@ create table cl.gate_zero_air (
   attempt_id uuid,
   actor_id text not null,
   authority text not null,
+  login text default SESSION_USER,
   constraint gate_zero_air_pkey PRIMARY KEY (air_event_id),
   constraint gate_zero_air_entity_id_event_timestamp_key UNIQUE (entity_id, event_timestamp),
   constraint gate_zero_air_seq_key UNIQUE (seq),
@@ -87,6 +90,7 @@ comment on column cl.gate_zero_air.incarnation is 'Cluster that wrote it.';
 comment on column cl.gate_zero_air.attempt_id is 'The attempt whose move wrote it; null when a freeze did.';
 comment on column cl.gate_zero_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.gate_zero_air.authority is 'Database role that acted.';
+comment on column cl.gate_zero_air.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX gate_zero_air_auth ON cl.gate_zero_air USING btree (event_timestamp) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_seq ON cl.gate_zero_air USING btree (seq) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_xid ON cl.gate_zero_air USING btree (xid) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
@@ -160,6 +164,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH
 alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births_on_insert;
+CREATE TRIGGER c_content_gate_zero_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_attempt_births();
+alter table cl.gate_zero_attempt enable always trigger c_content_gate_zero_attempt_births_on_insert;
 CREATE TRIGGER c_record_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger c_record_attempt_births_on_insert;
 CREATE TRIGGER c_record_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_moves();
@@ -256,6 +262,8 @@ CREATE TRIGGER b_rule_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch R
 alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves_on_update;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('batch_id', 'imported_at');
 alter table cl.gate_zero_batch enable always trigger b_rule_times_on_insert;
+CREATE TRIGGER c_content_gate_zero_batch_births_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_batch_births();
+alter table cl.gate_zero_batch enable always trigger c_content_gate_zero_batch_births_on_insert;
 CREATE TRIGGER c_record_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_batch_moves();
 alter table cl.gate_zero_batch enable always trigger c_record_batch_moves_on_update;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('imported_at');
@@ -320,6 +328,8 @@ CREATE TRIGGER b_rule_intake_births_on_insert AFTER INSERT ON cl.gate_zero_intak
 alter table cl.gate_zero_intake enable always trigger b_rule_intake_births_on_insert;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('intake_id', 'created_at', 'updated_at');
 alter table cl.gate_zero_intake enable always trigger b_rule_times_on_insert;
+CREATE TRIGGER c_content_gate_zero_intake_births_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_intake_births();
+alter table cl.gate_zero_intake enable always trigger c_content_gate_zero_intake_births_on_insert;
 CREATE TRIGGER c_record_restarts_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_restarts();
 alter table cl.gate_zero_intake enable always trigger c_record_restarts_on_insert;
 grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_operator;
@@ -370,6 +380,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EAC
 alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
 alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves_on_update;
+CREATE TRIGGER c_content_gate_zero_recovery_births_on_insert AFTER INSERT ON cl.gate_zero_recovery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_recovery_births();
+alter table cl.gate_zero_recovery enable always trigger c_content_gate_zero_recovery_births_on_insert;
 CREATE TRIGGER c_record_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
 alter table cl.gate_zero_recovery enable always trigger c_record_recovery_moves_on_update;
 CREATE TRIGGER d_settle_recoveries_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_recoveries();
@@ -395,6 +407,7 @@ create table cl.sovereign_mint_air (
   sovereign_company_id uuid not null,
   actor_id text not null,
   authority text not null,
+  login text default SESSION_USER,
   constraint sovereign_mint_air_pkey PRIMARY KEY (air_event_id),
   constraint sovereign_mint_air_entity_id_key UNIQUE (entity_id),
   constraint sovereign_mint_air_seq_key UNIQUE (seq),
@@ -424,6 +437,7 @@ comment on column cl.sovereign_mint_air.incarnation is 'Cluster that wrote it.';
 comment on column cl.sovereign_mint_air.sovereign_company_id is 'The identity that was minted.';
 comment on column cl.sovereign_mint_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.sovereign_mint_air.authority is 'Database role that acted.';
+comment on column cl.sovereign_mint_air.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX sovereign_mint_air_event_timestamp ON cl.sovereign_mint_air USING btree (event_timestamp);
 CREATE INDEX sovereign_mint_air_xid ON cl.sovereign_mint_air USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -475,6 +489,56 @@ CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease in
  SET enable_seqscan TO 'off'
  SET jit TO 'off'; -- body aaf122b8bb92d2b21a26dde75c308396
 comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
+
+CREATE OR REPLACE FUNCTION cl.content_company_identity_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body f8458b3ed5fb099e89fd9b18c54728fe
+comment on function cl.content_company_identity_births() is 'Digests of what rows of cl.company_identity were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION cl.content_gate_zero_attempt_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 1c11c143561b2b711ea33986b5b9b311
+comment on function cl.content_gate_zero_attempt_births() is 'Digests of what rows of cl.gate_zero_attempt were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 9a9cdf376147a94c328523cd7bcd3fb4
+comment on function cl.content_gate_zero_batch_births() is 'Digests of what rows of cl.gate_zero_batch were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 2e0ee2d9268a60efcc05db8297b9bef7
+comment on function cl.content_gate_zero_intake_births() is 'Digests of what rows of cl.gate_zero_intake were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION cl.content_gate_zero_recovery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 9f1c091415ea6bb8cc15930951070da3
+comment on function cl.content_gate_zero_recovery_births() is 'Digests of what rows of cl.gate_zero_recovery were given at birth, written out from the declaration.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
 
@@ -774,6 +838,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON company.url_discover
 alter table company.url_discovery_failures enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table company.url_discovery_failures enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table company.url_discovery_failures enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table company.url_discovery_failures enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -822,6 +888,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.company_tar
 alter table outreach.company_target_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table outreach.company_target_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table outreach.company_target_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table outreach.company_target_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -866,6 +934,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.dol_errors 
 alter table outreach.dol_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table outreach.dol_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table outreach.dol_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table outreach.dol_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -914,6 +984,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON people.people_errors
 alter table people.people_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table people.people_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table people.people_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table people.people_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -957,6 +1029,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_error_log
 alter table public.shq_error_log enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_error_log enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table public.shq_error_log enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table public.shq_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1006,6 +1080,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_master_er
 alter table public.shq_master_error_log enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_master_error_log enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table public.shq_master_error_log enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table public.shq_master_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1051,6 +1127,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_orphan_er
 alter table public.shq_orphan_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_orphan_errors enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table public.shq_orphan_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table public.shq_orphan_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1113,6 +1191,7 @@ create table recoup.claim_log (
   actor text not null,
   actor_id text not null,
   authority text not null,
+  login text default SESSION_USER,
   constraint claim_log_pkey PRIMARY KEY (seq),
   constraint claim_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint claim_log_lease_until_check CHECK (isfinite(lease_until)),
@@ -1132,6 +1211,7 @@ comment on column recoup.claim_log.units is 'What was claimed: the unit''s key, 
 comment on column recoup.claim_log.actor is 'system, ai or human.';
 comment on column recoup.claim_log.actor_id is 'Who exactly.';
 comment on column recoup.claim_log.authority is 'Database role that acted.';
+comment on column recoup.claim_log.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX claim_log_token ON recoup.claim_log USING btree (token);
 CREATE INDEX claim_log_xid ON recoup.claim_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.claim_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1176,6 +1256,51 @@ alter table recoup.clock enable always trigger d_wake_on_update;
 grant select on table recoup.clock to recoup_reader;
 grant update (at, released_at, status) on table recoup.clock to recoup_operator;
 
+create table recoup.content_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  subject text not null,
+  event_type text not null,
+  form integer not null,
+  keys text[] not null,
+  digests bytea[] not null storage external,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text default SESSION_USER,
+  constraint content_log_pkey PRIMARY KEY (seq),
+  constraint content_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint content_log_check CHECK (cardinality(digests) = cardinality(keys)),
+  constraint content_log_event_type_check CHECK (event_type = ANY (ARRAY['BIRTH'::text, 'ADOPTED'::text, 'REDACTED'::text])),
+  constraint content_log_form_check CHECK (form > 0),
+  constraint content_log_keys_check CHECK (cardinality(keys) > 0),
+  constraint content_log_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.content_log is 'Append-only: what rows were given at birth, as digests, one row for all that was born together.';
+comment on column recoup.content_log.seq is 'Order over all logs.';
+comment on column recoup.content_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.content_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.content_log.logged_at is 'When.';
+comment on column recoup.content_log.subject is 'Table of the rows.';
+comment on column recoup.content_log.event_type is 'BIRTH; ADOPTED: it was there before this log; REDACTED: a secret in it was erased.';
+comment on column recoup.content_log.form is 'Which columns the digests are over, by number: see the declaration.';
+comment on column recoup.content_log.keys is 'Keys of the rows, as text.';
+comment on column recoup.content_log.digests is 'Of each row: SHA-256 over the text of an array of its columns'' texts, times in UTC.';
+comment on column recoup.content_log.actor is 'system, ai or human.';
+comment on column recoup.content_log.actor_id is 'Who exactly.';
+comment on column recoup.content_log.authority is 'Database role that acted.';
+comment on column recoup.content_log.login is 'Login of the session.';
+CREATE INDEX content_log_xid ON recoup.content_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.content_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.content_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.content_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.content_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.content_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table recoup.content_log enable always trigger a_only_recorders;
+grant select on table recoup.content_log to recoup_reader;
+
 create table recoup.control_log (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
   xid xid8 not null default pg_current_xact_id(),
@@ -1191,6 +1316,7 @@ create table recoup.control_log (
   actor text not null,
   actor_id text not null,
   authority text not null,
+  login text default SESSION_USER,
   constraint control_log_pkey PRIMARY KEY (seq),
   constraint control_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint control_log_check CHECK ((event_type = 'BIRTH'::text) = (from_status IS NULL)),
@@ -1213,6 +1339,7 @@ comment on column recoup.control_log.reason is 'Why, in the actor''s words.';
 comment on column recoup.control_log.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.control_log.actor_id is 'Who.';
 comment on column recoup.control_log.authority is 'Database role that acted.';
+comment on column recoup.control_log.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX control_log_key ON recoup.control_log USING btree (subject, key, seq);
 CREATE INDEX control_log_xid ON recoup.control_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1430,6 +1557,8 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON recoup.error REFEREN
 alter table recoup.error enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table recoup.error enable always trigger c_archive_errors_gone_on_delete;
+CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
+alter table recoup.error enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table recoup.error enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1580,6 +1709,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_archive_month FO
 alter table recoup.error_archive_month enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_archive_months();
 alter table recoup.error_archive_month enable always trigger b_rule_archive_months_on_update;
+CREATE TRIGGER c_content_error_archive_month_births_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_archive_month_births();
+alter table recoup.error_archive_month enable always trigger c_content_error_archive_month_births_on_insert;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control();
 alter table recoup.error_archive_month enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('rows', 'digest');
@@ -1636,6 +1767,7 @@ create table recoup.error_event (
   actor_id text not null,
   authority text not null,
   token uuid,
+  login text default SESSION_USER,
   constraint error_event_pkey PRIMARY KEY (seq),
   constraint error_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
@@ -1659,6 +1791,7 @@ comment on column recoup.error_event.actor is 'system, ai or human.';
 comment on column recoup.error_event.actor_id is 'Who exactly.';
 comment on column recoup.error_event.authority is 'Database role that acted.';
 comment on column recoup.error_event.token is 'Of a retry that ended: the token of its claim (recoup.claim_log).';
+comment on column recoup.error_event.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
 CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1801,6 +1934,7 @@ create table recoup.late_result (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
   xid xid8 not null default pg_current_xact_id(),
   incarnation integer not null default recoup.present_incarnation(),
+  login text default SESSION_USER,
   constraint late_result_pkey PRIMARY KEY (late_result_id),
   constraint late_result_seq_key UNIQUE (seq)
 );
@@ -1815,6 +1949,7 @@ comment on column recoup.late_result.actor_id is 'Who reported it.';
 comment on column recoup.late_result.seq is 'Order over all logs.';
 comment on column recoup.late_result.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.late_result.incarnation is 'Cluster that wrote it.';
+comment on column recoup.late_result.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX late_result_unit ON recoup.late_result USING btree (subject, unit_id);
 CREATE INDEX late_result_xid ON recoup.late_result USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1837,6 +1972,7 @@ create table recoup.lifecycle (
   domain text not null,
   move_rule jsonb,
   queue jsonb,
+  content integer not null default 0,
   constraint lifecycle_pkey PRIMARY KEY (subject),
   constraint lifecycle_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
 );
@@ -1851,6 +1987,7 @@ comment on column recoup.lifecycle.rising is 'Columns that never fall.';
 comment on column recoup.lifecycle.domain is 'The domain that declares it.';
 comment on column recoup.lifecycle.move_rule is 'Functions that judge a move by its old and new row: broken, refusal, policy, gathers, then; null: none.';
 comment on column recoup.lifecycle.queue is 'The queue in which its rows wait to be worked on, and how they are claimed and end; null: none.';
+comment on column recoup.lifecycle.content is 'Number of the list of columns that digests of its rows are over now: the frozen ones; 0: none are made.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle enable always trigger a_only_migrations;
 grant select on table recoup.lifecycle to recoup_reader;
@@ -1967,6 +2104,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation REFERENCING OLD TA
 alter table recoup.operation enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_truncate;
+CREATE TRIGGER c_content_operation_births_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_births();
+alter table recoup.operation enable always trigger c_content_operation_births_on_insert;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items');
 alter table recoup.operation enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at');
@@ -2006,6 +2145,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation_item REFERENCING O
 alter table recoup.operation_item enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_truncate;
+CREATE TRIGGER c_content_operation_item_births_on_insert AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_item_births();
+alter table recoup.operation_item enable always trigger c_content_operation_item_births_on_insert;
 grant insert (operation_id, place, unit), update (ended_at, refusal, status) on table recoup.operation_item to recoup_operator;
 grant select on table recoup.operation_item to recoup_reader;
 
@@ -2081,6 +2222,7 @@ create table recoup.pause_log (
   actor text not null,
   actor_id text not null,
   authority text not null,
+  login text default SESSION_USER,
   constraint pause_log_pkey PRIMARY KEY (seq),
   constraint pause_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint pause_log_event_type_check CHECK (event_type = ANY (ARRAY['PAUSE'::text, 'RESUME'::text])),
@@ -2098,6 +2240,7 @@ comment on column recoup.pause_log.reason is 'Why, in the actor''s words.';
 comment on column recoup.pause_log.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.pause_log.actor_id is 'Who.';
 comment on column recoup.pause_log.authority is 'Database role that acted.';
+comment on column recoup.pause_log.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX pause_log_scope ON recoup.pause_log USING btree (scope, scope_id, seq);
 CREATE INDEX pause_log_xid ON recoup.pause_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2135,6 +2278,7 @@ create table recoup.policy (
   actor text not null,
   actor_id text not null,
   authority text not null,
+  login text default SESSION_USER,
   constraint policy_pkey PRIMARY KEY (version),
   constraint policy_seq_key UNIQUE (seq),
   constraint policy_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
@@ -2155,6 +2299,7 @@ comment on column recoup.policy.applied_at is 'When.';
 comment on column recoup.policy.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.policy.actor_id is 'Who.';
 comment on column recoup.policy.authority is 'Database role that acted.';
+comment on column recoup.policy.login is 'Login of the session; null where it is from before this was kept.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.policy enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.policy FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
@@ -2241,6 +2386,7 @@ create table recoup.seal (
   actor_id text not null,
   previous bytea not null,
   digest bytea not null,
+  login text default SESSION_USER,
   constraint seal_pkey PRIMARY KEY (number),
   constraint seal_digest_key UNIQUE (digest),
   constraint seal_check CHECK (last_seq >= after_seq),
@@ -2265,6 +2411,7 @@ comment on column recoup.seal.sealed_at is 'When.';
 comment on column recoup.seal.actor_id is 'Who.';
 comment on column recoup.seal.previous is 'Digest of the seal before it; zeros for the first.';
 comment on column recoup.seal.digest is 'SHA-256 over all that comes before, the previous digest included.';
+comment on column recoup.seal.login is 'Login of the session; null where it is from before this was kept.';
 CREATE INDEX seal_log ON recoup.seal USING btree (log, number);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.seal enable always trigger a_append_only;
@@ -2348,6 +2495,8 @@ CREATE TRIGGER b_rule_workers_on_insert AFTER INSERT ON recoup.worker REFERENCIN
 alter table recoup.worker enable always trigger b_rule_workers_on_insert;
 CREATE TRIGGER b_rule_workers_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
 alter table recoup.worker enable always trigger b_rule_workers_on_update;
+CREATE TRIGGER c_content_worker_births_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_worker_births();
+alter table recoup.worker enable always trigger c_content_worker_births_on_insert;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('name', 'host', 'pid', 'recoup_version');
 alter table recoup.worker enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_at');
@@ -2446,6 +2595,7 @@ CREATE OR REPLACE FUNCTION recoup.block_digest(log_ text, canon_ integer, incarn
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
+ SET bytea_output TO 'hex'
  SET enable_seqscan TO 'off'
  SET enable_sort TO 'on'
  SET enable_bitmapscan TO 'on'; -- body 2879e13732508d0a6757c44159afa384
@@ -2491,12 +2641,33 @@ CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
 comment on function recoup.canon_claim_log_1(l recoup.claim_log) is 'Canonical text of a row of recoup.claim_log, version 1.';
 grant execute on function recoup.canon_claim_log_1(l recoup.claim_log) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_claim_log_2(l recoup.claim_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 175cde1d4f4f40b14bdc69063503d549
+comment on function recoup.canon_claim_log_2(l recoup.claim_log) is 'Canonical text of a row of recoup.claim_log, version 2.';
+grant execute on function recoup.canon_claim_log_2(l recoup.claim_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_content_log_1(l recoup.content_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body cdb503cac0bd4fe20da8677f828bf8cf
+comment on function recoup.canon_content_log_1(l recoup.content_log) is 'Canonical text of a row of recoup.content_log, version 1.';
+grant execute on function recoup.canon_content_log_1(l recoup.content_log) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_control_log_1(l recoup.control_log)
  RETURNS text
  LANGUAGE sql
  STABLE; -- body f0fc4bd476a7159c05b4c0819a65dc21
 comment on function recoup.canon_control_log_1(l recoup.control_log) is 'Canonical text of a row of recoup.control_log, version 1.';
 grant execute on function recoup.canon_control_log_1(l recoup.control_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_control_log_2(l recoup.control_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 75d816d659bc5c2a9ad178d6add45a79
+comment on function recoup.canon_control_log_2(l recoup.control_log) is 'Canonical text of a row of recoup.control_log, version 2.';
+grant execute on function recoup.canon_control_log_2(l recoup.control_log) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
  RETURNS text
@@ -2512,12 +2683,26 @@ CREATE OR REPLACE FUNCTION recoup.canon_error_event_2(l recoup.error_event)
 comment on function recoup.canon_error_event_2(l recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 2.';
 grant execute on function recoup.canon_error_event_2(l recoup.error_event) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_error_event_3(l recoup.error_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body a1de6529119b983e4c1798f920e2487a
+comment on function recoup.canon_error_event_3(l recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 3.';
+grant execute on function recoup.canon_error_event_3(l recoup.error_event) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_gate_zero_air_1(l cl.gate_zero_air)
  RETURNS text
  LANGUAGE sql
  STABLE; -- body ee669d1c5a1f4c9d989b5c205e959fd8
 comment on function recoup.canon_gate_zero_air_1(l cl.gate_zero_air) is 'Canonical text of a row of cl.gate_zero_air, version 1.';
 grant execute on function recoup.canon_gate_zero_air_1(l cl.gate_zero_air) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_gate_zero_air_2(l cl.gate_zero_air)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 510f775ba3e8e46217defb7c92abf06a
+comment on function recoup.canon_gate_zero_air_2(l cl.gate_zero_air) is 'Canonical text of a row of cl.gate_zero_air, version 2.';
+grant execute on function recoup.canon_gate_zero_air_2(l cl.gate_zero_air) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_late_result_1(l recoup.late_result)
  RETURNS text
@@ -2526,12 +2711,26 @@ CREATE OR REPLACE FUNCTION recoup.canon_late_result_1(l recoup.late_result)
 comment on function recoup.canon_late_result_1(l recoup.late_result) is 'Canonical text of a row of recoup.late_result, version 1.';
 grant execute on function recoup.canon_late_result_1(l recoup.late_result) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_late_result_2(l recoup.late_result)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 683e91b0ddbf9faa21f82b7f76a7bd6e
+comment on function recoup.canon_late_result_2(l recoup.late_result) is 'Canonical text of a row of recoup.late_result, version 2.';
+grant execute on function recoup.canon_late_result_2(l recoup.late_result) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_pause_log_1(l recoup.pause_log)
  RETURNS text
  LANGUAGE sql
  STABLE; -- body 04443b554508936ba2e968c965cf7a4a
 comment on function recoup.canon_pause_log_1(l recoup.pause_log) is 'Canonical text of a row of recoup.pause_log, version 1.';
 grant execute on function recoup.canon_pause_log_1(l recoup.pause_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_pause_log_2(l recoup.pause_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 8f9925b37208e8ac376a16898cde127d
+comment on function recoup.canon_pause_log_2(l recoup.pause_log) is 'Canonical text of a row of recoup.pause_log, version 2.';
+grant execute on function recoup.canon_pause_log_2(l recoup.pause_log) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_policy_1(l recoup.policy)
  RETURNS text
@@ -2540,6 +2739,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_policy_1(l recoup.policy)
 comment on function recoup.canon_policy_1(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 1.';
 grant execute on function recoup.canon_policy_1(l recoup.policy) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_policy_2(l recoup.policy)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 08cf870c2847156cdd36b13a402657df
+comment on function recoup.canon_policy_2(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 2.';
+grant execute on function recoup.canon_policy_2(l recoup.policy) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air)
  RETURNS text
  LANGUAGE sql
@@ -2547,11 +2753,18 @@ CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint
 comment on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 1.';
 grant execute on function recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_2(l cl.sovereign_mint_air)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 18bf11147f5a50abff4abba00a0425f4
+comment on function recoup.canon_sovereign_mint_air_2(l cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 2.';
+grant execute on function recoup.canon_sovereign_mint_air_2(l cl.sovereign_mint_air) to public;
+
 CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e27eca28e14a068876d8a3a99a9df0c0
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bd03efd63a63e7e2df4f93b5aeebae92
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
@@ -2600,6 +2813,64 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  STABLE; -- body 385eb0d3a8892b4134e42f08d65a6a9e
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
+
+CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body baf1a94bf39cf91aec39230e7eb7a782
+comment on function recoup.content_error_archive_month_births() is 'Digests of what rows of recoup.error_archive_month were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.content_error_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 0158f6a5e00b61a5e1e8e867eedb85f1
+comment on function recoup.content_error_births() is 'Digests of what rows of recoup.error were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.content_function(life recoup.lifecycle)
+ RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
+ LANGUAGE sql
+ STABLE
+ SET quote_all_identifiers TO 'off'; -- body ed6c3626e69e006a7514b39c361d0ba2
+comment on function recoup.content_function(life recoup.lifecycle) is 'The recorder of what rows were given at birth, as it should be; none, if the lifecycle freezes nothing but its key.';
+grant execute on function recoup.content_function(life recoup.lifecycle) to public;
+
+CREATE OR REPLACE FUNCTION recoup.content_operation_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body df5200b336f34265790ef7e4ca371027
+comment on function recoup.content_operation_births() is 'Digests of what rows of recoup.operation were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body d0ca69b01e9f1a84abda2afc0ff23b71
+comment on function recoup.content_operation_item_births() is 'Digests of what rows of recoup.operation_item were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.content_worker_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 9cd0b92f9d3216f74226c931d9aba34e
+comment on function recoup.content_worker_births() is 'Digests of what rows of recoup.worker were given at birth, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
@@ -3401,14 +3672,21 @@ CREATE OR REPLACE FUNCTION recoup.seal_next(log_ text, canon_ integer, most bigi
  RETURNS SETOF recoup.seal
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3fdb0eb518b5f9e2d9953f83eeb90002
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6577da58226283f83ec076f5d7c160d9
 comment on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
+
+CREATE OR REPLACE FUNCTION recoup.seal_text(s recoup.seal)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 0573ada300550aab03e8b25f06fa7f9d
+comment on function recoup.seal_text(s recoup.seal) is 'Canonical text of a seal without its digest.';
+grant execute on function recoup.seal_text(s recoup.seal) to public;
 
 CREATE OR REPLACE FUNCTION recoup.seal_text_1(s recoup.seal)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 91cdb022057fc053484b8945ee5e8541
-comment on function recoup.seal_text_1(s recoup.seal) is 'Canonical text of a seal without its digest, version 1.';
+ STABLE; -- body ac38ca08cb880cffc10ab7109e0c8de8
+comment on function recoup.seal_text_1(s recoup.seal) is 'Canonical text of a seal without its digest and its login.';
 grant execute on function recoup.seal_text_1(s recoup.seal) to public;
 
 grant execute on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) to public;
@@ -3515,7 +3793,7 @@ CREATE OR REPLACE FUNCTION recoup.written(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text, is_there boolean)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 674fc18d055eae27716d4a1595852358
+ SET quote_all_identifiers TO 'off'; -- body e55dd010a05ccdbbe4295422ea6792c5
 comment on function recoup.written(life recoup.lifecycle) is 'The functions that are written out for a lifecycle, and whether each is there as it should be.';
 grant execute on function recoup.written(life recoup.lifecycle) to public;
 

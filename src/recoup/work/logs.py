@@ -12,5 +12,9 @@ CLAIM_LOG = Log(
             "seq", "xid", "incarnation", "logged_at", "subject", "token", "worker", "lease_until", "units", "actor",
             "actor_id", "authority",
         ),
+        (
+            "seq", "xid", "incarnation", "logged_at", "subject", "token", "worker", "lease_until", "units", "actor",
+            "actor_id", "authority", "login",
+        ),
     ),
 )  # fmt: skip

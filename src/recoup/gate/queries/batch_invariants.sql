@@ -15,7 +15,8 @@ select b.breaks, x.batch_id, x.status, x.completed_at, x.batch_freeze_at, x.froz
             case when x.frozen_at is not null
                       and (x.frozen_at >= x.batch_freeze_at - interval '10 microseconds') is not true
                  then 'gate_zero_recovery/5/no-early-freeze' end,
-            case when x.completed_at is not null
+            case when x.completed_at is null and x.policy_version is not null
+                   or x.completed_at is not null
                       and (x.applied_at is null
                            or (x.policy_version > 1 and x.completed_at < x.applied_at - interval '1 minute')
                            or x.completed_at > x.replaced_at + interval '1 minute') then 'laws/L8/batch-stamped' end
@@ -73,11 +74,14 @@ select 'laws/L2/fresh-start-told', t.key::uuid, t.retry_of::uuid, null, null, nu
 -- name: paused_batches
 -- What the pause log says of a batch is what stands in its row.
 with pauses as (
-  select distinct on (p.scope_id) p.scope_id, p.event_type, p.reason
+  select distinct on (p.scope_id) p.scope_id, p.event_type, p.reason, p.actor_id, p.logged_at
     from recoup.pause_log p where p.scope = 'batch' order by p.scope_id, p.seq desc)
-select 'gate_zero_batch/pauses' as breaks, coalesce(b.batch_id, p.scope_id) as batch_id, b.paused_at, b.pause_reason,
-       p.event_type as told_pause, p.reason as told_reason
+select 'gate_zero_batch/pauses' as breaks, coalesce(b.batch_id, p.scope_id) as batch_id, b.paused_at, b.paused_by,
+       b.pause_reason, p.event_type as told_pause, p.logged_at as told_at, p.actor_id as told_by, p.reason as told_reason
   from cl.gate_zero_batch b
   full join pauses p on p.scope_id = b.batch_id
  where b.batch_id is null or (b.paused_at is not null) <> (p.event_type is not distinct from 'PAUSE')
-    or b.paused_at is not null and b.pause_reason is distinct from p.reason
+    or b.paused_at is not null
+       and (b.paused_by, b.pause_reason, abs(extract(epoch from b.paused_at - p.logged_at)) < 60)
+           is distinct from (p.actor_id, p.reason, true)
+    or b.paused_at is null and num_nonnulls(b.paused_by, b.pause_reason) > 0

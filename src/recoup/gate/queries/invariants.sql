@@ -115,6 +115,8 @@ with told as (
          min(e.event_timestamp) filter (where e.event_type = 'FAIL') as first_failed_at,
          max(e.event_timestamp) filter (where e.event_type = 'FAIL') as last_failed_at,
          max(e.event_timestamp) filter (where e.event_type in ('PASS', 'FAIL', 'EXHAUSTED')) as last_outcome_at,
+         max(e.event_timestamp) filter (where e.event_type = 'PASS') as passed_at,
+         max(e.event_timestamp) filter (where e.event_type = 'EXHAUSTED') as exhausted_at,
          count(*) as events, count(e.batch_id) as with_batch,
          min(e.batch_id collate "C") as batch_from, max(e.batch_id collate "C") as batch_to
     from (select a.*, case a.event_type
@@ -142,6 +144,10 @@ waits as (
 held as (
   select coalesce(i.intake_id, t.entity_id) as intake_id, i.intake_id is not null as here,
          t.entity_id is not null as told, i.status, i.batch_id, i.reentered_from, n.payload_ref as named_by,
+         -- When its status last changed: a later failure of its recovery does not change it.
+         i.updated_at, coalesce(case when t.passed_at is not null then t.passed_at
+                                     when t.exhausted_at is not null then t.exhausted_at
+                                     else t.first_failed_at end, i.created_at) as told_updated_at,
          coalesce(t.word, '') as word, t.reasons, t.first_failed_at, t.last_failed_at, t.last_outcome_at,
          t.events, t.with_batch, t.batch_from, t.batch_to
     from told t
@@ -211,7 +217,8 @@ select b.breaks, h.subject_id as intake_id, h.word as history, h.status, h.recov
             case when h.reentered_from is not null and (h.told or h.recovery_id is not null)
                  then 'gate_zero_recovery/9/new-intake-is-untouched' end,
             -- From the events alone; both ways. An intake nothing is told of waits, or is named by a REENTER.
-            case when not h.here and (h.told or h.named_by is not null)
+            case when h.updated_at <> h.told_updated_at
+                   or not h.here and (h.told or h.named_by is not null)
                    or h.here and h.status is distinct from
                                  case when h.reentered_from is null and h.named_by is null then h.told_status
                                       when h.named_by is not null then 'AUTHORIZED' end
@@ -241,6 +248,8 @@ with told as (
          min(e.event_timestamp) filter (where e.event_type = 'ATTEMPT') as opened_at,
          min(e.event_timestamp) filter (where e.event_type in ('PASS', 'FAIL')) as finished_at,
          min(e.reason_code collate "C") filter (where e.event_type = 'FAIL') as reason_code,
+         min(e.payload_ref collate "C") filter (where e.event_type = 'ATTEMPT') as attempt_payload,
+         min(e.payload_ref collate "C") filter (where e.event_type = 'PASS') as pass_payload,
          min(e.payload_ref collate "C") filter (where e.event_type = 'FAIL') as fail_payload,
          min(e.payload_ref collate "C") filter (where e.event_type = 'REENTER') as reenter_payload
     from cl.gate_zero_air e
@@ -252,7 +261,12 @@ beside as (
          a.attempt_id is not null as here, t.attempt_id is not null as told,
          t.attempts, t.passes, t.auths, t.failures, t.reenters, t.is_first, t.opened_at as told_opened_at,
          t.finished_at as told_finished_at, t.reason_code as told_reason, t.reenter_payload,
-         t.entity_id as told_intake_id, a.intake_id as its_intake_id,
+         t.entity_id as told_intake_id, a.intake_id as its_intake_id, a.payload_ref,
+         case a.status when 'passed' then t.pass_payload when 'failed' then t.fail_payload
+                       else t.attempt_payload end as told_payload,
+         -- Whoever ended it presented its token; nobody ends one that is open, or whose lease expired.
+         case when a.status in ('passed', 'failed') then a.ended_with <> a.token
+              else a.ended_with is not null end as ended_otherwise,
          case when t.passes > 0 then 'passed'
               when t.failures = 0 then 'open'
               -- A crashed attempt points to itself. So may a failed one, if its worker gave that as evidence.
@@ -275,7 +289,8 @@ select b.breaks, x.attempt_id, x.intake_id, x.attempt_number, x.status, x.reason
                       and ((x.told_opened_at, x.told_finished_at, x.told_reason, x.told_intake_id, x.is_first)
                              is distinct from
                              (x.opened_at, x.finished_at, x.reason_code, x.its_intake_id, x.attempt_number = 1)
-                           or x.reenter_payload is distinct from 'intake:' || x.reentered_as)
+                           or x.reenter_payload is distinct from 'intake:' || x.reentered_as
+                           or x.payload_ref is distinct from x.told_payload or x.ended_otherwise)
                  then 'gate_zero_air/6/events-agree-with-their-move' end,
             case when not x.here or not x.told or x.status is distinct from x.told_status
                  then 'rebuild/cl.gate_zero_attempt' end

@@ -19,7 +19,7 @@ select 'laws/L8/versions', null, 1, null, null where not exists (select from rec
 select 'laws/L7/clock' as breaks, c.status, c.at, c.released_at, recoup.now() as now_
   from (select) only_once
   left join recoup.clock c on true
- where (select count(*) from recoup.clock) <> 1
+ where (select count(*) from recoup.clock) <> 1 or not c.only_row
     or case c.status when 'simulated' then recoup.now() = c.at
             else abs(extract(epoch from clock_timestamp() - recoup.now())) < 60 end is not true
 
@@ -52,7 +52,7 @@ select 'rebuild/recoup.clock', e.from_status, e.before_at, null,
 
 -- name: rebuild_pauses
 with last as (
-  select distinct on (p.scope, p.scope_id) p.scope, p.scope_id, p.event_type, p.reason
+  select distinct on (p.scope, p.scope_id) p.scope, p.scope_id, p.event_type, p.reason, p.actor_id, p.logged_at
     from recoup.pause_log p where p.scope <> 'batch' order by p.scope, p.scope_id, p.seq desc),
 chain as (
   select p.scope, p.scope_id,
@@ -63,12 +63,14 @@ chain as (
             from recoup.pause_log p where p.scope <> 'batch') p
    group by p.scope, p.scope_id)
 select 'rebuild/recoup.pause' as breaks, coalesce(p.scope, l.scope) as scope,
-       coalesce(p.scope_id, l.scope_id) as scope_id, p.status, l.event_type as told, p.reason, l.reason as told_reason
+       coalesce(p.scope_id, l.scope_id) as scope_id, p.status, l.event_type as told, p.reason, l.reason as told_reason,
+       p.changed_by, l.actor_id as told_by, p.changed_at, l.logged_at as told_at
   from recoup.pause p
   full join last l on l.scope = p.scope and l.scope_id = p.scope_id
   left join chain c on c.scope = coalesce(p.scope, l.scope) and c.scope_id = coalesce(p.scope_id, l.scope_id)
  where p.status is distinct from case l.event_type when 'PAUSE' then 'PAUSED' when 'RESUME' then 'RUNNING' end
-    or p.reason is distinct from l.reason or c.broken
+    or (p.reason, p.changed_by) is distinct from (l.reason, l.actor_id) or c.broken
+    or (abs(extract(epoch from p.changed_at - l.logged_at)) < 60) is not true
 
 -- name: late_results
 -- A late result is of a unit of work, and units of work are rows that somebody claims.

@@ -44,18 +44,24 @@ comment on function recoup.in_window(integer, pg_snapshot, pg_snapshot) is
 
 create or replace function recoup.seal_text_1(s recoup.seal) returns text
 language sql stable as $$
-  -- All but the digest itself.
   select array[s.number::text, s.log, s.canon::text, s.incarnation::text, s.system_identifier::text, s.since::text,
                s.until::text, s.after_seq::text, s.last_seq::text, s.closes::text, s.rows::text,
                encode(s.rows_digest, 'hex'), (extract(epoch from s.sealed_at) * 1000000)::bigint::text, s.actor_id,
                encode(s.previous, 'hex')]::text
 $$;
-comment on function recoup.seal_text_1(recoup.seal) is 'Canonical text of a seal without its digest, version 1.';
+comment on function recoup.seal_text_1(recoup.seal) is 'Canonical text of a seal without its digest and its login.';
+
+create or replace function recoup.seal_text(s recoup.seal) returns text
+language sql stable as $$
+  -- From when logins were kept, the login too.
+  select case when s.login is null then recoup.seal_text_1(s) else array[recoup.seal_text_1(s), s.login]::text end
+$$;
+comment on function recoup.seal_text(recoup.seal) is 'Canonical text of a seal without its digest.';
 
 create or replace function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot,
   until_ pg_snapshot, after_ bigint, last_ bigint, most bigint default null)
   returns table (rows bigint, last_seq bigint, digest bytea)
-language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off
+language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off set bytea_output = hex
   set enable_seqscan = off set enable_sort = on set enable_bitmapscan = on as $$
 declare
   page text := '';
@@ -207,7 +213,8 @@ begin
   block.sealed_at := recoup.now();
   block.actor_id := recoup.acting_id();
   block.previous := coalesce(head.digest, decode(repeat('00', 32), 'hex'));
-  block.digest := sha256(convert_to(recoup.seal_text_1(block), 'UTF8'));
+  block.login := session_user;
+  block.digest := sha256(convert_to(recoup.seal_text(block), 'UTF8'));
   return query insert into recoup.seal values (block.*) returning *;
 end $$;
 revoke execute on function recoup.seal_next(text, integer, bigint, interval) from public;
@@ -252,7 +259,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   found_ record;
 begin
-  if s.digest <> sha256(convert_to(recoup.seal_text_1(s), 'UTF8')) then
+  if s.digest <> sha256(convert_to(recoup.seal_text(s), 'UTF8')) then
     return 'the seal itself was changed';
   end if;
   select * into found_ from recoup.block_digest(s.log, s.canon, s.incarnation, s.since, s.until, s.after_seq,

@@ -50,6 +50,8 @@ as $$
              format('The guard of %ss of %s, written out from the declaration.', k.kind, life.subject)
         from (select distinct s.kind from recoup.lifecycle_step s where s.subject = life.subject) k
       union all
+      select * from recoup.content_function(life)
+      union all
       select * from recoup.queue_functions(life)) f (function, arguments, results, settings, definer, body, says)
 $$;
 comment on function recoup.written(recoup.lifecycle) is

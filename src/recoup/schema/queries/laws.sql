@@ -146,3 +146,26 @@ select {late} as breaks, l.late_result_id, l.unit_id, l.received_at, q.worker, q
   left join {queue} q on case when q.part = '' then '' else q.part || '/' end || q.unit = l.unit_id
   left join (select distinct {told_unit} as unit_id from {log} e) told on told.unit_id = l.unit_id
  where l.subject = {subject} and (told.unit_id is null or q.token = l.token)
+
+-- name: content
+-- What each row was given at birth, or what was left of it when a secret was erased, beside what stands in it. The
+-- texts are those of recoup.content_function, under the same settings.
+with told as (
+  select u.key, u.digest, l.form, l.seq, l.event_type
+    from recoup.content_log l cross join lateral unnest(l.keys, l.digests) u (key, digest)
+   where l.subject = any({names})),
+given as (
+  select b.key, coalesce(e.digest, b.digest) as digest, coalesce(e.form, b.form) as form, coalesce(e.seq, b.seq) as seq
+    from told b
+    left join (select distinct on (t.key) t.* from told t where t.event_type = 'REDACTED' order by t.key, t.seq desc) e
+      on e.key = b.key
+   where b.event_type <> 'REDACTED'),
+gone (key) as ({gone})
+select {content} as breaks, coalesce(r.key_, t.key) as key, t.seq, t.form,
+       case when t.key is null then 'nothing says what it was given' when r.key_ is null then 'it is gone'
+            else 'it is not what it was given' end as found
+  from given t
+  full join ({rows}) r on r.key_ = t.key
+  left join gone g on g.key = t.key
+ where t.key is null or r.key_ is null and g.key is null
+    or r.key_ is not null and t.digest is distinct from {digest}
