@@ -96,11 +96,14 @@ def _of_content(life: Lifecycle) -> Iterator[tuple[str, str]]:
     """Every column is tried in tests/audit/test_every_column.py."""
     if not life.contents:
         return
-    content, about = f"laws/L6/content/{life.table}", f"subject = '{life.table}'"
-    last = f"(select max(seq) from recoup.content_log where {about})"
+    content = f"laws/L6/content/{life.table}"
+    log, about, digest = "recoup.content_log", f"subject = '{life.table}'", "digests[1]"
+    if life.given is not None:
+        log, about, digest = life.given.log, f"event_type = '{life.given.born}'", "digest"
+    last = f"(select max(seq) from {log} where {about})"
     yield content, f"delete from {life.table} where ctid = (select ctid from {life.table} limit 1)"
-    yield content, f"delete from recoup.content_log where seq = {last}"
-    yield content, f"update recoup.content_log set digests[1] = sha256('') where seq = {last}"
+    yield content, f"delete from {log} where seq = {last}"
+    yield content, f"update {log} set {digest} = sha256('') where seq = {last}"
 
 
 def _of_queue(life: Lifecycle, queue: str) -> Iterator[tuple[str, str]]:

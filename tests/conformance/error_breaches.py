@@ -178,6 +178,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/7/archived-at", _error("resolved", "archived_at = archived_at - interval '1 hour'")),
     ("errors/7/archived-by", _archive("expired", "archived_by = 'eve'")),
     ("errors/7/final-disposition", _archive("expired", "final_disposition = 'IGNORE'")),
+    ("errors/7/archived-as-it-was", _archive("archived", "last_failure = 'forged'")),
     ("errors/7/was-blocking", _archive("expired", "was_blocking = false")),
     ("errors/7/was-blocking", _archive("archived", "was_blocking = true")),
     ("errors/7/was-blocking", _event("expired", "ARCHIVED", "facts = null")),

@@ -9,6 +9,7 @@ from recoup.lifecycles.declaration import (
     Authority,
     Birth,
     Exit,
+    Given,
     Lifecycle,
     Move,
     MoveRule,
@@ -108,6 +109,7 @@ ERROR = Lifecycle(
     story=Story(log="recoup.error_event", key=("error_table", "error_id"), gone="ARCHIVED", rebuilds=False),
     pausable=True,
     archive="recoup.error_archive",
+    given=Given(log="recoup.error_event", key=("error_table", "error_id"), born="RECORDED", redacted="REDACTED"),
 )  # fmt: skip
 
 ARCHIVE_MONTH = Lifecycle(
@@ -139,7 +141,7 @@ EVENTS = Log(
         (
             "seq", "xid", "incarnation", "logged_at", "error_table", "error_id", "event_type", "from_status",
             "to_status", "disposition", "retry_count", "reason", "facts", "token", "actor", "actor_id", "authority",
-            "login",
+            "login", "form", "digest",
         ),
     ),
 )  # fmt: skip

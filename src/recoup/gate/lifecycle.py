@@ -7,6 +7,7 @@ from recoup.lifecycles.declaration import (
     RECORD_CONTROL,
     Authority,
     Birth,
+    Given,
     Lifecycle,
     Move,
     MoveRule,
@@ -140,6 +141,7 @@ ATTEMPT = Lifecycle(
     rules=(On("insert", "cl.rule_attempt_births"),),
     recorders=(On("insert", "cl.record_attempt_births"), On("update", "cl.record_attempt_moves")),
     consequences=(On("update", "cl.settle_attempts"),),
+    given=Given(log="cl.gate_zero_air", key=("attempt_id",), born="ATTEMPT"),
     pausable=True,
 )  # fmt: skip
 
@@ -164,6 +166,7 @@ RECOVERY = Lifecycle(
     rules=(On("update", "cl.rule_recovery_moves"),),
     recorders=(On("update", "cl.record_recovery_moves"),),
     consequences=(On("update", "cl.settle_recoveries"),),
+    follows=True,  # from AIR
     pausable=True,
 )
 
@@ -180,7 +183,7 @@ AIR = Log(
         (
             "air_event_id", "entity_type", "entity_id", "stage_id", "process_id", "event_type", "reason_code",
             "batch_id", "payload_ref", "actor", "event_timestamp", "seq", "xid", "incarnation", "attempt_id",
-            "actor_id", "authority", "login",
+            "actor_id", "authority", "login", "form", "digest",
         ),
     ),
 )  # fmt: skip

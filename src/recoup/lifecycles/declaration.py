@@ -134,6 +134,16 @@ class Story:
     unborn: str | None = None  # condition on a row r whose birth the log does not have, because it is younger
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Where the digest of what a row was given is, if its own log has it: in the columns digest and form."""
+
+    log: str
+    key: tuple[str, ...]  # columns of the log, in the order of the lifecycle's key
+    born: str  # event of its birth …
+    redacted: str | None = None  # … and of an erasure, from which on another digest holds
+
+
 CONTROL_LOG = "recoup.control_log"
 CONTENT_LOG = "recoup.content_log"  # of what rows were given at birth
 RECORD_CONTROL = "recoup.record_control"  # the recorder of whatever has no log of its own
@@ -164,6 +174,8 @@ class Lifecycle:
     pausable: bool = False  # whether its rows are claimed, and claims on them can be paused
     formerly: tuple[str, ...] = ()  # names that the table had before; its log still has them
     archive: str | None = None  # the table that its rows leave to, as they are
+    given: Given | None = None  # where digests of its rows are; by default, and if it freezes anything, the content log
+    follows: bool = False  # whether all its rows hold follows from logs, so that no digest is needed
     # Lists of columns that digests of its rows were over before ``frozen`` was what it is now, oldest first.
     earlier_contents: tuple[tuple[str, ...], ...] = ()
 
@@ -184,12 +196,13 @@ class Lifecycle:
         A digest is made at birth, so it is over what never changes; none is, where that is the key alone. A list
         that was in use stays: old digests have it.
         """
-        return (*self.earlier_contents, self.frozen) if set(self.frozen) > set(self.key) and self.births else ()
+        digested = self.births and set(self.frozen) > set(self.key) and not self.follows
+        return (*self.earlier_contents, self.frozen) if digested else ()
 
     @property
     def digesting(self) -> Iterator[On]:
         """The recorder of what its rows were given at birth."""
-        if self.contents:
+        if self.contents and self.given is None:
             schema, table = self.table.split(".")
             yield On("insert", f"{schema}.content_{table}_births")
 

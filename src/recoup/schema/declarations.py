@@ -81,7 +81,8 @@ def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]
 def _lifecycle(life: Lifecycle) -> dict[str, Any]:
     row: dict[str, Any] = {
         "subject": life.table, "key": life.key, "status_column": life.status_column, "counter": life.counter,
-        "frozen": life.frozen, "once": life.once, "rising": life.rising, "content": len(life.contents),
+        "frozen": life.frozen, "once": life.once, "rising": life.rising,
+        "content": 0 if life.given else len(life.contents),
         "move_rule": asdict(life.move_rule) if life.move_rule is not None else None,
     }  # fmt: skip
     if life.queue is not None and life.told is not None:

@@ -262,11 +262,23 @@ def _content(life: Lifecycle) -> str:
     return _text(
         "content",
         content=Literal(f"laws/L6/content/{life.table}"),
-        names=Literal([life.table, *life.formerly]),
+        told=SQL(_told(life)),
+        adopted=Literal([life.table, *life.formerly]),
         rows=SQL(" union all ".join(rows)),
         digest=SQL(f"case t.form {' '.join(forms)} end"),
         gone=SQL(_gone(life)),
     )
+
+
+def _told(life: Lifecycle) -> str:
+    """A query for the digests that its own log has: key, digest, form, seq, and whether a secret was erased."""
+    given = life.given
+    if given is None:
+        return "select null, null::bytea, null::integer, null::bigint, null::boolean where false"
+    key = f"concat_ws(', ', {', '.join(f'e.{column}' for column in given.key)})"
+    events = f"e.event_type in ('{given.born}'" + (f", '{given.redacted}')" if given.redacted else ")")
+    redacted = f"e.event_type <> '{given.born}'"
+    return f"select {key}, e.digest, e.form, e.seq, {redacted} from {given.log} e where {events} and e.form is not null"
 
 
 def _gone(life: Lifecycle) -> str:

@@ -62,6 +62,8 @@ create table cl.gate_zero_air (
   actor_id text not null,
   authority text not null,
   login text default SESSION_USER,
+  form integer,
+  digest bytea,
   constraint gate_zero_air_pkey PRIMARY KEY (air_event_id),
   constraint gate_zero_air_entity_id_event_timestamp_key UNIQUE (entity_id, event_timestamp),
   constraint gate_zero_air_seq_key UNIQUE (seq),
@@ -91,6 +93,8 @@ comment on column cl.gate_zero_air.attempt_id is 'The attempt whose move wrote i
 comment on column cl.gate_zero_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.gate_zero_air.authority is 'Database role that acted.';
 comment on column cl.gate_zero_air.login is 'Login of the session; null where it is from before this was kept.';
+comment on column cl.gate_zero_air.form is 'Of an ATTEMPT: which columns the digest is over, by number.';
+comment on column cl.gate_zero_air.digest is 'Of an ATTEMPT: what the attempt was given, as recoup.content_log has it of others; null for older ones.';
 CREATE INDEX gate_zero_air_auth ON cl.gate_zero_air USING btree (event_timestamp) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_seq ON cl.gate_zero_air USING btree (seq) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_xid ON cl.gate_zero_air USING btree (xid) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
@@ -164,8 +168,6 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH
 alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births_on_insert;
-CREATE TRIGGER c_content_gate_zero_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_attempt_births();
-alter table cl.gate_zero_attempt enable always trigger c_content_gate_zero_attempt_births_on_insert;
 CREATE TRIGGER c_record_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger c_record_attempt_births_on_insert;
 CREATE TRIGGER c_record_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_moves();
@@ -380,8 +382,6 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EAC
 alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
 CREATE TRIGGER b_rule_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
 alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves_on_update;
-CREATE TRIGGER c_content_gate_zero_recovery_births_on_insert AFTER INSERT ON cl.gate_zero_recovery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_recovery_births();
-alter table cl.gate_zero_recovery enable always trigger c_content_gate_zero_recovery_births_on_insert;
 CREATE TRIGGER c_record_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
 alter table cl.gate_zero_recovery enable always trigger c_record_recovery_moves_on_update;
 CREATE TRIGGER d_settle_recoveries_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_recoveries();
@@ -500,16 +500,6 @@ CREATE OR REPLACE FUNCTION cl.content_company_identity_births()
  SET bytea_output TO 'hex'; -- body f8458b3ed5fb099e89fd9b18c54728fe
 comment on function cl.content_company_identity_births() is 'Digests of what rows of cl.company_identity were given at birth, written out from the declaration.';
 
-CREATE OR REPLACE FUNCTION cl.content_gate_zero_attempt_births()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body 1c11c143561b2b711ea33986b5b9b311
-comment on function cl.content_gate_zero_attempt_births() is 'Digests of what rows of cl.gate_zero_attempt were given at birth, written out from the declaration.';
-
 CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -529,16 +519,6 @@ CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 2e0ee2d9268a60efcc05db8297b9bef7
 comment on function cl.content_gate_zero_intake_births() is 'Digests of what rows of cl.gate_zero_intake were given at birth, written out from the declaration.';
-
-CREATE OR REPLACE FUNCTION cl.content_gate_zero_recovery_births()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body 9f1c091415ea6bb8cc15930951070da3
-comment on function cl.content_gate_zero_recovery_births() is 'Digests of what rows of cl.gate_zero_recovery were given at birth, written out from the declaration.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
 
@@ -707,7 +687,9 @@ CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ea50f4e1e9e0bd53324947b7db664908
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'; -- body d90dce2bd1f732e1ca406c43e7d733d0
 comment on function cl.record_attempt_births() is 'ATTEMPT, with START or RETRY.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
@@ -838,8 +820,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON company.url_discover
 alter table company.url_discovery_failures enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table company.url_discovery_failures enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table company.url_discovery_failures enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table company.url_discovery_failures enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -888,8 +868,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.company_tar
 alter table outreach.company_target_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table outreach.company_target_errors enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table outreach.company_target_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table outreach.company_target_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -934,8 +912,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.dol_errors 
 alter table outreach.dol_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table outreach.dol_errors enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table outreach.dol_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table outreach.dol_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -984,8 +960,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON people.people_errors
 alter table people.people_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table people.people_errors enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table people.people_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table people.people_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1029,8 +1003,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_error_log
 alter table public.shq_error_log enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_error_log enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table public.shq_error_log enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table public.shq_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1080,8 +1052,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_master_er
 alter table public.shq_master_error_log enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_master_error_log enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table public.shq_master_error_log enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table public.shq_master_error_log enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1127,8 +1097,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_orphan_er
 alter table public.shq_orphan_errors enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table public.shq_orphan_errors enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table public.shq_orphan_errors enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table public.shq_orphan_errors enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1557,8 +1525,6 @@ CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON recoup.error REFEREN
 alter table recoup.error enable always trigger b_rule_error_exits_on_delete;
 CREATE TRIGGER c_archive_errors_gone_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.archive_errors_gone();
 alter table recoup.error enable always trigger c_archive_errors_gone_on_delete;
-CREATE TRIGGER c_content_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_births();
-alter table recoup.error enable always trigger c_content_error_births_on_insert;
 CREATE TRIGGER c_record_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_births();
 alter table recoup.error enable always trigger c_record_error_births_on_insert;
 CREATE TRIGGER c_record_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_error_moves();
@@ -1768,6 +1734,8 @@ create table recoup.error_event (
   authority text not null,
   token uuid,
   login text default SESSION_USER,
+  form integer,
+  digest bytea,
   constraint error_event_pkey PRIMARY KEY (seq),
   constraint error_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
@@ -1792,6 +1760,8 @@ comment on column recoup.error_event.actor_id is 'Who exactly.';
 comment on column recoup.error_event.authority is 'Database role that acted.';
 comment on column recoup.error_event.token is 'Of a retry that ended: the token of its claim (recoup.claim_log).';
 comment on column recoup.error_event.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.error_event.form is 'Of a RECORDED: which columns the digest is over, by number.';
+comment on column recoup.error_event.digest is 'Of a RECORDED: what the error was given, as recoup.content_log has it of others; null for older ones.';
 CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
 CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2566,11 +2536,19 @@ CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
 comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
 grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
 
+CREATE OR REPLACE FUNCTION recoup.archive_digest(r recoup.error_archive)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 37183585c301d93c9dacac7328eda145
+comment on function recoup.archive_digest(r recoup.error_archive) is 'Digest of an archived error, as its event has it.';
+grant execute on function recoup.archive_digest(r recoup.error_archive) to public;
+
 CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2c1aed8c3197b4d46f003247c2ba639f
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'; -- body 71afc25a663c6db42918caa59265148c
 comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
 
 CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
@@ -2686,7 +2664,7 @@ grant execute on function recoup.canon_error_event_2(l recoup.error_event) to pu
 CREATE OR REPLACE FUNCTION recoup.canon_error_event_3(l recoup.error_event)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body a1de6529119b983e4c1798f920e2487a
+ STABLE; -- body 29879b6972c370d9eca33f4b16a69ddd
 comment on function recoup.canon_error_event_3(l recoup.error_event) is 'Canonical text of a row of recoup.error_event, version 3.';
 grant execute on function recoup.canon_error_event_3(l recoup.error_event) to public;
 
@@ -2700,7 +2678,7 @@ grant execute on function recoup.canon_gate_zero_air_1(l cl.gate_zero_air) to pu
 CREATE OR REPLACE FUNCTION recoup.canon_gate_zero_air_2(l cl.gate_zero_air)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 510f775ba3e8e46217defb7c92abf06a
+ STABLE; -- body e72da20a86908d7074b45d5b5cd2f41f
 comment on function recoup.canon_gate_zero_air_2(l cl.gate_zero_air) is 'Canonical text of a row of cl.gate_zero_air, version 2.';
 grant execute on function recoup.canon_gate_zero_air_2(l cl.gate_zero_air) to public;
 
@@ -2823,16 +2801,6 @@ CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body baf1a94bf39cf91aec39230e7eb7a782
 comment on function recoup.content_error_archive_month_births() is 'Digests of what rows of recoup.error_archive_month were given at birth, written out from the declaration.';
-
-CREATE OR REPLACE FUNCTION recoup.content_error_births()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body 0158f6a5e00b61a5e1e8e867eedb85f1
-comment on function recoup.content_error_births() is 'Digests of what rows of recoup.error were given at birth, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_function(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
@@ -3491,7 +3459,9 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0d5b71db72a514c1c03a3dc8c0ead890
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'; -- body c7ecec424839a0df4a9d35d52504f9bd
 comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()

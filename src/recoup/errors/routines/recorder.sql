@@ -4,7 +4,8 @@
 -- by the database itself, in the same statement: there is no other way out of a live table, and none into an archive.
 
 create or replace function recoup.record_error_births() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc set datestyle = iso, ymd
+as $$
 declare
   incarnation_ constant integer := recoup.present_incarnation();
   kind         constant text := recoup.acting_kind();
@@ -14,13 +15,17 @@ begin
   perform recoup.require_table(tg_relid, 'recoup.error');
   insert into recoup.error_event (
     incarnation, logged_at, error_table, error_id, event_type, to_status, disposition, retry_count, reason, facts,
-    actor, actor_id, authority)
+    actor, actor_id, authority, form, digest)
   select incarnation_, n.updated_at, n.error_table, n.error_id, 'RECORDED', n.status, n.disposition, n.retry_count,
          n.park_reason,
          -- As little as can be: every birth has one, and the row itself has the rest.
          case when n.clamped_from is not null or n.superseded_by is not null then jsonb_strip_nulls(jsonb_build_object(
            'decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'superseded_by', n.superseded_by)) end,
-         kind, id, role_
+         kind, id, role_,
+         1, sha256(convert_to(array[
+           n.error_table, n.error_id::text, n.outreach_id::text, n.error_code, n.error_message, n.error_signature,
+           n.severity, n.category, n.ttl_tier, n.expires_at::text, n.payload::text, n.decided_by, n.clamped_from,
+           n.policy_version::text, n.created_at::text]::text, 'UTF8'))
     from new_rows n;
   return null;
 end $$;
@@ -82,6 +87,13 @@ revoke execute on function recoup.record_error_moves() from public;
 comment on function recoup.record_error_moves() is
 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
+create or replace function recoup.archive_digest(r recoup.error_archive) returns text
+language sql stable as $$
+  -- Without what is null: a column that comes later changes no digest. Times are in the zone of whoever asks: UTC.
+  select encode(sha256(convert_to(jsonb_strip_nulls(to_jsonb(r))::text, 'UTF8')), 'hex')
+$$;
+comment on function recoup.archive_digest(recoup.error_archive) is 'Digest of an archived error, as its event has it.';
+
 -- Made from the catalogue, because there is one right list of columns: all that are written. A migration that adds one
 -- to recoup.error and to its archive has to change this file too, or the function stays as it was.
 do $make$
@@ -99,7 +111,7 @@ begin
    where a.attrelid = 'recoup.error'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '';
   execute format($function$
 create or replace function recoup.archive_errors_gone() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $body$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc as $body$
 declare
   incarnation_ constant integer := recoup.present_incarnation();
   kind         constant text := recoup.acting_kind();
@@ -112,24 +124,26 @@ begin
   if not exists (select from old_rows) then
     return null;
   end if;
-  insert into recoup.error_archive (%1$s, archived_by, final_disposition, was_blocking)
-  select %2$s, coalesce(v.actor_id, id), o.disposition,
-         coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
-         and o.error_table = any(blocking)
-    from old_rows o
-    -- Who ended it: what is over does not move, so its last event is the one that did.
-    left join lateral (
-      select v.actor_id from recoup.error_event v
-       where o.archived_at is not null and v.error_id = o.error_id order by v.seq desc limit 1) v on true;
+  with archived as (
+    insert into recoup.error_archive (%1$s, archived_by, final_disposition, was_blocking)
+    select %2$s, coalesce(v.actor_id, id), o.disposition,
+           coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
+           and o.error_table = any(blocking)
+      from old_rows o
+      -- Who ended it: what is over does not move, so its last event is the one that did.
+      left join lateral (
+        select v.actor_id from recoup.error_event v
+         where o.archived_at is not null and v.error_id = o.error_id order by v.seq desc limit 1) v on true
+    -- The archive is not sealed, so that its months can be dropped; what went into it is.
+    returning error_table, error_id, archive_reason, was_blocking, recoup.archive_digest(error_archive) as digest)
   insert into recoup.error_event (
     incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count, reason,
     facts, actor, actor_id, authority)
   select incarnation_, now_, o.error_table, o.error_id, 'ARCHIVED', o.status, 'ARCHIVED', o.disposition, o.retry_count,
-         coalesce(o.archive_reason, 'TTL_EXPIRED'),
-         case when coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
-                   and o.error_table = any(blocking) then '{"was_blocking": true}'::jsonb end,
+         a.archive_reason,
+         jsonb_strip_nulls(jsonb_build_object('was_blocking', nullif(a.was_blocking, false), 'digest', a.digest)),
          kind, id, role_
-    from old_rows o;
+    from old_rows o join archived a on a.error_id = o.error_id and a.error_table = o.error_table;
   return null;
 end $body$ $function$, columns, taken);
 end $make$;

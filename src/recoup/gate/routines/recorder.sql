@@ -6,7 +6,8 @@
 -- opened_at, outcomes from finished_at on, a microsecond apart.
 
 create or replace function cl.record_attempt_births() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc set datestyle = iso, ymd
+as $$
 declare
   kind_        constant text := recoup.acting_kind();
   id_          constant text := recoup.acting_id();
@@ -18,9 +19,12 @@ begin
   end if;
   -- rule_attempt_births has locked the intakes in this same statement.
   insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
-                                incarnation, attempt_id, actor_id, authority)
+                                incarnation, attempt_id, actor_id, authority, form, digest)
   select n.intake_id, 'ATTEMPT', case when n.attempt_number = 1 then 'START' else 'RETRY' end, n.batch_id,
-         n.payload_ref, kind_, n.opened_at, incarnation_, n.attempt_id, id_, role_
+         n.payload_ref, kind_, n.opened_at, incarnation_, n.attempt_id, id_, role_,
+         1, sha256(convert_to(array[n.attempt_id::text, n.intake_id::text, n.batch_id, n.attempt_number::text, n.worker,
+                                    n.token::text, n.opened_at::text, n.lease_until::text, n.policy_version::text
+                                   ]::text, 'UTF8'))
     from new_rows n;
   return null;
 end $$;

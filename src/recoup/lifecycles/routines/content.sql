@@ -1,5 +1,5 @@
 -- What rows were given at birth, as digests in the content log: a recorder of births, written out for every lifecycle
--- that freezes more than its key.
+-- that freezes more than its key and has no log of its own that says it.
 
 create or replace function recoup.content_function(life recoup.lifecycle)
 returns table (function text, arguments text, results text, settings text[], definer boolean, body text, says text)

@@ -57,6 +57,16 @@ begin
   end loop;
 end $$;
 
+-- Where every birth has an event of its own, that has the digest.
+alter table cl.gate_zero_air add column form integer, add column digest bytea;
+alter table recoup.error_event add column form integer, add column digest bytea;
+comment on column cl.gate_zero_air.form is 'Of an ATTEMPT: which columns the digest is over, by number.';
+comment on column cl.gate_zero_air.digest is
+'Of an ATTEMPT: what the attempt was given, as recoup.content_log has it of others; null for older ones.';
+comment on column recoup.error_event.form is 'Of a RECORDED: which columns the digest is over, by number.';
+comment on column recoup.error_event.digest is
+'Of a RECORDED: what the error was given, as recoup.content_log has it of others; null for older ones.';
+
 -- What is there is adopted as it is: nothing says what it was.
 do $$
 declare
@@ -72,7 +82,6 @@ begin
        ' state, reentered_from, retry_of, created_at'),
       ('cl.gate_zero_attempt', null, 'attempt_id', 'attempt_id, intake_id, batch_id, attempt_number, worker, token,'
        ' opened_at, lease_until, policy_version'),
-      ('cl.gate_zero_recovery', null, 'recovery_id', 'recovery_id, intake_id, batch_id, created_at'),
       ('cl.company_identity', null, 'sovereign_company_id', 'sovereign_company_id, intake_id, company_name,'
        ' company_domain, minted_at'),
       ('recoup.worker', null, 'worker_id', 'worker_id, name, host, pid, recoup_version, duties, started_at'),

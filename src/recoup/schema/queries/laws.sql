@@ -150,16 +150,18 @@ select {late} as breaks, l.late_result_id, l.unit_id, l.received_at, q.worker, q
 -- name: content
 -- What each row was given at birth, or what was left of it when a secret was erased, beside what stands in it. The
 -- texts are those of recoup.content_function, under the same settings.
-with told as (
-  select u.key, u.digest, l.form, l.seq, l.event_type
+with told (key, digest, form, seq, redacted) as (
+  select u.key, u.digest, l.form, l.seq, l.event_type = 'REDACTED'
     from recoup.content_log l cross join lateral unnest(l.keys, l.digests) u (key, digest)
-   where l.subject = any({names})),
+   where l.subject = any({adopted})
+  union all
+  {told}),
 given as (
   select b.key, coalesce(e.digest, b.digest) as digest, coalesce(e.form, b.form) as form, coalesce(e.seq, b.seq) as seq
     from told b
-    left join (select distinct on (t.key) t.* from told t where t.event_type = 'REDACTED' order by t.key, t.seq desc) e
+    left join (select distinct on (t.key) t.* from told t where t.redacted order by t.key, t.seq desc) e
       on e.key = b.key
-   where b.event_type <> 'REDACTED'),
+   where not b.redacted),
 gone (key) as ({gone})
 select {content} as breaks, coalesce(r.key_, t.key) as key, t.seq, t.form,
        case when t.key is null then 'nothing says what it was given' when r.key_ is null then 'it is gone'
