@@ -144,7 +144,7 @@ def test_a_parked_one_passes_on_its_parking_its_owner_and_its_escalation(hub: Hu
         "escalated_to", "escalation_reason", "created_at",
     ):  # fmt: skip
         assert row[column] == before[column], column
-    assert (row["status"], row["disposition"]) == ("PARKED", "PARKED")
+    assert (row["status"], row["disposition"], row["overruled"]) == ("ESCALATED", "PARKED", "ARCHIVE")
     assert hub.is_blocked(entity)
 
 

@@ -23,6 +23,7 @@ BORN = {
     Want.ARCHIVE: ErrorStatus.ACTIVE,
     Want.IGNORE: ErrorStatus.ACTIVE,
 }
+_WEIGHT = {Disposition.IGNORE: 0, Disposition.ARCHIVE: 0, Disposition.RETRY: 1, Disposition.PARKED: 2}
 
 
 class Decision(NamedTuple):
@@ -38,6 +39,7 @@ class Decision(NamedTuple):
     blocks: bool  # keeps its entity from moving on
     decided_by: str  # person, hub rule, code rule, severity, table
     clamped_from: Want | None  # what was wanted and is not allowed here
+    overruled: Want | None = None  # what it would be, had the same failure not been more already
 
 
 class _Wanted(NamedTuple):
@@ -72,6 +74,22 @@ def decide(
         blocks=table.blocks and want in (Want.RETRY, Want.PARK),
         decided_by=wanted.by,
         clamped_from=wanted.want if want is not wanted.want else None,
+    )
+
+
+def never_weaker(new: Decision, before: Decision) -> Decision:
+    """What becomes of an error when the same failure was decided before, and is open: no less than that."""
+    if _WEIGHT[new.disposition] >= _WEIGHT[before.disposition]:
+        return new
+    own = next(want for want, stored in STORED.items() if stored is new.disposition)
+    kept = before if before.ttl is None or new.ttl is None or before.ttl > new.ttl else new
+    return before._replace(
+        ttl_tier=kept.ttl_tier,
+        ttl=kept.ttl,
+        max_retries=max(new.max_retries, before.max_retries),
+        decided_by=new.decided_by,
+        clamped_from=new.clamped_from,
+        overruled=new.overruled or own,
     )
 
 
