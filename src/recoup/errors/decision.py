@@ -79,18 +79,14 @@ def decide(
 
 def never_weaker(new: Decision, before: Decision) -> Decision:
     """What becomes of an error when the same failure was decided before, and is open: no less than that."""
-    if _WEIGHT[new.disposition] >= _WEIGHT[before.disposition]:
+    if not _WEIGHT[before.disposition]:
         return new
-    own = next(want for want, stored in STORED.items() if stored is new.disposition)
-    kept = before if before.ttl is None or new.ttl is None or before.ttl > new.ttl else new
-    return before._replace(
-        ttl_tier=kept.ttl_tier,
-        ttl=kept.ttl,
-        max_retries=max(new.max_retries, before.max_retries),
-        decided_by=new.decided_by,
-        clamped_from=new.clamped_from,
-        overruled=new.overruled or own,
-    )
+    longer = before if new.ttl is not None and (before.ttl is None or before.ttl > new.ttl) else new
+    most = max(new.max_retries, before.max_retries)
+    if _WEIGHT[new.disposition] < _WEIGHT[before.disposition]:
+        own = next(want for want, stored in STORED.items() if stored is new.disposition)
+        new = before._replace(decided_by=new.decided_by, clamped_from=new.clamped_from, overruled=own)
+    return new._replace(ttl_tier=longer.ttl_tier, ttl=longer.ttl, max_retries=most)
 
 
 def _wanted(

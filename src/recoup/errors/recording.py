@@ -216,7 +216,7 @@ def _never_weaker(decided: list[tuple[_Key, Decision]], place: int, before: int)
     """The place of a decision, or of another one that is no less than an earlier one."""
     key, decision = decided[place - 1]
     held = never_weaker(decision, decided[before - 1][1])
-    if held is decision:
+    if held == decision:
         return place
     decided.append((key, held))
     return len(decided)

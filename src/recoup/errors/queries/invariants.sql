@@ -121,14 +121,14 @@ open_before as (
          bool_or(s.disposition = 'RETRY' and s.today) as retried, bool_or(s.today) as today
     from superseded s
    group by 1, 2),
--- One that was superseded in the call that recorded it was never there to inherit from.
 before as (
   select s.error_table, s.superseded_by as error_id, max(s.expires_at) as expires_at,
-         max(s.ttl_tier) filter (where s.today) as ttl_tier, min(s.created_at) as created_at,
-         max(s.retry_count) as retry_count, max(s.max_retries) as max_retries, max(s.retry_until) as retry_until,
-         bool_or(s.disposition = 'RETRY') as retried
+         (array_agg(s.ttl_tier order by s.expires_at desc) filter (where s.today))[1] as ttl_tier,
+         min(s.created_at) as created_at, max(s.retry_count) as retry_count, max(s.max_retries) as max_retries,
+         max(s.retry_until) filter (where not s.superseded_at_birth) as retry_until,
+         bool_or(s.disposition = 'RETRY' and not s.superseded_at_birth) as retried
     from superseded s
-   where not s.superseded_at_birth
+   where (s.today or not s.superseded_at_birth)
      and (not s.today or s.disposition in ('RETRY', 'PARKED') or s.retry_count > 0
           or s.park_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED'))
    group by 1, 2),
