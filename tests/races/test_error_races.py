@@ -508,10 +508,10 @@ def test_an_unparking_against_the_time_when_it_expires(hub: Hub, chance: Random,
 def test_a_newer_error_against_the_sweep(hub: Hub, chance: Random, rounds: int) -> None:
     """Either of them ends the old one, once. If it had expired by then, the new one begins afresh."""
     match = Match(chance)
-    for entity, old in expiring(hub, rounds, OPERATIONAL, want=Want.ARCHIVE):
+    for entity, old in expiring(hub, rounds, STRUCTURAL):
         record_s, sweep_s = match.offsets()
         new, *_ = together(
-            held_back(record_s, partial(hub.record, OPERATIONAL, outreach_id=entity)),
+            held_back(record_s, partial(hub.record, STRUCTURAL, outreach_id=entity)),
             held_back(sweep_s, partial(expire_and_sweep, hub)),
             held_back(sweep_s, hub.sweep),
         )

@@ -122,8 +122,13 @@ open_before as (
     from superseded s
    group by 1, 2),
 before as (
-  select s.error_table, s.superseded_by as error_id, max(s.expires_at) as expires_at,
-         (array_agg(s.ttl_tier order by s.expires_at desc) filter (where s.today))[1] as ttl_tier,
+  select s.error_table, s.superseded_by as error_id,
+         max(s.expires_at) filter (where not s.superseded_at_birth) as expires_at,
+         max(s.ttl_tier) filter (where not s.superseded_at_birth and s.today) as ttl_tier,
+         -- Of its own call: for how long, and not until when.
+         max(s.expires_at - s.created_at) filter (where s.superseded_at_birth) as ttl_of_call,
+         (array_agg(s.ttl_tier order by s.expires_at - s.created_at desc) filter (where s.superseded_at_birth))[1]
+           as tier_of_call,
          min(s.created_at) as created_at, max(s.retry_count) as retry_count, max(s.max_retries) as max_retries,
          max(s.retry_until) filter (where not s.superseded_at_birth) as retry_until,
          bool_or(s.disposition = 'RETRY' and not s.superseded_at_birth) as retried
@@ -172,9 +177,8 @@ beside as (
               when k.severity is not null then 'severity' else 'table' end as rule,
          coalesce(t.hub_codes ->> k.error_code, t.codes ->> k.error_code) as rule_reason,
          coalesce(s.disposition, t.usual) as plain_want,
-         case when t.ttl = 'INFINITE' then t.ttl else coalesce(t.hub_ttl, s.ttl, t.ttl) end as told_tier,
-         k.created_at + make_interval(hours => 24 * (t.tier_days ->> case
-           when t.ttl = 'INFINITE' then t.ttl else coalesce(t.hub_ttl, s.ttl, t.ttl) end)::integer) as own_expiry,
+         case when b.ttl_of_call > p.ttl then b.tier_of_call else p.tier end as told_tier,
+         k.created_at + greatest(p.ttl, b.ttl_of_call) as own_expiry,
          greatest(b.max_retries, least(m.usual, (t.max_by_code ->> k.error_code)::integer)) as told_max,
          coalesce(b.created_at, k.created_at) + r.time_window as own_until,
          case when r.backoff <> 'none' then
@@ -191,6 +195,9 @@ beside as (
     left join tables t on t.version = k.policy_version and t.error_table = k.error_table
     left join severities s on s.version = k.policy_version and s.severity = k.severity
     left join retries r on r.version = k.policy_version and r.category = k.category
+   cross join lateral (
+     select o.tier, make_interval(hours => 24 * (t.tier_days ->> o.tier)::integer) as ttl
+       from (select case when t.ttl = 'INFINITE' then t.ttl else coalesce(t.hub_ttl, s.ttl, t.ttl) end) o (tier)) p
    cross join lateral (
      select case when k.category = 'OPERATIONAL' then coalesce(t.operational_max, r.max_retries)
                  else r.max_retries end as usual) m),

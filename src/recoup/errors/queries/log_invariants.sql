@@ -308,12 +308,11 @@ select b.breaks, r.error_table, r.error_id, r.live, r.archived, r.status, r.told
       case when r.spent
                 and (r.disposition = 'PARKED'
                      and (r.parked_by is distinct from 'system'
-                          or r.park_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
+                          or coalesce(r.park_reason, '') not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
                           or r.parked_at > r.spent_at or r.parked_at < r.spent_at - interval '1 minute'
                           or r.parked_at is null)
                      or r.disposition <> 'PARKED'
-                        and r.park_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
-                     or r.park_reason is null)
+                        and coalesce(r.park_reason, '') not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED'))
            then 'errors/5/retry-to-park' end,
       case when r.claims > 0 and r.live + r.archived > 0 and not r.leased
                 and (r.last_retry_at > r.claimed_at or r.last_retry_at < r.claimed_at - interval '1 minute'

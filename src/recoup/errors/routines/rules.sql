@@ -148,7 +148,8 @@ language sql immutable as $$
     ('superseded_by_another', 'RC049', 'only a hub that records a newer error gives that reason: SUPERSEDED.', null),
     ('archived_by_another', 'RC049', 'only an operator gives that reason: MANUAL.', null),
     ('unexpired', 'RC049', 'it expires at %1$s, not now.', null),
-    ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table.', null),
+    ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table, or its window has yet to be'
+     ' closed.', null),
     ('resolved_unclaimed', 'RC049', 'a retry that nobody claimed does not succeed.', null),
     ('resolved_by_failure', 'RC049', 'a retry whose last_outcome is not SUCCEEDED resolves nothing.', null),
     ('park_reason', 'RC049',
@@ -250,7 +251,8 @@ begin
     raise exception using errcode = 'RC050',
       message = format('Error %s of %s: ', bad.error_id, bad.error_table) || case
         when bad.leased then format('it is being retried, under a lease until %s.', bad.lease_until)
-        when bad.expires_at < now_ then 'its time is over, but it is held: parked not long ago, or by its table.'
+        when bad.expires_at < now_ then 'its time is over, but it is held: parked not long ago, or by its table, or its'
+                                        ' window has yet to be closed.'
         else format('it expires at %s, not now.', coalesce(bad.expires_at::text, 'no time')) end,
       hint = 'What leaves is resolved, superseded, archived by hand, or expired.',
       detail = jsonb_build_object('error_table', bad.error_table, 'error_id', bad.error_id,
