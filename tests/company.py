@@ -190,6 +190,11 @@ def decide_error(tx: Transaction, error: int, change: str) -> None:
         assert tx.execute(statement.encode(), (error,)).rowcount == 1
 
 
+def without_window(tx: Transaction, error: int) -> None:
+    """To be retried as one that a person started: when its time is over it leaves, and no window is closed before."""
+    decide_error(tx, error, "retry_until = null, updated_at = now_")
+
+
 def room_in_archive(tx: Transaction, error: int) -> None:
     """The months in which the error may be archived, and today's."""
     with acting(tx, Authority.ARCHIVER):

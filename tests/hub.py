@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from psycopg.rows import dict_row
 
 import product
 from recoup import clock
-from recoup.database.connection import Database
+from recoup.audit import audit
+from recoup.database.connection import Database, connect
 from recoup.errors import archive, recording, retrying
 from recoup.errors.archive import Swept
 from recoup.errors.recording import NewError, Recorded
@@ -138,6 +140,12 @@ class Hub:
     def apply_policy(self, text: str) -> None:
         with self.db.transaction(Authority.OPERATOR) as tx:
             product.apply_policy(tx, text, reason="a test")
+
+    def broken(self) -> list[str]:
+        """What the audit finds of errors, and of late results."""
+        asked = [one for one in product.chosen(()) if one.id.startswith(("errors/", "rebuild/recoup.error", "laws/L5"))]
+        with contextlib.closing(connect(self.db.conninfo, self.db.settings)) as connection:
+            return [f"{v.id}: {v.rows[:2]}" for v in audit(connection, asked) if not v.holds]
 
     def is_blocked(self, entity: UUID) -> bool:
         ((blocked,),) = self.rows("select recoup.is_blocked(%s)", entity)

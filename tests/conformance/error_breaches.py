@@ -164,6 +164,8 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/7/superseded-by", _archive("replaced", "error_signature = 'other'")),
     ("errors/7/superseded-inherits", _event("superseding", "RECORDED", "retry_count = 0")),
     ("errors/7/superseded-inherits", _event("inheriting", "RECORDED", "disposition = 'RETRY'")),
+    ("errors/7/never-weakened", _error("inheriting", "overruled = null")),
+    ("errors/7/never-weakened", _error("waiting", "overruled = 'IGNORE'")),
     ("errors/7/one-open", "update recoup.error set outreach_id = {entity}, error_signature ="
      " (select error_signature from recoup.error where error_id = {waiting}) where error_id = {critical}"),
     ("errors/7/moved-once", f"insert into recoup.error_archive ({_COLUMNS})"

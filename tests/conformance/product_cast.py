@@ -25,6 +25,7 @@ from company import (
     new_operation_item,
     recovery_in,
     room_in_archive,
+    without_window,
 )
 from conformance.cast import Role
 from recoup.clock import CLOCK
@@ -198,7 +199,9 @@ def partition_of(tx: Transaction, error: int) -> str:
 
 
 def leaves(tx: Transaction, error: int) -> None:
-    """Its time is over, and there is room in the archive."""
+    """Its time is over, no window is to be closed before, and there is room in the archive."""
+    if tx.execute("select from recoup.error where error_id = %s and status = 'RETRY_PENDING'", (error,)).fetchone():
+        without_window(tx, error)
     advance(tx, timedelta(days=100))
     room_in_archive(tx, error)
 

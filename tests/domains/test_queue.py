@@ -155,6 +155,18 @@ def test_an_expired_lease_counts_and_its_result_comes_late(scratch: Transaction)
     assert rows(scratch, outcomes, first.parcel_id) == [("LAPSED",), ("SUCCEEDED",)]
 
 
+def test_a_result_after_its_lease_is_late_before_anybody_expired_it(scratch: Transaction) -> None:
+    """Late is a matter of the lease, not of who comes first; and it is held until its expiry is counted."""
+    brought_in(scratch, 1)
+    (one,) = claim(scratch)
+    advance(scratch, MINUTE + timedelta(seconds=1))
+    assert ended(scratch, (one, None)) == ["late"]
+    assert parcel(scratch, one.parcel_id) == ("WAITING", 0, True, True)
+    assert late(scratch, one) == [{"outcome": "SUCCEEDED", "failure": None}]
+    assert expired(scratch) == 1
+    assert_sound(scratch)
+
+
 def test_a_report_that_is_sent_again_is_recognised(scratch: Transaction) -> None:
     """By its token and its outcome, also when the parcel has moved on; another outcome under the same token is late."""
     brought_in(scratch, 2)
@@ -260,6 +272,28 @@ def test_two_workers_race_and_each_parcel_is_sorted_once(own: Database) -> None:
         events = "select count(*), count(distinct parcel_id) from parcels.parcel_event where outcome = 'SUCCEEDED'"
         assert rows(tx, events) == [(300, 300)]
         assert rows(tx, "select sum(cardinality(units)) from recoup.claim_log") == [(300,)]
+        assert_sound(tx)
+
+
+def test_a_report_that_comes_before_its_claim_is_committed_waits_for_it_and_counts(own: Database) -> None:
+    with own.transaction(Authority.HUB) as tx:
+        brought_in(tx, 2)
+    became: list[str] = []
+
+    def report() -> None:
+        with own.transaction(SORTER) as tx:
+            became.extend(finish(tx, [(one, None) for one in found]))
+
+    with own.transaction(SORTER) as tx:
+        found = SORTING.claim(tx, Claimed, limit=2, worker="w")
+        reporting = threading.Thread(target=report)
+        reporting.start()
+        reporting.join(0.3)
+        assert reporting.is_alive(), "it waits"
+    reporting.join(PATIENCE_S)
+    assert became == ["SORTED", "SORTED"]
+    with own.transaction(Authority.READER) as tx:
+        assert [late(tx, one) for one in found] == [[], []]
         assert_sound(tx)
 
 

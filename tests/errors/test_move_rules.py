@@ -33,12 +33,13 @@ class Breach(NamedTuple):
 NOW = timedelta(0)
 WAITING = {
     "status": "RETRY_PENDING", "retry_count": 1, "max_retries": 3, "next_retry_at": -SECOND, "retry_until": DAY,
-    "expires_at": 5 * DAY, "updated_at": -SECOND, "category": "TRANSIENT", "token": None,
+    "expires_at": 5 * DAY, "ttl_tier": "SHORT", "updated_at": -SECOND, "category": "TRANSIENT", "token": None,
 }  # fmt: skip
 ONE = "00000000-0000-0000-0000-000000000001"
 ENDED = {"token": ONE, "retry_count": 2}
 IN_PARK = {"status": "PARKED", "disposition": "PARKED", "next_retry_at": None, "parked_at": -DAY, "parked_by": "ann"}
 BY_SYSTEM = {"status": "PARKED", "parked_at": NOW, "parked_by": "system", "park_reason": "MAX_RETRIES_EXCEEDED"}
+UNPARKED = {"status": "RETRY_PENDING", "retry_until": None, "next_retry_at": NOW, "parked_at": None}
 RESOLVED = {"status": "RESOLVED", "archived_at": NOW, "archive_reason": "RESOLVED", "next_retry_at": None}
 
 BREACHES = (
@@ -46,6 +47,7 @@ BREACHES = (
     Breach("retry_count", HUB, {}, ENDED | {"retry_count": 3}, "by one when a retry ends"),
     Breach("token", HUB, {}, {"token": ONE}, "token changes when a retry ends"),
     Breach("max_retries", OPERATOR, IN_PARK, {"max_retries": 5}, "grants one retry"),
+    Breach("expires_at", OPERATOR, IN_PARK, {"expires_at": 6 * DAY}, "only an unparking moves"),
     Breach(
         "superseded_by_another", WORKER, {}, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}, "only a hub",
     ),
@@ -76,7 +78,9 @@ LAWFUL: tuple[tuple[Authority, dict[str, Any], dict[str, Any]], ...] = (
     (WORKER, {}, ENDED | RESOLVED | {"last_outcome": "SUCCEEDED"}),
     (WORKER, {"retry_count": 2}, ENDED | BY_SYSTEM | {"retry_count": 3}),
     (WORKER, {"retry_until": -SECOND}, BY_SYSTEM),
-    (OPERATOR, IN_PARK, {"status": "RETRY_PENDING", "retry_until": None, "next_retry_at": NOW, "parked_at": None}),
+    (WORKER, {"retry_until": -SECOND}, BY_SYSTEM | {"park_reason": "RETRY_WINDOW_CLOSED"}),
+    (OPERATOR, IN_PARK, UNPARKED),
+    (OPERATOR, IN_PARK, UNPARKED | {"expires_at": 7 * DAY}),
     (OPERATOR, {}, ENDED | RESOLVED),
     (OPERATOR, {}, {"assigned_to": "ann", "updated_at": NOW}),
 )
@@ -113,6 +117,12 @@ def test_each_rule_says_what_is_wrong(hub: Hub, breach: Breach) -> None:
     assert breach.words in refusal["message"]
     assert "%" not in refusal["message"]
     assert refusal["hint"]
+
+
+@pytest.mark.parametrize("to", [{"status": "PARKED"}, UNPARKED | {"expires_at": 8 * DAY}], ids=["parked", "too_far"])
+def test_an_expiry_is_moved_by_an_unparking_alone_and_no_further_than_a_tier(hub: Hub, to: dict[str, Any]) -> None:
+    assert asked(hub, BROKEN, OPERATOR, IN_PARK, {"expires_at": 6 * DAY} | to) == "expires_at"
+    assert asked(hub, BROKEN, OPERATOR, {}, {"expires_at": 6 * DAY}) == "expires_at", "it is retried already"
 
 
 @pytest.mark.parametrize("place", range(len(LAWFUL)))

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from hub import DAY, DOL, LOG, MASTER, MINUTE, OPERATIONAL, ORPHANS, STRUCTURAL, URLS, Hub
+from hub import DAY, DOL, LOG, MASTER, OPERATIONAL, ORPHANS, SECOND, STRUCTURAL, URLS, Hub
 from recoup.database import embedded
 from recoup.database.connection import Actor
 from recoup.errors import parking
@@ -137,23 +137,26 @@ def test_what_nobody_did_anything_about_is_retried(hub: Hub) -> None:
     assert hub.claim_one(error_id).error_id == error_id
 
 
-def test_what_has_expired_is_not_unparked(hub: Hub) -> None:
-    """It is on its way to the archive; a minute before it was not. Resolving it is still told."""
-    error_id, other = parked(hub), parked(hub)
-    hub.advance(hub.row(error_id)["expires_at"] - hub.now())
-    assert only(hub, "unpark", other) is None
-    hub.advance(MINUTE)
-    assert only(hub, "unpark", error_id) == "error_expired"
-    assert only(hub, "resolve", error_id) is None
-
-
-def test_where_what_blocks_is_held_back_it_can_be_unparked(new_hub: Callable[[], Hub]) -> None:
-    """The archiver does not come for it, so it may be repaired."""
-    hub = new_hub()
-    hub.apply_policy(f'[errors.tables."{DOL}"]\nhold_blocking_past_ttl = true\n')
-    error_id = parked(hub)
-    hub.advance(hub.row(error_id)["expires_at"] - hub.now() + DAY)
+@pytest.mark.parametrize("again", [False, True], ids=["itself", "a_newer_one"])
+def test_what_has_expired_is_unparked_while_it_is_there_and_kept_for_its_retries(
+    new_hub: Callable[[], Hub], again: bool
+) -> None:
+    """As long as it blocks, a person can act on it; and the next sweep does not undo that."""
+    hub, entity = new_hub(), uuid.uuid4()
+    error_id = hub.record(outreach_id=entity, severity=Severity.HIGH)
+    hub.advance(7 * DAY + SECOND)
+    assert hub.close_windows() == 1
+    assert hub.row(error_id)["expires_at"] < hub.now()
+    if again:
+        error_id = hub.record(outreach_id=entity, severity=Severity.HIGH)
+    assert hub.sweep_all() == again, "the one that was superseded"
+    assert hub.is_blocked(entity)
     assert only(hub, "unpark", error_id) is None
+    row = hub.row(error_id)
+    assert (row["status"], row["expires_at"]) == ("RETRY_PENDING", hub.now() + 7 * DAY)
+    assert hub.sweep_all() == 0
+    assert hub.succeed(hub.claim_one(error_id)) == "RESOLVED"
+    assert hub.broken() == []
 
 
 @pytest.mark.parametrize(

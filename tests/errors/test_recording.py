@@ -144,7 +144,7 @@ def test_a_parked_one_passes_on_its_parking_its_owner_and_its_escalation(hub: Hu
         "escalated_to", "escalation_reason", "created_at",
     ):  # fmt: skip
         assert row[column] == before[column], column
-    assert (row["status"], row["disposition"]) == ("PARKED", "PARKED")
+    assert (row["status"], row["disposition"], row["overruled"]) == ("ESCALATED", "PARKED", "ARCHIVE")
     assert hub.is_blocked(entity)
 
 
@@ -196,7 +196,7 @@ def test_an_expired_one_that_is_held_is_still_inherited_from(new_hub: NewHub) ->
     hub.advance(2 * DAY)
     assert hub.row(older)["expires_at"] < hub.now()
     row = hub.row(hub.record(TRANSIENT, outreach_id=entity, severity=Severity.HIGH))
-    assert (row["status"], row["park_reason"]) == ("PARKED", "MAX_RETRIES_EXCEEDED")
+    assert (row["status"], row["park_reason"]) == ("PARKED", "RETRY_WINDOW_CLOSED")
     assert hub.row(older)["archive_reason"] == "SUPERSEDED"
 
 
@@ -254,7 +254,7 @@ def test_a_shorter_tier_does_not_shorten_what_is_left(hub: Hub) -> None:
     older = hub.record(outreach_id=entity)
     hub.advance(20 * DAY)
     newer = hub.row(hub.record(outreach_id=entity, severity=Severity.HIGH))
-    assert newer["ttl_tier"] == "SHORT"
+    assert newer["ttl_tier"] == "MEDIUM", "as its expiry says"
     assert newer["expires_at"] == hub.row(older)["expires_at"] > hub.now()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import threading
+import time
 import uuid
 from datetime import timedelta
 
@@ -29,7 +31,7 @@ from product import pause, resume
 from recoup.errors import delay, retrying
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError
-from recoup.errors.retrying import Claimed, Failed, Succeeded
+from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
@@ -101,9 +103,9 @@ def test_a_structural_error_is_parked_at_once_and_has_one_retry_for_a_person(hub
 
 
 def test_the_third_failed_lookup_of_a_domain_parks(hub: Hub) -> None:
-    """Company target: a narrower cap than the category's five."""
+    """Company target: a narrower cap than the category's five. The lookup that was recorded is the first of three."""
     error = hub.record(TRANSIENT, table=TARGET, code="DOMAIN_LOOKUP_FAILED")
-    for _ in range(3):
+    for _ in range(2):
         assert hub.row(error)["status"] == "RETRY_PENDING"
         hub.fail_when_due(error)
     assert hub.row(error)["park_reason"] == "MAX_RETRIES_EXCEEDED"
@@ -114,7 +116,7 @@ def test_a_retry_that_would_come_after_its_window_is_not_waited_for(hub: Hub) ->
     error = hub.record(OPERATIONAL, table=TARGET)
     hub.advance(7 * DAY - 8 * MINUTE)
     row = hub.fail_when_due(error)
-    assert (row["status"], row["park_reason"], row["retry_count"]) == ("PARKED", "MAX_RETRIES_EXCEEDED", 1)
+    assert (row["status"], row["park_reason"], row["retry_count"]) == ("PARKED", "RETRY_WINDOW_CLOSED", 1)
 
 
 def test_what_nobody_retried_within_its_window_is_parked_and_not_claimed(hub: Hub) -> None:
@@ -123,8 +125,52 @@ def test_what_nobody_retried_within_its_window_is_parked_and_not_claimed(hub: Hu
     assert error not in [claimed.error_id for claimed in hub.claim()]
     assert hub.close_windows() >= 1
     row = hub.row(error)
-    assert (row["status"], row["park_reason"], row["retry_count"]) == ("PARKED", "MAX_RETRIES_EXCEEDED", 0)
+    assert (row["status"], row["park_reason"], row["retry_count"]) == ("PARKED", "RETRY_WINDOW_CLOSED", 0)
     assert hub.events(error) == ["RECORDED", "WINDOW_CLOSED"]
+
+
+def test_a_result_counts_to_the_end_of_its_lease_whether_a_sweep_came_by_or_not(hub: Hub) -> None:
+    """Late is a matter of the lease, not of who comes first."""
+    in_time, late = hub.record(TRANSIENT), hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    claimed = {one.error_id: one for one in hub.claim(lease=5 * MINUTE)}
+    hub.advance(5 * MINUTE)
+    assert hub.succeed(claimed[in_time]) == "RESOLVED"
+    hub.advance(timedelta(microseconds=1))
+    assert hub.succeed(claimed[late]) == "late"
+    assert (hub.row(late)["status"], hub.row(late)["held"]) == ("RETRY_PENDING", claimed[late].token)
+    assert hub.rows("select result ->> 'outcome' from recoup.late_result where unit_id = %s", f"{DOL}/{late}") == [
+        ("SUCCEEDED",)
+    ]
+    assert hub.lapse() >= 1
+    assert hub.row(late)["last_outcome"] == "LAPSED"
+    assert hub.broken() == []
+
+
+def test_a_result_that_comes_before_its_claim_is_committed_waits_for_it_and_counts(hub: Hub) -> None:
+    """Handed on within the transaction that claimed it: it is not late, its token is right."""
+    done, other = hub.record(TRANSIENT), hub.record(TRANSIENT)
+    hub.advance(2 * SECOND)
+    became: list[list[Ended]] = []
+    with hub.db.transaction(Authority.HUB) as tx:
+        claimed = [one for one in retrying.claim(tx, limit=1000, worker="hub") if one.error_id in (done, other)]
+        outcomes = [succeeded(one) if one.error_id == done else failed(one) for one in claimed]
+        reporting = threading.Thread(target=lambda: became.append(hub.finish(outcomes)))
+        reporting.start()
+        wait_for_waiting(hub)
+    reporting.join()
+    assert {one.error_id: one.status for one in became[0]} == {done: "RESOLVED", other: "RETRY_PENDING"}
+    assert hub.rows(
+        "select count(*) from recoup.late_result where unit_id = any(%s)", [f"{DOL}/{done}", f"{DOL}/{other}"]
+    ) == [(0,)]
+
+
+def wait_for_waiting(hub: Hub) -> None:
+    """Until somebody waits for somebody else's lock."""
+    until = time.monotonic() + 20
+    while hub.rows("select count(*) from pg_locks where not granted") == [(0,)]:
+        assert time.monotonic() < until, "nobody waits"
+        time.sleep(0.01)
 
 
 def test_mixed_outcomes_are_written_in_one_call(hub: Hub) -> None:

@@ -355,15 +355,29 @@ def test_a_sweep_takes_the_longest_lapsed_first_and_no_more_than_asked(desk: Des
     assert desk.finish(alive, None).status == "passed"
 
 
-def test_a_result_after_the_lease_and_before_the_sweep_counts(desk: Desk) -> None:
-    """A slow worker is late only once it was declared dead."""
+def test_a_result_counts_to_the_end_of_its_lease_whether_a_sweep_came_by_or_not(desk: Desk) -> None:
+    """Late is a matter of the lease, not of who comes first."""
     drained(desk)
+    intakes = desk.intakes(2)
+    in_time, late = (desk.open(intake) for intake in intakes)
+    desk.advance(LEASE - TICK)
+    assert desk.finish(in_time, None).status == "passed"
+    desk.advance(TICK)
+    assert desk.finish(late, None).status == "late"
+    assert len(late_results(desk, late.attempt_id)) == 1
+    assert desk.sweep() == [late.attempt_id]
+    assert desk.lawful(*intakes) == ["SPA", "SF"]
+
+
+def test_a_result_that_comes_before_its_claim_is_committed_is_not_taken_for_late(desk: Desk) -> None:
+    """There is no such attempt yet, and whoever reports is told so; reported again, it counts."""
     intake = desk.intake()
-    attempt = desk.open(intake)
-    desk.advance(LEASE * 2)
+    with desk.db.transaction(Authority.GATE) as tx:
+        (attempt,) = gate.open_attempts(tx, [intake], worker="somebody")
+        with pytest.raises(LawRefused, match="no attempt"):
+            desk.finish(attempt, None)
     assert desk.finish(attempt, None).status == "passed"
-    assert desk.sweep() == []
-    assert desk.word(intake) == "SPA"
+    assert late_results(desk, attempt.attempt_id) == []
 
 
 def late_results(desk: Desk, attempt_id: UUID) -> list[Any]:

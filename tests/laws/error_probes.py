@@ -17,6 +17,7 @@ from company import (
     new_error,
     new_operation,
     room_in_archive,
+    without_window,
 )
 from laws.probing import (
     PROBES,
@@ -63,6 +64,10 @@ check(ERROR, "error_error_code_check", "A code has letters.", error_code="''")
 check(ERROR, "error_error_code_check", "Not too many.", error_code="repeat('x', 201)")
 check(ERROR, "error_error_signature_check", "A signature has letters.", error_signature="''")
 check(ERROR, "error_error_signature_check", "Not too many.", error_signature="repeat('x', 201)")
+check(ERROR, "error_work_key_check", "A work key has letters.", work_key="''")
+check(ERROR, "error_work_key_check", "Not too many.", work_key="repeat('x', 201)")
+check(ERROR, "error_work_key_check", "They can be seen.", work_key="E'a\\nb'")
+check(ERROR, "error_overruled_check", "What was overruled is a listed one.", overruled="'PARKED'")
 check(ERROR, "error_severity_check", "A severity is a listed one.", severity="'BAD'")
 check(ERROR, "error_category_check", "A category is a listed one.", category="'ODD'")
 check(ERROR, "error_disposition_check", "A disposition is a listed one.",
@@ -244,6 +249,7 @@ def a_retry_is_ended_with_its_token(tx: Transaction) -> None:
 def what_leaves_is_not_queued(tx: Transaction) -> None:
     """It expired while it waited for its retry."""
     error = new_error(tx)
+    without_window(tx, error)
     advance(tx, timedelta(days=40))
     room_in_archive(tx, error)
     with acting(tx, ARCHIVER):
@@ -301,6 +307,7 @@ def nothing_leaves_before_its_time(tx: Transaction) -> None:
     advance(tx, timedelta(days=40))
     room_in_archive(tx, leased)
     refused(tx, leave, (leased,), who=ARCHIVER, by=LEFT, sqlstate="RC050", words="being retried")
+    refused(tx, leave, (kept,), who=ARCHIVER, by=LEFT, sqlstate="RC050", words="has yet to be closed")
 
 
 SAID = "select from recoup.error_event where error_id = %s and event_type = %s"
@@ -331,6 +338,7 @@ def every_move_of_an_error_is_logged(tx: Transaction) -> None:
 def what_leaves_is_archived_and_logged(tx: Transaction) -> None:
     """By the statement that deletes it, as it was, and with whether it was blocking."""
     error = new_error(tx)
+    without_window(tx, error)
     advance(tx, timedelta(days=40))
     room_in_archive(tx, error)
     with acting(tx, ARCHIVER):

@@ -17,6 +17,7 @@ from company import (
     error_in,
     new_error,
     room_in_archive,
+    without_window,
 )
 from laws.rows import NOW, insertion, put, relation
 from recoup.database.connection import Transaction
@@ -127,6 +128,7 @@ def test_a_row_lies_in_the_table_that_it_names(scratch: Transaction, table: str)
 def test_an_error_leaves_and_is_archived_by_one_statement(scratch: Transaction) -> None:
     """Not before its time; then the row, the archive and the log change together, or not at all."""
     leased, kept, over = claimed_error(scratch), new_error(scratch), error_in(scratch, "RESOLVED")
+    without_window(scratch, kept)
     room_in_archive(scratch, over)
     leave = "delete from recoup.error where error_id = any('{{{}}}')"
     with acting(scratch, Authority.ARCHIVER):

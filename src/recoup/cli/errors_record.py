@@ -32,6 +32,7 @@ def record(
     table: str | None = None,
     message: str | None = None,
     entity: UUID | None = None,
+    work_key: str | None = None,
     code: str | None = None,
     severity: Annotated[Severity | None, AS_STORED] = None,
     category: Annotated[Category | None, AS_STORED] = None,
@@ -48,10 +49,10 @@ def record(
 
     For example: recoup errors record --table outreach.dol_errors --entity 5e6f… --message "the registry timed out"
 
-    A file is JSONL, CSV or Parquet, with the columns table, entity (or outreach_id), code, message, severity, category,
-    want and payload (in CSV the text of a JSON object). Only table and message have to be there, and every other column
-    goes into the payload. It is recorded in batches of 1,000 lines, each for good. Lines that make no sense are refused
-    one by one. In Parquet a line is a row.
+    A file is JSONL, CSV or Parquet, with the columns table, entity (or outreach_id), work_key, code, message, severity,
+    category, want and payload (in CSV the text of a JSON object). Only table and message have to be there, and every
+    other column goes into the payload. It is recorded in batches of 1,000 lines, each for good. Lines that make no
+    sense are refused one by one. In Parquet a line is a row.
 
     Interrupted and run again, it records the first lines anew: an error about an entity supersedes the one from before
     and keeps its age and its retries; one about no entity is then there twice. --skip leaves out lines that are in.
@@ -64,6 +65,9 @@ def record(
         What was said.
     entity
         The entity that failed (outreach_id). Needed, but for tables of the schema public.
+    work_key
+        Which piece of the entity's work failed: the id of a person, of a document. Each fails, and is retried, by
+        itself.
     code
         The hub's code for it.
     severity
@@ -83,7 +87,7 @@ def record(
     skip
         Skip the first N lines of the file.
     """
-    one = (message, entity, code, severity, category, want, payload)
+    one = (message, entity, work_key, code, severity, category, want, payload)
     if file is not None and any(given is not None for given in one):
         raise InputRefused("record_both", "A file, and an error beside it.", "Give one or the other.")
     if file is not None:
@@ -97,6 +101,7 @@ def record(
         table=table,
         message=message,
         outreach_id=entity,
+        work_key=work_key,
         code=code,
         severity=severity,
         category=category,

@@ -16,6 +16,7 @@ def exec_(
     *command: Annotated[str, Parameter(help="The command and its arguments, after --.", allow_leading_hyphen=True)],
     table: Annotated[str, Parameter(help="The error table.")] = "public.shq_error_log",
     entity: Annotated[UUID | None, Parameter(help="The entity it works for (outreach_id).")] = None,
+    work_key: Annotated[str | None, Parameter(help="Which piece of the entity's work: a person, a document.")] = None,
     code: Annotated[str | None, Parameter(help="The error code; else EXIT_3, SIGNAL_KILL, NOT_FOUND …")] = None,
     severity: Annotated[Severity | None, Parameter(help="How bad a failure of it is.", name_transform=str)] = None,
 ) -> None:
@@ -33,7 +34,10 @@ def exec_(
     ended = run(command)
     if ended.code != 0:
         try:
-            recorded = failed(opened(demo=False), ended, table=table, outreach_id=entity, code=code, severity=severity)
+            recorded = failed(
+                opened(demo=False), ended,
+                table=table, outreach_id=entity, work_key=work_key, code=code, severity=severity,
+            )  # fmt: skip
             say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
             if recorded.error_table != table:
                 say(f"  {table} did not take it; why: recoup errors show {recorded.error_id}")

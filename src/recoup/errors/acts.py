@@ -94,7 +94,6 @@ class Standing(NamedTuple):
     escalation_level: int
     assigned_to: str | None
     archive_reason: str | None  # it is over
-    is_expired: bool
 
 
 UNKNOWN = Why("error_unknown", "There is no such error.", "Check table and id: recoup errors list.")
@@ -144,17 +143,9 @@ def _why_not_parked(error_table: str, table: ErrorTable | None, error: Standing)
 def _why_not_retried(error_table: str, table: ErrorTable | None, error: Standing) -> Why | None:
     if error.status is ErrorStatus.RETRY_PENDING:
         return Why("retry_pending_already", "It is being retried, or waits for its retry.", "Wait for the outcome.")
-    refused = _not_allowed(
+    return _not_allowed(
         error_table, table, Want.RETRY, "Fix the cause and resolve it; if it still fails, it is recorded anew."
     )
-    # Where what blocks is held back from the archive, it may still be repaired.
-    if refused is None and error.is_expired and not (table is not None and table.hold_blocking_past_ttl):
-        return Why(
-            "error_expired",
-            "Its time is over: it is on its way to the archive.",
-            "Resolve it if it is fixed; if it still fails, it is recorded anew.",
-        )
-    return refused
 
 
 def _why_not_escalated(act: Act, error: Standing) -> Why | None:

@@ -74,6 +74,7 @@ def failed(
     *,
     table: str,
     outreach_id: UUID | None,
+    work_key: str | None = None,
     code: str | None,
     severity: Severity | None,
 ) -> Recorded:
@@ -81,7 +82,7 @@ def failed(
     try:
         with opened as database:
             try:
-                return _recorded(database, ended, table, outreach_id, code, severity, {})
+                return _recorded(database, ended, table, outreach_id, code, severity, {}, work_key)
             except InputRefused as refusal:
                 # The command has failed, and what was said about where to record it makes no sense: not lost for that.
                 why = f"{refusal.happened} {refusal.next_step}"
@@ -101,6 +102,7 @@ def _recorded(
     code: str | None,
     severity: Severity | None,
     more: dict[str, str],
+    work_key: str | None = None,
 ) -> Recorded:
     with database.transaction(Authority.HUB) as tx:
         keys = figures.kept(tx).errors.redact_keys
@@ -108,6 +110,7 @@ def _recorded(
             table=table,
             message=ended.said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
             outreach_id=outreach_id,
+            work_key=work_key,
             code=code or _code(ended),
             severity=severity,
             payload={

@@ -23,6 +23,7 @@ BORN = {
     Want.ARCHIVE: ErrorStatus.ACTIVE,
     Want.IGNORE: ErrorStatus.ACTIVE,
 }
+_WEIGHT = {Disposition.IGNORE: 0, Disposition.ARCHIVE: 0, Disposition.RETRY: 1, Disposition.PARKED: 2}
 
 
 class Decision(NamedTuple):
@@ -38,6 +39,7 @@ class Decision(NamedTuple):
     blocks: bool  # keeps its entity from moving on
     decided_by: str  # person, hub rule, code rule, severity, table
     clamped_from: Want | None  # what was wanted and is not allowed here
+    overruled: Want | None = None  # what it would be, had the same failure not been more already
 
 
 class _Wanted(NamedTuple):
@@ -73,6 +75,18 @@ def decide(
         decided_by=wanted.by,
         clamped_from=wanted.want if want is not wanted.want else None,
     )
+
+
+def never_weaker(new: Decision, before: Decision) -> Decision:
+    """What becomes of an error when the same failure was decided before, and is open: no less than that."""
+    if not _WEIGHT[before.disposition]:
+        return new
+    longer = before if new.ttl is not None and (before.ttl is None or before.ttl > new.ttl) else new
+    most = max(new.max_retries, before.max_retries)
+    if _WEIGHT[new.disposition] < _WEIGHT[before.disposition]:
+        own = next(want for want, stored in STORED.items() if stored is new.disposition)
+        new = before._replace(decided_by=new.decided_by, clamped_from=new.clamped_from, overruled=own)
+    return new._replace(ttl_tier=longer.ttl_tier, ttl=longer.ttl, max_retries=most)
 
 
 def _wanted(

@@ -1,13 +1,16 @@
 """Handlers: a hub's own retry of an error, called by the worker when it is due.
 
 A hub registers a function under the name of its table, as an entry point of the group ``recoup.error_handlers``. It
-takes the claimed error; when it returns, the error is resolved, and when it raises, the retry failed with those words.
-A coroutine function is awaited. It may be called twice for one retry only if the worker died in between, and is then
-fenced: make it safe to repeat, or use ``error.key`` with whatever it calls.
+takes the claimed error; when it returns nothing, or ``Succeeded``, the error is resolved, and when it raises, or
+returns ``Failed``, the retry failed with those words. Whatever else it returns is no outcome: that retry failed, too.
+A coroutine function is awaited. One that overruns its lease is not called again for that error while it still runs
+here, and its result is stored as late. It may be called twice for one retry only if the worker died in between, and is
+then fenced: make it safe to repeat, or use ``error.key`` with whatever it calls.
 """
 
 import asyncio
 import inspect
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from datetime import timedelta
@@ -19,12 +22,15 @@ from recoup.database.connection import Transaction
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.redaction import in_words
 from recoup.errors.retrying import Claimed, Failed, Succeeded, due_lag, finish, turn
-from recoup.work.flow import Flow, ThreadEach, Work
+from recoup.work.flow import Flow, Overrun, ThreadEach, Work
 from recoup.worker.duty import Hands
 
 GROUP = "recoup.error_handlers"
 Handler = Callable[[Claimed], object]
+RETURNED_MOST = 200  # characters of what a handler returned and should not have
 GRACE_S = 5.0  # after its lease a handler is given up, and its thread left to itself
+# By worker, over all its flows: whoever claims an error anew must not call its handler beside the one that still runs.
+_OVERRUN: defaultdict[str, Overrun[Claimed, str | None]] = defaultdict(Overrun)
 
 
 @cache
@@ -33,12 +39,18 @@ def handlers() -> Mapping[str, Handler]:
     found: dict[str, Handler] = {}
     for point in entry_points(group=GROUP):
         try:
-            found[point.name] = point.load()
+            found[point.name] = _callable(point.load())
         except Exception as error:  # noqa: BLE001 - whatever its import raises, others work
             observe.logger().error(
                 "handler cannot be loaded", table=point.name, handler=point.value, failure=str(error)
             )
     return found
+
+
+def _callable(loaded: object) -> Handler:
+    if not callable(loaded):
+        raise TypeError(f"a handler is a function of the claimed error, and this is of type {type(loaded).__name__}")
+    return loaded
 
 
 def lag(tx: Transaction) -> float | None:
@@ -78,20 +90,30 @@ def _work(hands: Hands, found: Mapping[str, Handler], executor: Executor) -> Wor
         at_once=rules.retries_at_once,
         lease_s=rules.retry_lease_s,
         grace_s=GRACE_S,
+        overrun=_OVERRUN[hands.name],
     )
 
 
-def _called(handler: Handler, claimed: Claimed) -> None:
+def _called(handler: Handler, claimed: Claimed) -> str | None:
     """Call a handler, to its end. One that has only begun when it returns must not pass for a success."""
     returned = handler(claimed)
     if inspect.isawaitable(returned):
-        asyncio.run(_awaited(returned))
-    elif inspect.isgenerator(returned) or inspect.isasyncgen(returned):
-        raise TypeError("a handler returns when it is done; this one is a generator, and did nothing")
+        returned = asyncio.run(_awaited(returned))
+    match returned:
+        case None:
+            return None
+        case Succeeded() if returned.token == claimed.token and returned.error_id == claimed.error_id:
+            return None
+        case Failed():
+            return returned.failure
+    raise TypeError(
+        f"a handler returns nothing, Succeeded or Failed of its error when it is done; this one returned"
+        f" {type(returned).__name__}: {in_words(repr(returned))[:RETURNED_MOST]}"
+    )
 
 
-async def _awaited(returned: Awaitable[object]) -> None:
-    await returned
+async def _awaited(returned: Awaitable[object]) -> object:
+    return await returned
 
 
 def _reported(error: Claimed, failure: str | None) -> Succeeded | Failed:

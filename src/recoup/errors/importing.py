@@ -35,6 +35,7 @@ WANTED = Wanted(row_chars_most=4_000_000, streamed=True)
 NAMES = {
     "table": "table", "error_table": "table",
     "entity": "entity", "outreach_id": "entity",
+    "work_key": "work_key",
     "code": "code", "error_code": "code",
     "message": "message", "error_message": "message",
     "severity": "severity", "category": "category", "want": "want", "payload": "payload",
@@ -165,6 +166,7 @@ def _read(row: Row, noun: str, table: str | None) -> NewError:
         table=name,
         message=message,
         outreach_id=_entity(given.get("entity")),
+        work_key=None if (work_key := given.get("work_key")) is None else str(work_key),
         code=None if (code := given.get("code")) is None else str(code),
         severity=_word(Severity, given.get("severity")),
         category=_word(Category, given.get("category")),

@@ -130,7 +130,8 @@ RETRIES: tuple[Invariant, ...] = (
         "What is RETRY_PENDING has a retry left, and a time for it."),
     _log("errors/5/retries-end", "histories", "No failed retry was followed by another one beyond max_retries."),
     _log("errors/5/retry-to-park", "histories",
-        "What had its last retry is parked by system as MAX_RETRIES_EXCEEDED, and keeps that reason where it is not."),
+        "What had its last retry is parked by system as MAX_RETRIES_EXCEEDED or RETRY_WINDOW_CLOSED, and keeps that"
+        " reason where it is not."),
     _log("errors/5/one-retry-at-a-time", "neighbours", "A retry begins only when the one before it has ended.",
         "laws/L5/one-retry-at-a-time"),
 )  # fmt: skip
@@ -156,6 +157,8 @@ ARCHIVE: tuple[Invariant, ...] = (
         "errors/7/superseded"),
     _of("errors/7/superseded-inherits", "births",
         "What superseded another was born with its retries, and parked if that was."),
+    _of("errors/7/never-weakened", "births",
+        "What superseded another is no less than that was, and says what it asked for instead."),
     _of("errors/7/one-open", "superseding", "Of one failure of one entity at most one error is open in a table."),
     _tables("errors/7/destination", "error_tables", "Every error table of the policy has its archive."),
     _tables("errors/7/archive-guards", "error_tables",

@@ -47,6 +47,7 @@ ERROR = Lifecycle(
         Birth(ACTIVE, HUB, "nothing is to be done: IGNORE, or ARCHIVE"),
         Birth(RETRY_PENDING, HUB, "it is to be retried"),
         Birth(PARKED, HUB, "it waits for a person"),
+        Birth(ESCALATED, HUB, "it supersedes one that a person passed on"),
     ),
     moves=(
         *_retries(),
@@ -65,11 +66,12 @@ ERROR = Lifecycle(
     ),
     exits=tuple(Exit(status, ARCHIVER, "to the archive") for status in ErrorStatus),
     frozen=(
-        "error_table", "error_id", "outreach_id", "error_code", "error_message", "error_signature", "severity",
-        "category", "ttl_tier", "expires_at", "payload", "decided_by", "clamped_from", "policy_version", "created_at",
+        "error_table", "error_id", "outreach_id", "work_key", "error_code", "error_message", "error_signature",
+        "severity", "category", "ttl_tier", "payload", "decided_by", "clamped_from", "overruled", "policy_version",
+        "created_at",
     ),
     once=("superseded_by", "archived_at", "archive_reason"),
-    rising=("retry_count", "max_retries", "updated_at"),
+    rising=("retry_count", "max_retries", "expires_at", "updated_at"),
     move_rule=MoveRule(
         broken="recoup.error_move_broken",
         refusal="recoup.error_move_refusal",
@@ -97,10 +99,10 @@ ERROR = Lifecycle(
         end="recoup.end_retries",
         claimed_by=(HUB, WORKER),
         gives=(
-            ("error_table", "tables"), ("error_id", "ids"), ("outreach_id", "entities"), ("error_code", "codes"),
-            ("error_message", "messages"), ("error_signature", "signatures"), ("severity", "severities"),
-            ("category", "categories"), ("retry_count", "counts"), ("max_retries", "budgets"),
-            ("payload", "payloads"), ("created_at", "created"),
+            ("error_table", "tables"), ("error_id", "ids"), ("outreach_id", "entities"), ("work_key", "work_keys"),
+            ("error_code", "codes"), ("error_message", "messages"), ("error_signature", "signatures"),
+            ("severity", "severities"), ("category", "categories"), ("retry_count", "counts"),
+            ("max_retries", "budgets"), ("payload", "payloads"), ("created_at", "created"),
         ),
         lease="make_interval(secs => (recoup.error_policy() ->> 'retry_lease_s')::integer)",
         earlier_claims="select error_table, error_id, retry_count, reason from recoup.error_event"

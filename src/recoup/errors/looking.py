@@ -57,6 +57,7 @@ class Listed:
     error_id: int
     error_table: str
     outreach_id: UUID | None
+    work_key: str | None
     error_code: str | None
     error_message: str
     error_signature: str

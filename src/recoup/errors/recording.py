@@ -1,10 +1,11 @@
 """Recording: each failure once and for good, with what is to become of it, in one statement for any number.
 
 What is masked, redacted and decided here is pure; the database adds what only it knows: the time, and the error of the
-same table, entity and signature that a newer one supersedes.
+same table, entity, work key and signature that a newer one supersedes.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
 from recoup.errors.ahead import one_ahead
-from recoup.errors.decision import Decision, decide
+from recoup.errors.decision import Decision, decide, never_weaker
 from recoup.errors.figures import Figures
 from recoup.errors.redaction import in_words, redacted
 from recoup.errors.tables import is_global
@@ -30,6 +31,7 @@ AT_ONCE_MOST = 5_000  # rows of one statement; more are recorded in several, in 
 MESSAGE_MOST = 100_000  # characters; what is longer is cut, and says so
 PAYLOAD_MOST = 1_000_000  # characters as JSON; what is larger is left out, and says so
 CODE_MOST = 200
+WORK_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 _POLICY_TRIES = 5
 _json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
@@ -38,17 +40,17 @@ RECORD = Routine(
     sets=(
         # Rows: which decision, what failed, and the later row of the call that supersedes it.
         {
-            "places": "integer", "entities": "uuid", "messages": "text", "signatures": "text", "payloads": "jsonb",
-            "later": "integer",
+            "places": "integer", "entities": "uuid", "work_keys": "text", "messages": "text", "signatures": "text",
+            "payloads": "jsonb", "later": "integer",
         },
         # Decisions, each once.
         {
             "tables": "text", "codes": "text", "severities": "text", "categories": "text", "dispositions": "text",
             "tiers": "text", "days": "integer", "budgets": "integer", "park_reasons": "text", "deciders": "text",
-            "clamps": "text",
+            "clamps": "text", "overruled": "text",
         },
     ),
-    optional=frozenset({"payloads"}),
+    optional=frozenset({"payloads", "work_keys", "overruled"}),
     plain={"decided_under": "integer"},
     results={"ids": "ids"},
 )  # fmt: skip
@@ -61,6 +63,7 @@ class NewError:
     table: str
     message: str
     outreach_id: UUID | None = None  # the entity; may be missing in global tables
+    work_key: str | None = None  # which piece of the entity's work: a person, a document. Each fails by itself
     code: str | None = None
     severity: Severity | None = None
     category: Category | None = None  # by the policy's rules, its words and its code when it is not given
@@ -137,14 +140,17 @@ def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
     ]
     decided = [(key, _decided(known, key)) for key in map(_key, decisions)]
     entities = [_entity(known, error) for error in errors]
+    work_keys = [usable_work_key(error.work_key) for error in errors]
     signatures = [reading.key for reading in readings]
+    later = _later(decided, places, list(zip(entities, work_keys, signatures, strict=True)))
     given = {
         "places": places,
         "entities": entities,
+        "work_keys": None if work_keys.count(None) == len(work_keys) else work_keys,
         "messages": [_cut(message) for message in messages],
         "signatures": signatures,
         "payloads": _payloads(errors, known.errors.redact_keys),
-        "later": _later(decided, zip(places, entities, signatures, strict=True), len(errors)),
+        "later": later,
         "decided_under": known.version,
         **_columns(decided),
     }
@@ -185,24 +191,38 @@ def _cut(message: str) -> str:
 
 
 def _later(
-    decided: Sequence[tuple[_Key, Decision]], rows: Iterable[tuple[int, str | None, str]], count: int
+    decided: list[tuple[_Key, Decision]], places: list[int], failures: Sequence[tuple[str | None, str | None, str]]
 ) -> list[int | None]:
-    """For each row the place of the next one of the same failure, if there is one: it is superseded at birth."""
-    later: list[int | None] = [None] * count
-    last: dict[tuple[str, str, str], int] = {}
+    """For each row the place of the next one of the same failure, if there is one: it is superseded at birth.
+
+    The next one is no less than the one that it supersedes; where that changes its decision, it gets one of its own.
+    """
+    later: list[int | None] = [None] * len(places)
+    last: dict[tuple[str, tuple[str | None, str | None, str]], int] = {}
     # What is kept for ever is not superseded.
     tables = [None if decision.ttl is None else key.table for key, decision in decided]
-    for at, (place, entity, signature) in enumerate(rows):
+    for at, (place, failure) in enumerate(zip(places, failures, strict=True)):
         table = tables[place - 1]
-        if table is not None and entity is not None:
-            before = last.get((table, entity, signature))
+        if table is not None and failure[0] is not None:
+            before = last.get((table, failure))
             if before is not None:
                 later[before] = at + 1
-            last[table, entity, signature] = at
+                places[at] = _never_weaker(decided, place, places[before])
+            last[table, failure] = at
     return later
 
 
-def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any]]:
+def _never_weaker(decided: list[tuple[_Key, Decision]], place: int, before: int) -> int:
+    """The place of a decision, or of another one that is no less than an earlier one."""
+    key, decision = decided[place - 1]
+    held = never_weaker(decision, decided[before - 1][1])
+    if held == decision:
+        return place
+    decided.append((key, held))
+    return len(decided)
+
+
+def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any] | None]:
     return {
         "tables": [key.table for key, _ in decided],
         "codes": [key.code for key, _ in decided],
@@ -215,6 +235,7 @@ def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any]]:
         "park_reasons": [d.park_reason for _, d in decided],
         "deciders": [d.decided_by for _, d in decided],
         "clamps": [d.clamped_from for _, d in decided],
+        "overruled": [d.overruled for _, d in decided] if any(d.overruled for _, d in decided) else None,
     }
 
 
@@ -228,6 +249,17 @@ def _code(code: str | None) -> str | None:
             f"A code has 1 to {CODE_MOST} bytes; what happened goes into the message.",
         )  # fmt: skip
     return in_words(code)
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def usable_work_key(key: str | None) -> str | None:
+    """A work key, or a refusal."""
+    if key is None or WORK_KEY.fullmatch(key):
+        return key
+    raise InputRefused(
+        "work_key", f"The work key {key[:50]!r} is empty, too long, or holds control characters.",
+        "A work key names a piece of the entity's work, in 1 to 200 characters: the id of a person, of a document.",
+    )  # fmt: skip
 
 
 def _payloads(errors: Sequence[NewError], keys: Sequence[str]) -> list[str | None] | None:

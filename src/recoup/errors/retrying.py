@@ -35,6 +35,7 @@ class Claimed(NamedTuple):
     error_table: str
     error_id: int
     outreach_id: UUID | None
+    work_key: str | None
     error_code: str | None
     error_message: str
     error_signature: str

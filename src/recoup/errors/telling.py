@@ -65,6 +65,8 @@ def story(events: Sequence[Event]) -> list[str]:
 
 def _explained(row: Mapping[str, Any], table: ErrorTable | None) -> Iterator[str]:
     yield _decided(row)
+    if row["overruled"] is not None:
+        yield f"That made it {row['overruled']}, but the same failure was open, and a newer error never weakens it."
     if row["park_reason"] == ParkReason.NON_RETRYABLE_ERROR and row["decided_by"] in ("severity", "table"):
         yield f"That was a retry, but none helps against what is {row['category']}: a person may start one."
     if row["archived_at"] is not None:

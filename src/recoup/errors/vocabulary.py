@@ -54,7 +54,8 @@ class Tier(StrEnum):
 class ParkReason(StrEnum):
     """Why an error waits for a person."""
 
-    MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"  # its retries are used up, or their window closed
+    MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"  # its retries are used up
+    RETRY_WINDOW_CLOSED = "RETRY_WINDOW_CLOSED"  # the time for its retries is over, however many are left
     NON_RETRYABLE_ERROR = "NON_RETRYABLE_ERROR"  # no retry can help
     ESCALATION_REQUIRED = "ESCALATION_REQUIRED"  # a person has to decide
     EXTERNAL_DEPENDENCY = "EXTERNAL_DEPENDENCY"  # somebody outside has to act

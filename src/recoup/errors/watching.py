@@ -3,7 +3,7 @@
     with failures(database, "outreach.dol_errors", outreach_id=company):
         match_ein(company)
 
-    @failures(database, "people.people_errors", outreach_id=lambda person: person.outreach_id)
+    @failures(database, "people.people_errors", outreach_id=lambda person: person.outreach_id, work_key=lambda p: p.id)
     def find_address(person): ...
 
 What was raised is recorded in a transaction of its own, and raised again. If it cannot be recorded, that is logged and
@@ -26,7 +26,7 @@ from psycopg import errors
 
 from recoup import observe
 from recoup.database.connection import Database
-from recoup.errors.recording import CODE_MOST, NewError, Recorded, record
+from recoup.errors.recording import CODE_MOST, NewError, Recorded, record, usable_work_key
 from recoup.errors.redaction import in_words
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity
@@ -49,6 +49,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
         table: str,
         *,
         outreach_id: UUID | Callable[..., UUID | None] | None = None,  # a function of the decorated one's arguments
+        work_key: str | Callable[..., str | None] | None = None,  # which piece of the entity's work; likewise
         code: str | None = None,  # the exception's name when it is not given
         severity: Severity | None = None,
         category: Category | None = None,
@@ -58,6 +59,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
         self._database = database
         self._table = table
         self._outreach_id = outreach_id
+        self._work_key = work_key
         self._code = code
         self._severity = severity
         self._category = category
@@ -69,7 +71,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         # Not what merely ends a program: Ctrl-C, an exit, a cancelled task.
         if isinstance(error, Exception):
-            self._record(error, None if callable(self._outreach_id) else self._outreach_id)
+            self._record(error, None if callable(self._outreach_id) else self._outreach_id, piece=self._piece((), {}))
 
     def __call__(self, function: Decorated) -> Decorated:
         """A function whose failures are recorded; a coroutine's as well, without holding up its loop."""
@@ -105,25 +107,47 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
                 entity = entity(*args, **kwargs)
             except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
                 entity, why = None, f"{type(other).__name__}: {in_words(other)}"
-        self._record(error, entity, why)
+        self._record(error, entity, why, self._piece(args, kwargs))
 
-    def _record(self, error: Exception, entity: object, why: str = "none was given") -> None:
+    def _piece(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str | None, dict[str, str]]:
+        """Which piece of the entity's work a call was about; or why nobody knows: it is recorded all the same."""
+        try:
+            key = self._work_key(*args, **kwargs) if callable(self._work_key) else self._work_key
+            return usable_work_key(None if key is None else str(key)), {}
+        except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
+            return None, {"no_work_key": f"{type(other).__name__}: {in_words(other)}"}
+
+    def _record(
+        self,
+        error: Exception,
+        entity: object,
+        why: str = "none was given",
+        piece: tuple[str | None, dict[str, str]] = (None, {}),
+    ) -> None:
         try:
             orphan = not isinstance(entity, UUID) and not (entity is None and is_global(self._table))
-            new = self._new(error, None if orphan else cast("UUID | None", entity), why if orphan else None)
+            new = self._new(error, None if orphan else cast("UUID | None", entity), why if orphan else None, piece)
             self.recorded = self._recorded(new)
         except Refusal as refusal:
             self._unrecorded(error, f"{refusal.happened} {refusal.next_step}")
         except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
             self._unrecorded(error, in_words(other))
 
-    def _new(self, error: Exception, outreach_id: UUID | None, orphaned: str | None) -> NewError:
+    def _new(
+        self,
+        error: Exception,
+        outreach_id: UUID | None,
+        orphaned: str | None,
+        piece: tuple[str | None, dict[str, str]],
+    ) -> NewError:
         frames = _frames(error)
-        more = {} if orphaned is None else {"meant_for": self._table, "no_outreach_id": orphaned}
+        work_key, no_key = piece
+        more = no_key if orphaned is None else {**no_key, "meant_for": self._table, "no_outreach_id": orphaned}
         return NewError(
             table=self._table if orphaned is None else ORPHANS,
             message=in_words(error) or type(error).__name__,
             outreach_id=outreach_id,
+            work_key=work_key,
             code=self._code or type(error).__name__.encode()[:CODE_MOST].decode("utf-8", "ignore"),
             severity=self._severity,
             category=self._category,

@@ -529,7 +529,7 @@ CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[],
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 287a185258b64c5d6496853101aa8673
+ SET jit TO 'off'; -- body 229c1cb83af3190beb1ea6a431edb5fe
 comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
@@ -805,7 +805,7 @@ create table company.url_discovery_failures (
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('company.url_discovery_failures') with (fillfactor=85);
 comment on table company.url_discovery_failures is 'Errors of this hub. Read here; written through recoup.error.';
-CREATE UNIQUE INDEX url_discovery_failures_open ON company.url_discovery_failures USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE UNIQUE INDEX url_discovery_failures_open ON company.url_discovery_failures USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table company.url_discovery_failures enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -853,7 +853,7 @@ create table outreach.company_target_errors (
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('outreach.company_target_errors') with (fillfactor=85);
 comment on table outreach.company_target_errors is 'Errors of this hub. Read here; written through recoup.error.';
-CREATE UNIQUE INDEX company_target_errors_open ON outreach.company_target_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE UNIQUE INDEX company_target_errors_open ON outreach.company_target_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table outreach.company_target_errors enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -897,7 +897,7 @@ create table outreach.dol_errors (
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('outreach.dol_errors') with (fillfactor=85);
 comment on table outreach.dol_errors is 'Errors of this hub. Read here; written through recoup.error.';
-CREATE UNIQUE INDEX dol_errors_open ON outreach.dol_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE UNIQUE INDEX dol_errors_open ON outreach.dol_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table outreach.dol_errors enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -945,7 +945,7 @@ create table people.people_errors (
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('people.people_errors') with (fillfactor=85);
 comment on table people.people_errors is 'Errors of this hub. Read here; written through recoup.error.';
-CREATE UNIQUE INDEX people_errors_open ON people.people_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE UNIQUE INDEX people_errors_open ON people.people_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table people.people_errors enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -988,7 +988,7 @@ create table public.shq_error_log (
   error_table text not null default 'public.shq_error_log'::text
 ) partition of recoup.error FOR VALUES IN ('public.shq_error_log') with (fillfactor=85);
 comment on table public.shq_error_log is 'Errors of this hub. Read here; written through recoup.error.';
-CREATE UNIQUE INDEX shq_error_log_open ON public.shq_error_log USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE UNIQUE INDEX shq_error_log_open ON public.shq_error_log USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table public.shq_error_log enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -1033,7 +1033,7 @@ create table public.shq_master_error_log (
   error_table text not null default 'public.shq_master_error_log'::text
 ) partition of recoup.error FOR VALUES IN ('public.shq_master_error_log') with (fillfactor=85);
 comment on table public.shq_master_error_log is 'Errors of this hub. Read here; written through recoup.error.';
-CREATE INDEX shq_master_error_log_open ON public.shq_master_error_log USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE INDEX shq_master_error_log_open ON public.shq_master_error_log USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_master_error_log enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
@@ -1082,7 +1082,7 @@ create table public.shq_orphan_errors (
   error_table text not null default 'public.shq_orphan_errors'::text
 ) partition of recoup.error FOR VALUES IN ('public.shq_orphan_errors') with (fillfactor=85);
 comment on table public.shq_orphan_errors is 'Errors of this hub. Read here; written through recoup.error.';
-CREATE UNIQUE INDEX shq_orphan_errors_open ON public.shq_orphan_errors USING btree (outreach_id, error_signature) WHERE archived_at IS NULL;
+CREATE UNIQUE INDEX shq_orphan_errors_open ON public.shq_orphan_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table public.shq_orphan_errors enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -1417,6 +1417,8 @@ create table recoup.error (
   archived_at timestamp with time zone,
   archive_reason text,
   token uuid,
+  work_key text,
+  overruled text,
   constraint error_pkey PRIMARY KEY (error_id, error_table),
   constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
   constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
@@ -1442,6 +1444,7 @@ create table recoup.error (
   constraint error_max_retries_check CHECK (max_retries >= 0),
   constraint error_next_retry_at_check CHECK (isfinite(next_retry_at)),
   constraint error_not_superseded_by_itself CHECK (superseded_by <> error_id),
+  constraint error_overruled_check CHECK (overruled = ANY (ARRAY['RETRY'::text, 'PARK'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_park_reason_check CHECK (octet_length(park_reason) >= 1 AND octet_length(park_reason) <= 2000),
   constraint error_parked CHECK ((status <> ALL (ARRAY['PARKED'::text, 'ESCALATED'::text])) OR parked_at IS NOT NULL AND parked_by IS NOT NULL AND park_reason IS NOT NULL),
   constraint error_parked_at_check CHECK (isfinite(parked_at)),
@@ -1466,7 +1469,8 @@ END),
   constraint error_superseded CHECK ((superseded_by IS NOT NULL) = (NOT archive_reason IS DISTINCT FROM 'SUPERSEDED'::text)),
   constraint error_ttl CHECK ((ttl_tier = 'INFINITE'::text) = (expires_at IS NULL)),
   constraint error_ttl_tier_check CHECK (ttl_tier = ANY (ARRAY['SHORT'::text, 'MEDIUM'::text, 'LONG'::text, 'INFINITE'::text])),
-  constraint error_updated_at_check CHECK (isfinite(updated_at))
+  constraint error_updated_at_check CHECK (isfinite(updated_at)),
+  constraint error_work_key_check CHECK (char_length(work_key) >= 1 AND char_length(work_key) <= 200 AND work_key !~ '[\u0001-\u001f\u007f-\u009f]'::text)
 ) partition by LIST (error_table);
 comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; a row leaves only for the archive.';
 comment on column recoup.error.error_table is 'The error table, with its schema.';
@@ -1480,7 +1484,7 @@ comment on column recoup.error.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL
 comment on column recoup.error.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
 comment on column recoup.error.status is 'ACTIVE, RETRY_PENDING, PARKED, ESCALATED or RESOLVED; ARCHIVED in the archive.';
 comment on column recoup.error.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
-comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
+comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; an unparking moves it. Null: never.';
 comment on column recoup.error.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
 comment on column recoup.error.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
 comment on column recoup.error.last_retry_at is 'When the last retry that ended began.';
@@ -1502,12 +1506,14 @@ comment on column recoup.error.payload is 'What its hub gave with it; secrets ar
 comment on column recoup.error.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
 comment on column recoup.error.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
 comment on column recoup.error.policy_version is 'The policy that decided it.';
-comment on column recoup.error.created_at is 'When it first failed: a newer error inherits the age of the one it supersedes.';
+comment on column recoup.error.created_at is 'When it first failed: a newer error has the age of the one it supersedes, if that was to be retried or parked.';
 comment on column recoup.error.updated_at is 'When it last moved; at birth, when it was recorded.';
-comment on column recoup.error.superseded_by is 'The newer error of the same table, entity and signature.';
+comment on column recoup.error.superseded_by is 'The newer error of the same table, entity, work key and signature.';
 comment on column recoup.error.archived_at is 'Since when it is over and blocks nothing; the archiver comes for it.';
 comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
 comment on column recoup.error.token is 'Fencing token of the retry that ended last; who holds it now, recoup.error_queue says.';
+comment on column recoup.error.work_key is 'Which piece of the entity''s work failed: a person, a document. Null: there is only one.';
+comment on column recoup.error.overruled is 'What its report asked for, where an open error of the same failure was more; null: it was not overruled.';
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
@@ -1538,7 +1544,7 @@ alter table recoup.error enable always trigger d_queue_error_moves_on_update;
 grant delete, update (updated_at) on table recoup.error to recoup_archiver;
 grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
-grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
 grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
 
 create table recoup.error_archive (
@@ -1584,6 +1590,8 @@ create table recoup.error_archive (
   final_disposition text not null,
   was_blocking boolean not null,
   token uuid,
+  work_key text,
+  overruled text,
   constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
   constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
@@ -1623,15 +1631,17 @@ comment on column recoup.error_archive.payload is 'What its hub gave with it; se
 comment on column recoup.error_archive.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
 comment on column recoup.error_archive.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
 comment on column recoup.error_archive.policy_version is 'The policy that decided it.';
-comment on column recoup.error_archive.created_at is 'When it first failed: a newer error inherits the age of the one it supersedes.';
+comment on column recoup.error_archive.created_at is 'When it first failed: a newer error has the age of the one it supersedes, if that was to be retried or parked.';
 comment on column recoup.error_archive.updated_at is 'When it last moved; at birth, when it was recorded.';
-comment on column recoup.error_archive.superseded_by is 'The newer error of the same table, entity and signature.';
+comment on column recoup.error_archive.superseded_by is 'The newer error of the same table, entity, work key and signature.';
 comment on column recoup.error_archive.archived_at is 'Timestamp when archived: when it was resolved, superseded, archived by hand, or found expired.';
 comment on column recoup.error_archive.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
 comment on column recoup.error_archive.archived_by is 'System or user that archived.';
 comment on column recoup.error_archive.final_disposition is 'Disposition at time of archive.';
 comment on column recoup.error_archive.was_blocking is 'Whether it kept its entity from moving on when it expired.';
 comment on column recoup.error_archive.token is 'Fencing token of the retry that ended last.';
+comment on column recoup.error_archive.work_key is 'Which piece of the entity''s work failed.';
+comment on column recoup.error_archive.overruled is 'What its report asked for, where an open error of the same failure was more; null: it was not overruled.';
 CREATE INDEX error_archive_entity ON ONLY recoup.error_archive USING btree (outreach_id) WHERE outreach_id IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_archive enable always trigger a_append_only;
@@ -2548,7 +2558,7 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET "TimeZone" TO 'utc'; -- body 71afc25a663c6db42918caa59265148c
+ SET "TimeZone" TO 'utc'; -- body e65c38596f1b188af952bdd2a0b5c0f5
 comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
 
 CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
@@ -2746,9 +2756,9 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
-grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2758,8 +2768,8 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body a0fd4c80791045e3c0c9974f272fc972
-comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, written out from the declaration.';
+ SET jit TO 'off'; -- body e2b0a73f2cfaccfac29217408c4a54f5
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, written out from the declaration.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
  LANGUAGE plpgsql; -- body 05bfd73ab79a4d6b381b684493506af4
@@ -2781,7 +2791,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body dc52a6b7b404b2f839948369a07e30e9
+ SET jit TO 'off'; -- body 8b93dd1b792d22e7d37b36cebc5a6582
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks what was not retried within its window, or one of it.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -2858,7 +2868,7 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 9748b901510accfabe04dc29932b46e0
+ SET jit TO 'off'; -- body eed7ce0c7e8b67377f2aef6a7eae6034
 comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
@@ -2907,7 +2917,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 563a6ddae6163dbe49722222b93c56ba
+ STABLE; -- body c8695467fed2f103724e1546e0c5c76d
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -2921,7 +2931,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 88639e8dc0b807acdb0b2290ef5ea79c
+ IMMUTABLE; -- body 29dace97c038540297592050421283a9
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -3015,7 +3025,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 6df13a820239bed659e91efaee759ca3
+ SET enable_mergejoin TO 'off'; -- body ce8a270ee55935c2e851238e25b8dc32
 comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_births() to public;
 
@@ -3037,7 +3047,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body de76fc839a2df810764557539b17629b
+ SET enable_mergejoin TO 'off'; -- body e9e4927da61489366516b641fbde5efd
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
@@ -3195,21 +3205,21 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
- RETURNS TABLE(heir bigint, was_parked boolean, was_retried boolean, old_created_at timestamp with time zone, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
+ RETURNS TABLE(heir bigint, was_parked boolean, was_escalated boolean, was_retried boolean, old_created_at timestamp with time zone, old_tier text, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
  LANGUAGE sql
- STABLE; -- body e2d150dde50abfd3f2724dac6be097db
+ STABLE; -- body f399b61fa833b40df8d0a42b566e565c
 comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call, the heir, takes over from the error that it superseded (recoup.supersede_errors).';
 grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
 
-grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) to public;
+grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body c2a0a7ae546f09dd070beaab5db44578
-comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
+ SET enable_nestloop TO 'off'; -- body 755bfde0bb6cae3bde61315ae4f556a9
+comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
  LANGUAGE plpgsql; -- body 1bf25b37ca17b6716c0f8e8a996a6d17
@@ -3246,6 +3256,14 @@ CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb,
 comment on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) is 'New dispositions are allowed, and make promotions wait; errors are moved at READ COMMITTED.';
 grant execute on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) to public;
 
+grant execute on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE; -- body 70408e1bd424115ee2dc8977ab40cffe
+comment on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) is 'Until when an error of a tier is kept that is unparked now; null: for ever.';
+
 CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
  RETURNS text
  LANGUAGE sql
@@ -3278,7 +3296,7 @@ CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 55ab06e0d3692030aa999ec216a7d158
+ SET jit TO 'off'; -- body cc042592cef67353862da83dd733f1ad
 comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
@@ -3288,9 +3306,9 @@ CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ 
 comment on function recoup.listed_condition(life recoup.lifecycle, kind_ text) is 'SQL text: whether a row''s step is listed for the role in acting; null where none is.';
 grant execute on function recoup.listed_condition(life recoup.lifecycle, kind_ text) to public;
 
-grant execute on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) to public;
+grant execute on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], work_keys text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[])
+CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], work_keys text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[])
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3298,13 +3316,13 @@ CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uu
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 83ce0f86b62e0fb335c1706b973fa289
-comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+ SET jit TO 'off'; -- body 8a72cb070c8ad8dcf0b2ee9883cfd7d5
+comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], work_keys text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
 
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
- LANGUAGE plpgsql; -- body c857095cb9a8098bb5031c0ea34b3a6a
+ LANGUAGE plpgsql; -- body 6ab2c0f45820144281683f9ffab45842
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
@@ -3312,7 +3330,7 @@ grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with 
 CREATE OR REPLACE FUNCTION recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body 3e75d46db05010d2067033234c8a461c
+ STABLE; -- body 75bfae6e9de06afef88d67668da8f036
 comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';
 
 CREATE OR REPLACE FUNCTION recoup.never()
@@ -3422,7 +3440,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 4bdb3edcca176dece86cafdb097948ae
+ SET quote_all_identifiers TO 'off'; -- body 6c00d17d2e4e8b367891c3d59bd0cec3
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -3461,8 +3479,8 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body c7ecec424839a0df4a9d35d52504f9bd
-comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one.';
+ SET "DateStyle" TO 'iso, ymd'; -- body ed94b7c9c1f27ed4e38547594ee1dbdc
+comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one, and with what was overruled.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  RETURNS trigger
@@ -3472,12 +3490,12 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 193b7559a1056e916969131bf02e0c4b
+ SET enable_mergejoin TO 'off'; -- body 78f3530bc788e477e8fbc7ada571485b
 comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
-grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[]) to public;
+grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[])
+CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[] DEFAULT NULL::text[], overruled text[] DEFAULT NULL::text[], OUT ids bigint[])
  RETURNS bigint[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3486,8 +3504,8 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body fc0c0f4263b05d3d0573cee63359a6f8
-comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
+ SET jit TO 'off'; -- body 7f238bd3da5b61936004e1f17d4ee8da
+comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
  RETURNS trigger
@@ -3549,13 +3567,13 @@ CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
 comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
 
-grant execute on function recoup.retries_over(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) to public;
+grant execute on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION recoup.retries_over(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone)
+ RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body ccdbd6a94d28c5d927e734ebdaae7cfc
-comment on function recoup.retries_over(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Whether no retry follows: the budget is spent, or the next would come after the window, or by itself never.';
+ IMMUTABLE; -- body 52e3e40a6c7c334fc8e53c14a1ad24d9
+comment on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Why no retry follows: the budget is spent, or none comes by itself, or it would come after the window. Null: one does.';
 
 grant execute on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) to public;
 
@@ -3603,7 +3621,7 @@ grant execute on function recoup.rule_error_births() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ba7aaa0c546abb07063a5991c105d5e2
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 063f02b12ca7183a85913d5e22649ff1
 comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
 grant execute on function recoup.rule_error_exits() to public;
 

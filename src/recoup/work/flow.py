@@ -2,7 +2,8 @@
 
 A unit is claimed in a transaction that commits before its work begins. Its outcome is written in a later one, together
 with the next claim: one transaction for a whole set, and no more is claimed than starts at once. A process that dies
-in between leaves claims behind, which expire with their leases. A slow unit holds up nobody but itself.
+in between leaves claims behind, which expire with their leases. A slow unit holds up nobody but itself: what overruns
+its lease is left to itself, keeps its place among those that run at once, and its outcome is written when it comes.
 """
 
 import queue
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -40,6 +41,37 @@ class Turn(NamedTuple):
     seconds: float
 
 
+class Overrun(Generic[Unit, Outcome]):
+    """Units that overran their lease while something still works on them, and the outcomes of those that came back."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[tuple[Unit, Future[Outcome]]] = queue.SimpleQueue()
+        self.is_told = False  # that nothing more is started
+
+    def add(self, unit: Unit, name: str, future: "Future[Outcome]") -> None:
+        with self._lock:
+            self._names[id(future)] = name
+        future.add_done_callback(lambda future: self._end(unit, future))
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: str) -> bool:
+        with self._lock:
+            return name in self._names.values()
+
+    def taken(self) -> "list[tuple[Unit, Future[Outcome]]]":
+        """Those that have come back since."""
+        return [self._ended.get_nowait() for _ in range(self._ended.qsize())]
+
+    def _end(self, unit: Unit, future: "Future[Outcome]") -> None:
+        self._ended.put((unit, future))
+        with self._lock:
+            del self._names[id(future)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Work(Generic[Unit, Outcome]):
     """What a domain gives: how its units are worked on, ended and claimed."""
@@ -52,6 +84,7 @@ class Work(Generic[Unit, Outcome]):
     at_once: int
     lease_s: float  # outcomes are kept so long while the server is away
     grace_s: float  # after its lease a unit is given up, and whatever works on it is left to itself
+    overrun: "Overrun[Unit, Outcome]" = field(default_factory=lambda: Overrun())
     goes_on: Callable[[], bool] = lambda: True  # False: nothing more is claimed, and the flow ends with what it has
     written: Callable[[Turn], None] = lambda _: None
 
@@ -63,7 +96,7 @@ class Flow(Generic[Unit, Outcome]):
         self.by, self.work = by, work
         self.done = 0
         self.refused = 0  # outcomes that the database would not take: their leases expire
-        self._running: dict[int, tuple[Unit, float]] = {}  # -> when it is given up
+        self._running: dict[int, tuple[Unit, Future[Outcome], float]] = {}  # -> when it is given up
         self._ended: queue.SimpleQueue[tuple[int, Future[Outcome]]] = queue.SimpleQueue()
         self._numbers = count()
         self._log = observe.logger(worker=by.name)
@@ -72,6 +105,7 @@ class Flow(Generic[Unit, Outcome]):
         """Until nothing is left that waits. Returns how many units are done."""
         ended: list[tuple[Unit, Outcome]] = []
         while True:
+            ended += [(unit, self._outcome(unit, future)) for unit, future in self.work.overrun.taken()]
             for unit in self._turn(ended, self._room()):
                 self._start(unit)
             if not self._running:
@@ -79,20 +113,31 @@ class Flow(Generic[Unit, Outcome]):
             ended = self._gathered()
 
     def _start(self, unit: Unit) -> None:
+        if self.work.name(unit) in self.work.overrun:
+            self._log.error("not begun: what overran its lease still works on it", unit=self.work.name(unit))
+            return
         number = next(self._numbers)
-        self._running[number] = (unit, time.monotonic() + self.work.lease_s + self.work.grace_s)
-        self.work.start(unit).add_done_callback(lambda future: self._ended.put((number, future)))
+        future = self.work.start(unit)
+        self._running[number] = (unit, future, time.monotonic() + self.work.lease_s + self.work.grace_s)
+        future.add_done_callback(lambda future: self._ended.put((number, future)))
 
     def _room(self) -> int:
         """How many more to take on: a good part of what may run at once, or none."""
-        room = self.work.at_once - len(self._running)
+        room = self.work.at_once - len(self._running) - len(self.work.overrun)
+        self._tell_standstill(room <= 0 and not self._running)
         ready = not self._running or room * ENOUGH >= self.work.at_once
-        return room if ready and self.work.goes_on() else 0
+        return max(room, 0) if ready and self.work.goes_on() else 0
+
+    def _tell_standstill(self, stands: bool) -> None:
+        if stands and not self.work.overrun.is_told:
+            units = len(self.work.overrun)
+            self._log.error("stands still: as many as may run at once overran their leases, and run on", units=units)
+        self.work.overrun.is_told = stands
 
     def _gathered(self) -> list[tuple[Unit, Outcome]]:
         """What ended next, gathered for a moment. Given up: what has outlived its lease."""
         ended: list[tuple[Unit, Outcome]] = []
-        until = min(patience for _, patience in self._running.values())
+        until = min(patience for _, _, patience in self._running.values())
         while self._running and len(ended) * ENOUGH < self.work.at_once:
             try:
                 number, future = self._ended.get(timeout=max(until - time.monotonic(), 0.0))
@@ -100,7 +145,7 @@ class Flow(Generic[Unit, Outcome]):
                 break
             # One that was given up may come back while its unit is worked on anew: its number is not known any more.
             if number in self._running:
-                unit, _ = self._running.pop(number)
+                unit, _, _ = self._running.pop(number)
                 ended.append((unit, self._outcome(unit, future)))
             until = min(until, time.monotonic() + LINGER_S) if len(ended) == 1 else until
         self._give_up()
@@ -112,8 +157,9 @@ class Flow(Generic[Unit, Outcome]):
 
     def _give_up(self) -> None:
         now = time.monotonic()
-        for number in [number for number, (_, patience) in self._running.items() if now > patience]:
-            unit, _ = self._running.pop(number)
+        for number in [number for number, (_, _, patience) in self._running.items() if now > patience]:
+            unit, future, _ = self._running.pop(number)
+            self.work.overrun.add(unit, self.work.name(unit), future)
             self._log.error("no outcome within its lease; it is left to itself", unit=self.work.name(unit))
 
     # The database's side ---------------------------------------------------------------------------------------------

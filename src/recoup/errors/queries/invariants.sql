@@ -91,12 +91,14 @@ select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.t
 with kept as (
   select e.error_table, e.error_id, e.outreach_id, e.error_signature, e.error_code, e.severity, e.category,
          e.disposition, e.ttl_tier, e.expires_at, e.retry_count, e.max_retries, e.retry_until, e.parked_at,
-         e.parked_by, e.park_reason, e.decided_by, e.clamped_from, e.policy_version, e.created_at, e.superseded_by
+         e.parked_by, e.park_reason, e.decided_by, e.clamped_from, e.overruled, e.policy_version, e.created_at,
+         e.superseded_by
     from recoup.error e
   union all
   select a.error_table, a.error_id, a.outreach_id, a.error_signature, a.error_code, a.severity, a.category,
          a.disposition, a.ttl_tier, a.expires_at, a.retry_count, a.max_retries, a.retry_until, a.parked_at,
-         a.parked_by, a.park_reason, a.decided_by, a.clamped_from, a.policy_version, a.created_at, a.superseded_by
+         a.parked_by, a.park_reason, a.decided_by, a.clamped_from, a.overruled, a.policy_version, a.created_at,
+         a.superseded_by
     from recoup.error_archive a),
 recorded as (
   select e.error_table, e.error_id, e.logged_at, e.disposition, e.retry_count, e.reason,
@@ -105,14 +107,35 @@ recorded as (
 unparked as (
   select e.error_table, e.error_id, max(e.retry_count) as retry_count
     from recoup.error_event e where e.event_type = 'UNPARKED' group by 1, 2),
--- One that was superseded in the call that recorded it was never there to inherit from.
-before as (
-  select k.error_table, k.superseded_by as error_id, max(k.expires_at) as expires_at, min(k.created_at) as created_at,
-         max(k.retry_count) as retry_count, max(k.max_retries) as max_retries, max(k.retry_until) as retry_until,
-         bool_or(k.disposition = 'PARKED') as parked, bool_or(k.disposition = 'RETRY') as retried,
-         max(k.park_reason) as park_reason
+-- What was superseded; and whether by the rules of today, under which a newer error never weakens what was open, be it by
+-- an earlier one of its own call, and takes nothing over from what was never to be retried.
+superseded as (
+  select k.*, e.superseded_at_birth,
+         exists (select from recoup.error_event v
+                  where v.error_id = k.error_id and v.error_table = k.error_table and v.facts ? 'at_least') as today
     from kept k join recorded e on e.error_table = k.error_table and e.error_id = k.error_id
-   where k.superseded_by is not null and not e.superseded_at_birth
+   where k.superseded_by is not null),
+open_before as (
+  select s.error_table, s.superseded_by as error_id, max(s.park_reason) as park_reason,
+         bool_or(s.disposition = 'PARKED' and (s.today or not s.superseded_at_birth)) as parked,
+         bool_or(s.disposition = 'RETRY' and s.today) as retried, bool_or(s.today) as today
+    from superseded s
+   group by 1, 2),
+before as (
+  select s.error_table, s.superseded_by as error_id,
+         max(s.expires_at) filter (where not s.superseded_at_birth) as expires_at,
+         max(s.ttl_tier) filter (where not s.superseded_at_birth and s.today) as ttl_tier,
+         -- Of its own call: for how long, and not until when.
+         max(s.expires_at - s.created_at) filter (where s.superseded_at_birth) as ttl_of_call,
+         (array_agg(s.ttl_tier order by s.expires_at - s.created_at desc) filter (where s.superseded_at_birth))[1]
+           as tier_of_call,
+         min(s.created_at) as created_at, max(s.retry_count) as retry_count, max(s.max_retries) as max_retries,
+         max(s.retry_until) filter (where not s.superseded_at_birth) as retry_until,
+         bool_or(s.disposition = 'RETRY' and not s.superseded_at_birth) as retried
+    from superseded s
+   where (s.today or not s.superseded_at_birth)
+     and (not s.today or s.disposition in ('RETRY', 'PARKED') or s.retry_count > 0
+          or s.park_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED'))
    group by 1, 2),
 -- What it superseded was over when it was recorded, and that month of the archive has been dropped.
 dropped as (
@@ -142,17 +165,20 @@ retries as (
 beside as (
   select k.*, e.logged_at, e.disposition as born_as, e.retry_count as born_count, e.reason as born_reason,
          t.version is not null as in_policy, t.since, t.until, t.allowed, t.usual,
-         b.error_id is not null as supersedes, b.parked and coalesce(t.allowed ? 'PARK', false) as was_parked,
-         b.retried as was_retried, b.expires_at as old_expires_at, b.created_at as old_created_at,
-         b.retry_count as old_count, b.retry_until as old_until, b.park_reason as old_reason,
+         b.error_id is not null as supersedes,
+         coalesce(o.parked and t.allowed ? 'PARK', false) as was_parked, coalesce(o.retried, false) as was_open,
+         coalesce(o.today, false) as today,
+         b.retried as was_retried, b.expires_at as old_expires_at, b.ttl_tier as old_tier,
+         b.created_at as old_created_at,
+         b.retry_count as old_count, b.retry_until as old_until, o.park_reason as old_reason,
          u.retry_count as unparked_at,
-         d.error_table is not null and b.error_id is null and k.created_at <= e.logged_at as forgotten,
+         d.error_table is not null and o.error_id is null and k.created_at <= e.logged_at as forgotten,
          case when t.hub_codes ? k.error_code then 'hub rule' when t.codes ? k.error_code then 'code rule'
               when k.severity is not null then 'severity' else 'table' end as rule,
          coalesce(t.hub_codes ->> k.error_code, t.codes ->> k.error_code) as rule_reason,
          coalesce(s.disposition, t.usual) as plain_want,
-         case when t.ttl = 'INFINITE' then t.ttl else coalesce(t.hub_ttl, s.ttl, t.ttl) end as told_tier,
-         make_interval(hours => 24 * (t.tier_days ->> k.ttl_tier)::integer) as told_ttl,
+         case when b.ttl_of_call > p.ttl then b.tier_of_call else p.tier end as told_tier,
+         k.created_at + greatest(p.ttl, b.ttl_of_call) as own_expiry,
          greatest(b.max_retries, least(m.usual, (t.max_by_code ->> k.error_code)::integer)) as told_max,
          coalesce(b.created_at, k.created_at) + r.time_window as own_until,
          case when r.backoff <> 'none' then
@@ -164,17 +190,21 @@ beside as (
     left join recorded e on e.error_table = k.error_table and e.error_id = k.error_id
     left join unparked u on u.error_table = k.error_table and u.error_id = k.error_id
     left join before b on b.error_table = k.error_table and b.error_id = k.error_id
+    left join open_before o on o.error_table = k.error_table and o.error_id = k.error_id
     left join dropped d on d.error_table = k.error_table and d.error_id = k.error_id
     left join tables t on t.version = k.policy_version and t.error_table = k.error_table
     left join severities s on s.version = k.policy_version and s.severity = k.severity
     left join retries r on r.version = k.policy_version and r.category = k.category
+   cross join lateral (
+     select o.tier, make_interval(hours => 24 * (t.tier_days ->> o.tier)::integer) as ttl
+       from (select case when t.ttl = 'INFINITE' then t.ttl else coalesce(t.hub_ttl, s.ttl, t.ttl) end) o (tier)) p
    cross join lateral (
      select case when k.category = 'OPERATIONAL' then coalesce(t.operational_max, r.max_retries)
                  else r.max_retries end as usual) m),
 -- What was wanted, what of it the table allows, and until when it may be retried by itself.
 wanted as (
   select x.*, case when x.was_retried then x.old_until else x.own_until end as told_until,
-         case when x.decided_by = 'person' then x.clamped_from
+         case when x.decided_by = 'person' then coalesce(x.clamped_from, x.overruled)
               when x.rule in ('hub rule', 'code rule') or x.would_retry and x.category = 'STRUCTURAL' then 'PARK'
               else x.plain_want end as want,
          case when x.decided_by = 'person' then 'ESCALATION_REQUIRED'
@@ -204,22 +234,28 @@ held as (
            or x.wait is null
            or x.logged_at + x.wait * (1 + x.jitter_percent / 100.0) > x.told_until as may_end
     from wanted x),
+weighed as (
+  select x.*, x.was_open and x.got in ('ARCHIVE', 'IGNORE') as stays_open from held x),
 judged as (
-  select x.*,
+  select x.*, case when x.today and (x.was_parked and x.got <> 'PARK' or x.stays_open) then x.got end as told_overruled,
          case when x.was_parked then array['PARKED']
-              when x.got <> 'RETRY' then array[case x.got when 'PARK' then 'PARKED' else x.got end]
+              when x.got <> 'RETRY' and not x.stays_open
+                then array[case x.got when 'PARK' then 'PARKED' else x.got end]
+              when not x.allowed ? 'RETRY' then array[case when x.allowed ? 'PARK' then 'PARKED' else 'ARCHIVE' end]
               else array_remove(array[
                 case when not coalesce(x.must_end, false) then 'RETRY' end,
                 case when x.may_end or x.want is null and x.decided_by = 'person'
                      then case when x.allowed ? 'PARK' then 'PARKED' else 'ARCHIVE' end end], null) end as told_as
-    from held x)
+    from weighed x)
 select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code, r.decided_by, r.rule, r.clamped_from,
        r.born_as, r.told_as, r.born_reason, r.ttl_tier, r.told_tier, r.created_at, r.expires_at, r.max_retries,
        r.told_max, r.retry_until, r.told_until, r.policy_version, r.logged_at
   from (
     select r.*, array_remove(array[
-      case when r.expires_at is distinct from greatest(r.created_at + r.told_ttl, r.old_expires_at)
-                and not (r.forgotten and r.expires_at >= r.created_at + r.told_ttl)
+      -- An unparking moves it.
+      case when r.expires_at is distinct from greatest(r.own_expiry, r.old_expires_at)
+                and not ((r.forgotten or r.unparked_at is not null)
+                         and r.expires_at >= greatest(r.own_expiry, r.old_expires_at))
            then 'errors/1/ttl' end,
       case when r.created_at is distinct from coalesce(r.old_created_at, r.logged_at) and not r.forgotten
            then 'errors/1/created-at' end,
@@ -228,16 +264,18 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
       case when r.in_policy and not r.allowed ? case r.born_as when 'PARKED' then 'PARK' else r.born_as end
            then 'errors/3/allowed-at-birth' end,
       case when r.born_as = 'PARKED'
-                and r.born_reason not in ('MAX_RETRIES_EXCEEDED', 'NON_RETRYABLE_ERROR', 'ESCALATION_REQUIRED',
-                                          'EXTERNAL_DEPENDENCY', 'DATA_QUALITY')
+                and r.born_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED', 'NON_RETRYABLE_ERROR',
+                                          'ESCALATION_REQUIRED', 'EXTERNAL_DEPENDENCY', 'DATA_QUALITY')
                 and r.born_reason is distinct from r.old_reason
            then 'errors/4/park-reasons' end,
       -- Structural, or a code that says so, or a severity that does; or no retry was left, or in time.
-      case when not r.forgotten and r.born_as = 'PARKED' and not coalesce(r.was_parked, false)
-                and r.born_reason is distinct from case
-                      when r.got = 'RETRY' or r.want is null and r.born_reason = 'MAX_RETRIES_EXCEEDED'
-                        then 'MAX_RETRIES_EXCEEDED'
-                      else r.told_reason end
+      case when not r.forgotten and r.born_as = 'PARKED' and not r.was_parked
+                and not case
+                      when r.stays_open and not r.allowed ? 'RETRY' then r.born_reason = 'ESCALATION_REQUIRED'
+                      when r.got = 'RETRY' or r.stays_open
+                           or r.want is null and r.born_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
+                        then r.born_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
+                      else r.born_reason is not distinct from r.told_reason end
            then 'errors/4/parking-triggers' end,
       case when not r.forgotten and r.category = 'STRUCTURAL' and r.born_as = 'RETRY' and r.decided_by <> 'person'
            then 'errors/5/structural-is-parked' end,
@@ -252,15 +290,19 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
            then 'errors/5/born-without-retries' end,
       case when r.decided_by <> 'person' and r.decided_by is distinct from r.rule
            then 'errors/9/hub-rules-first' end,
-      case when r.ttl_tier is distinct from r.told_tier
+      case when r.ttl_tier is distinct from case when r.old_expires_at > r.own_expiry
+                                                 then coalesce(r.old_tier, r.told_tier) else r.told_tier end
+                and not (r.forgotten and r.expires_at > r.own_expiry)
            then 'errors/8/ttl-override' end,
       case when not r.forgotten and not r.born_as = any(r.told_as)
            then 'errors/8/disposition' end,
+      case when not r.forgotten and r.overruled is distinct from r.told_overruled
+           then 'errors/7/never-weakened' end,
       case when r.clamped_from is distinct from case when r.want is not null and not r.allowed ? r.want then r.want end
            then 'errors/8/clamps' end,
       case when r.severity = 'LOW' and r.decided_by = 'severity' and r.plain_want in ('IGNORE', 'ARCHIVE')
                 and r.allowed ?| array['IGNORE', 'ARCHIVE'] and r.born_as in ('RETRY', 'PARKED')
-                and not r.forgotten and not coalesce(r.was_parked, false)
+                and not r.forgotten and not r.was_parked and not r.was_open
            then 'errors/8/low-never-blocks' end,
       case when r.severity = 'CRITICAL' and r.decided_by = 'severity' and r.plain_want = 'PARK'
                 and r.allowed ? 'PARK' and r.born_as is distinct from 'PARKED'
@@ -276,20 +318,24 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
 -- name: superseding
 -- Whatever was superseded names what superseded it, and of one failure of one entity one error is open.
 with kept as (
-  select error_table, error_id, outreach_id, error_signature, retry_count, created_at, superseded_by
+  select error_table, error_id, outreach_id, work_key, error_signature, disposition, retry_count, created_at,
+         superseded_by
     from recoup.error
   union all
-  select error_table, error_id, outreach_id, error_signature, retry_count, created_at, superseded_by
+  select error_table, error_id, outreach_id, work_key, error_signature, disposition, retry_count, created_at,
+         superseded_by
     from recoup.error_archive)
 select 'errors/7/superseded-by' as breaks, k.error_table, k.outreach_id, k.error_signature, k.error_id, k.superseded_by
   from kept k
   left join kept n on n.error_table = k.error_table and n.error_id = k.superseded_by
  where k.superseded_by is not null
    and (n.error_id is null or n.error_id <= k.error_id
-        or (n.outreach_id, n.error_signature) is distinct from (k.outreach_id, k.error_signature)
-        or n.retry_count < k.retry_count or n.created_at > k.created_at)
+        or (n.outreach_id, n.work_key, n.error_signature)
+           is distinct from (k.outreach_id, k.work_key, k.error_signature)
+        -- What was never to be retried passes no age on.
+        or n.retry_count < k.retry_count or n.created_at > k.created_at and k.disposition in ('RETRY', 'PARKED'))
 union all
 select 'errors/7/one-open', e.error_table, e.outreach_id, e.error_signature, min(e.error_id), count(*)
   from recoup.error e
  where e.archived_at is null and e.outreach_id is not null and e.ttl_tier <> 'INFINITE'
- group by e.error_table, e.outreach_id, e.error_signature having count(*) > 1
+ group by e.error_table, e.outreach_id, e.work_key, e.error_signature having count(*) > 1

@@ -8,6 +8,7 @@
 -- What each event may say; where from and to are the same, any status may be meant.
 with lawful (event_type, from_status, to_status) as (values
   ('RECORDED', '', 'ACTIVE'), ('RECORDED', '', 'RETRY_PENDING'), ('RECORDED', '', 'PARKED'),
+  ('RECORDED', '', 'ESCALATED'),
   ('CLAIMED', 'RETRY_PENDING', 'RETRY_PENDING'),
   ('SUCCEEDED', 'RETRY_PENDING', 'RESOLVED'),
   ('FAILED', 'RETRY_PENDING', 'RETRY_PENDING'), ('FAILED', 'RETRY_PENDING', 'PARKED'),
@@ -306,10 +307,12 @@ select b.breaks, r.error_table, r.error_id, r.live, r.archived, r.status, r.told
            then 'errors/5/retries-end' end,
       case when r.spent
                 and (r.disposition = 'PARKED'
-                     and ((r.park_reason, r.parked_by) is distinct from ('MAX_RETRIES_EXCEEDED', 'system')
+                     and (r.parked_by is distinct from 'system'
+                          or coalesce(r.park_reason, '') not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
                           or r.parked_at > r.spent_at or r.parked_at < r.spent_at - interval '1 minute'
                           or r.parked_at is null)
-                     or r.disposition <> 'PARKED' and r.park_reason is distinct from 'MAX_RETRIES_EXCEEDED')
+                     or r.disposition <> 'PARKED'
+                        and coalesce(r.park_reason, '') not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED'))
            then 'errors/5/retry-to-park' end,
       case when r.claims > 0 and r.live + r.archived > 0 and not r.leased
                 and (r.last_retry_at > r.claimed_at or r.last_retry_at < r.claimed_at - interval '1 minute'

@@ -16,8 +16,8 @@
 select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
-   select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity,
-          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, q.worker as leased_by,
+   select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
+          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, q.worker as leased_by,
           e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
           e.archive_reason
      from recoup.error e
@@ -30,8 +30,8 @@ select f.*
 select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
-   select e.error_id, e.error_table, e.outreach_id, e.error_code, e.error_message, e.error_signature, e.severity,
-          e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, null as leased_by,
+   select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
+          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, null as leased_by,
           e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
           e.archive_reason
      from recoup.error_archive e

@@ -14,8 +14,7 @@ select recoup.hold_promotions((
 
 -- name: lock
 -- In the order of tables and ids, so that two sets that share some wait for each other instead of deadlocking.
-select g.error_table, g.error_id, e.status, e.ttl_tier, e.escalation_level, e.assigned_to, e.archive_reason,
-       coalesce(e.expires_at < (select recoup.now()), false) as is_expired
+select g.error_table, g.error_id, e.status, e.ttl_tier, e.escalation_level, e.assigned_to, e.archive_reason
   from (select * from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
          order by error_table, error_id) g
  cross join lateral (
@@ -46,11 +45,13 @@ update recoup.error e
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: unpark
--- Without a window: a person started it. Whatever was said while it was parked is over; the log has it.
-with t as materialized (select recoup.now() as now_)
+-- Without a window: a person started it. Whatever was said while it was parked is over; the log has it. It is kept for
+-- its tier from now, or there would be no time for its retries.
+with t as materialized (select recoup.now() as now_, recoup.error_policy() as policy)
 update recoup.error e
    set status = 'RETRY_PENDING', disposition = 'RETRY', max_retries = greatest(e.max_retries, e.retry_count + 1),
-       next_retry_at = t.now_, retry_until = null, parked_at = null, parked_by = null, park_reason = null,
+       next_retry_at = t.now_, retry_until = null,
+       expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)), parked_at = null, parked_by = null, park_reason = null,
        escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)

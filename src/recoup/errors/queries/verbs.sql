@@ -2,12 +2,11 @@
 
 -- name: standings
 -- In groups that share whatever decides what may be done with an error.
-select e.error_table, e.status, e.ttl_tier, e.escalation_level, e.assigned_to, e.archive_reason,
-       coalesce(e.expires_at < (select recoup.now()), false) as is_expired, count(*) as errors
+select e.error_table, e.status, e.ttl_tier, e.escalation_level, e.assigned_to, e.archive_reason, count(*) as errors
   from recoup.error e
  where e.error_table = any(%(tables)s::text[]) and e.archived_at is null
    and {matching}
- group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2;
+ group by 1, 2, 3, 4, 5, 6 order by 1, 2;
 
 -- name: chosen
 -- In the order of the ids: that is the order in which errors are locked.

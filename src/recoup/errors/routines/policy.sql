@@ -45,13 +45,14 @@ $$;
 comment on function recoup.retry_wait(text, integer, integer, integer, integer) is
 'How long after the last failure the retry of this number comes; null: not by itself.';
 
-create or replace function recoup.retries_over(
-  retry_count integer, max_retries integer, next_retry_at timestamptz, retry_until timestamptz) returns boolean
+create or replace function recoup.retries_end(
+  retry_count integer, max_retries integer, next_retry_at timestamptz, retry_until timestamptz) returns text
 language sql immutable as $$
-  select retry_count >= max_retries or next_retry_at is null or coalesce(next_retry_at > retry_until, false)
+  select case when retry_count >= max_retries or next_retry_at is null then 'MAX_RETRIES_EXCEEDED'
+              when next_retry_at > retry_until then 'RETRY_WINDOW_CLOSED' end
 $$;
-comment on function recoup.retries_over(integer, integer, timestamptz, timestamptz) is
-'Whether no retry follows: the budget is spent, or the next would come after the window, or by itself never.';
+comment on function recoup.retries_end(integer, integer, timestamptz, timestamptz) is
+'Why no retry follows: the budget is spent, or none comes by itself, or it would come after the window. Null: one does.';
 
 create or replace function recoup.ends_as(policy jsonb) returns jsonb
 language sql immutable as $$
@@ -73,6 +74,8 @@ language sql stable as $$
   -- Whoever is called about a parked one has had time; and a table may hold on to what still blocks. Days of 24 hours,
   -- whatever the session's time zone makes of its own.
   select e.expires_at < now_
+     -- Not before its window is closed on it: whether it is parked or archived must not depend on who comes first.
+     and not (e.status = 'RETRY_PENDING' and coalesce(e.retry_until <= now_, false))
      and (e.status not in ('PARKED', 'ESCALATED')
           or e.parked_at < now_ - make_interval(hours => 24 * (policy ->> 'keep_parked_days')::integer))
      and not (e.disposition in ('RETRY', 'PARKED')
@@ -80,3 +83,8 @@ language sql stable as $$
 $$;
 comment on function recoup.may_expire(recoup.error, timestamptz, jsonb) is
 'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';
+
+create or replace function recoup.kept_until(tier text, now_ timestamptz, policy jsonb) returns timestamptz
+language sql stable as $$ select now_ + make_interval(hours => 24 * (policy -> 'tier_days' ->> tier)::integer) $$;
+comment on function recoup.kept_until(text, timestamptz, jsonb) is
+'Until when an error of a tier is kept that is unparked now; null: for ever.';

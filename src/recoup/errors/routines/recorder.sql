@@ -19,18 +19,22 @@ begin
   select incarnation_, n.updated_at, n.error_table, n.error_id, 'RECORDED', n.status, n.disposition, n.retry_count,
          n.park_reason,
          -- As little as can be: every birth has one, and the row itself has the rest.
-         case when n.clamped_from is not null or n.superseded_by is not null then jsonb_strip_nulls(jsonb_build_object(
-           'decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'superseded_by', n.superseded_by)) end,
+         case when num_nonnulls(n.clamped_from, n.overruled, n.superseded_by) > 0
+              then jsonb_strip_nulls(jsonb_build_object(
+                'decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'overruled', n.overruled,
+                'superseded_by', n.superseded_by,
+                'at_least', case when n.superseded_by is not null then n.disposition end)) end,
          kind, id, role_,
          1, sha256(convert_to(array[
-           n.error_table, n.error_id::text, n.outreach_id::text, n.error_code, n.error_message, n.error_signature,
-           n.severity, n.category, n.ttl_tier, n.expires_at::text, n.payload::text, n.decided_by, n.clamped_from,
-           n.policy_version::text, n.created_at::text]::text, 'UTF8'))
+           n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_message,
+           n.error_signature, n.severity, n.category, n.ttl_tier, n.payload::text, n.decided_by, n.clamped_from,
+           n.overruled, n.policy_version::text, n.created_at::text]::text, 'UTF8'))
     from new_rows n;
   return null;
 end $$;
 revoke execute on function recoup.record_error_births() from public;
-comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one.';
+comment on function recoup.record_error_births() is
+'RECORDED, with a clamp where there was one, and with what was overruled.';
 
 create or replace function recoup.record_error_moves() returns trigger
 language plpgsql security definer
@@ -59,7 +63,8 @@ begin
                               when 'ESCALATED' then n.escalation_reason
                               else why end,
          case said.event_type
-           when 'SUPERSEDED' then jsonb_build_object('superseded_by', n.superseded_by)
+           when 'SUPERSEDED'
+             then jsonb_build_object('superseded_by', n.superseded_by, 'at_least', n.disposition)  -- is the newer one
            when 'ESCALATED' then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level)
            when 'ASSIGNED' then jsonb_build_object('to', n.assigned_to)
            when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) end,

@@ -7,8 +7,8 @@
 -- composites takes four times as long.
 
 create or replace function recoup.lock_open_errors(
-  places integer[], entities uuid[], signatures text[], later integer[], tables text[], tiers text[],
-  policy jsonb, now_ timestamptz,
+  places integer[], entities uuid[], signatures text[], work_keys text[], later integer[], tables text[],
+  tiers text[], policy jsonb, now_ timestamptz,
   out by_row bigint[], out of_table text[], out ids bigint[], out expired boolean[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -28,12 +28,13 @@ begin
   loop
     execute format($look$
       select array_agg(u.place order by e.error_id), array_agg(e.error_id order by e.error_id)
-        from unnest($1, $2, $3, $4) with ordinality u (decision, entity, signature, later, place)
+        from unnest($1, $2, $3, $4, $5) with ordinality u (decision, entity, signature, work_key, later, place)
        cross join lateral (
          select e.error_id from %s e
-          where e.outreach_id = u.entity and e.error_signature = u.signature and e.archived_at is null limit 1) e
-       where u.later is null and ($5)[u.decision] = $6 $look$, table_::regclass)
-      into of_rows, open_ones using places, entities, signatures, later, tables, table_;
+          where e.outreach_id = u.entity and e.error_signature = u.signature
+            and coalesce(e.work_key, '') = coalesce(u.work_key, '') and e.archived_at is null limit 1) e
+       where u.later is null and ($6)[u.decision] = $7 $look$, table_::regclass)
+      into of_rows, open_ones using places, entities, signatures, work_keys, later, tables, table_;
     continue when open_ones is null;
     execute format($look$
       select $5 || array_agg(f.place), $6 || array_agg(f.error_table), $7 || array_agg(f.error_id),
@@ -53,7 +54,7 @@ begin
   end loop;
 end $$;
 comment on function recoup.lock_open_errors(
-  integer[], uuid[], text[], integer[], text[], text[], jsonb, timestamptz) is
+  integer[], uuid[], text[], text[], integer[], text[], text[], jsonb, timestamptz) is
 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
 
 create or replace function recoup.supersede_errors(
@@ -82,7 +83,8 @@ comment on function recoup.supersede_errors(
 
 create or replace function recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
 returns table (
-  heir bigint, was_parked boolean, was_retried boolean, old_created_at timestamptz, old_expires_at timestamptz,
+  heir bigint, was_parked boolean, was_escalated boolean, was_retried boolean,
+  old_created_at timestamptz, old_tier text, old_expires_at timestamptz,
   old_retry_count integer, old_max_retries integer, old_retry_until timestamptz,
   last_retry_at timestamptz, last_outcome text, last_failure text,
   old_parked_at timestamptz, old_parked_by text, old_park_reason text,
@@ -90,8 +92,10 @@ returns table (
   old_escalation_level integer, escalated_at timestamptz, escalated_to text, escalation_reason text)
 language sql stable as $$
   -- STABLE, and one SELECT: only then is it inlined. LIMIT, for one look-up each.
-  select h.heir, s.was_parked, s.was_retried, e.created_at, e.expires_at,
-         e.retry_count, e.max_retries, e.retry_until,
+  select h.heir, s.was_parked, e.status = 'ESCALATED', s.was_retried,
+         case when s.goes_on then e.created_at end, case when s.goes_on then e.ttl_tier end,
+         case when s.goes_on then e.expires_at end,
+         e.retry_count, case when s.goes_on then e.max_retries end, e.retry_until,
          e.last_retry_at, e.last_outcome, e.last_failure,
          case when s.was_parked then e.parked_at end, case when s.was_parked then e.parked_by end,
          case when s.was_parked then e.park_reason end,
@@ -101,7 +105,10 @@ language sql stable as $$
    cross join lateral (
      select e.* from recoup.error e where e.error_table = h.error_table and e.error_id = h.error_id limit 1) e
    cross join lateral (
-     select e.status in ('PARKED', 'ESCALATED') as was_parked, e.status = 'RETRY_PENDING' as was_retried) s
+     select e.status in ('PARKED', 'ESCALATED') as was_parked, e.status = 'RETRY_PENDING' as was_retried,
+            -- What was never to be retried has no age, window or tier to pass on; what was retried to no avail does.
+            e.status <> 'ACTIVE' or e.retry_count > 0
+              or coalesce(e.park_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED'), false) as goes_on) s
    where e.superseded_by is not null
 $$;
 comment on function recoup.inherited(bigint[], text[], bigint[]) is
@@ -109,9 +116,9 @@ comment on function recoup.inherited(bigint[], text[], bigint[]) is
 
 create or replace function recoup.insert_errors(
   new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[],
-  later integer[],
+  work_keys text[], later integer[],
   tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[],
-  budgets integer[], park_reasons text[], deciders text[], clamps text[],
+  budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[],
   decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamptz)
 returns void
 language plpgsql
@@ -123,74 +130,88 @@ declare
   ends constant jsonb := recoup.ends_as(policy);
 begin
   insert into recoup.error (
-    error_table, error_id, outreach_id, error_code, error_message, error_signature, severity, category, payload,
-    decided_by, clamped_from, policy_version, disposition, status, ttl_tier, expires_at, created_at, updated_at,
+    error_table, error_id, outreach_id, work_key, error_code, error_message, error_signature, severity, category,
+    payload, decided_by, clamped_from, overruled, policy_version, disposition, status, ttl_tier, expires_at,
+    created_at, updated_at,
     retry_count, max_retries, next_retry_at, retry_until, last_retry_at, last_outcome, last_failure,
     parked_at, parked_by, park_reason,
     assigned_to, last_reviewed_at, escalation_level, escalated_at, escalated_to, escalation_reason,
     superseded_by, archived_at, archive_reason)
   with given as (
     -- Each row with its decision, and with what it inherits.
-    select d.*, i.*, r.place, r.entity, r.message, r.signature, r.payload,
+    select d.*, i.*, r.place, r.entity, r.work_key, r.message, r.signature, r.payload,
            new_ids[r.place] as error_id, new_ids[r.later] as superseded_by,
            coalesce(i.old_created_at, now_) as created_at,
            coalesce(i.old_retry_count, 0) as retry_count,
            greatest(i.old_max_retries, d.budget) as max_retries,
-           i.was_parked and ends ->> d.error_table = 'PARKED' as stays_parked
-      from unnest(places, entities, messages, signatures, payloads, later)
-             with ordinality r (decision, entity, message, signature, payload, later, place)
+           i.was_parked and ends ->> d.error_table = 'PARKED' as stays_parked,
+           -- It never weakens what is open. What was parked stays parked, where that is allowed; what was to be retried
+           -- is at least that.
+           case when i.was_parked and ends ->> d.error_table = 'PARKED' then 'PARKED'
+                when i.was_retried and d.wanted in ('ARCHIVE', 'IGNORE')
+                  then case when policy -> 'tables' -> d.error_table -> 'allowed' ? 'RETRY' then 'RETRY'
+                            else ends ->> d.error_table end
+                else d.wanted end as held
+      from unnest(places, entities, messages, signatures, payloads, work_keys, later)
+             with ordinality r (decision, entity, message, signature, payload, work_key, later, place)
       join unnest(tables, codes, severities, categories, dispositions, tiers, days, budgets, park_reasons, deciders,
-                  clamps)
+                  clamps, overruled)
              with ordinality d (error_table, code, severity, category, wanted, ttl_tier, ttl_days, budget, park_reason,
-                                decided_by, clamped_from, decision) on d.decision = r.decision
+                                decided_by, clamped_from, overruled, decision) on d.decision = r.decision
       left join recoup.inherited(by_row, of_table, old_ids) i on i.heir = r.place),
   timed as (
     -- When it would be retried, and until when. A person may start what is not retried by itself.
-    select g.*, case when g.was_retried then g.old_retry_until else g.created_at + k.time_window end as retry_until,
+    select g.*, g.created_at + make_interval(hours => 24 * g.ttl_days) as expires_at,
+           case when g.was_retried then g.old_retry_until else g.created_at + k.time_window end as retry_until,
            coalesce(now_ + recoup.retry_wait(k.backoff, k.base_s, k.cap_s, k.jitter_percent, g.retry_count + 1),
                     case when g.decided_by = 'person' and g.clamped_from is null then now_ end) as next_retry_at
       from given g
       join recoup.retry_rules(policy) k on k.category = g.category),
   spent as (
-    select t.*, t.wanted = 'RETRY' and t.stays_parked is not true
-                and recoup.retries_over(t.retry_count, t.max_retries, t.next_retry_at, t.retry_until) as is_spent
+    select t.*, case when t.held = 'RETRY' then
+             recoup.retries_end(t.retry_count, t.max_retries, t.next_retry_at, t.retry_until) end as ended_by
       from timed t),
   decided as (
-    -- What was parked stays parked, where that is allowed. What should be retried and cannot be ends as its table says.
-    select s.*, case when s.stays_parked then 'PARKED' when s.is_spent then ends ->> s.error_table
-                     else s.wanted end as disposition
+    -- What should be retried and cannot be ends as its table says.
+    select s.*, case when s.ended_by is not null then ends ->> s.error_table else s.held end as disposition
       from spent s)
-  select d.error_table, d.error_id, d.entity, d.code, d.message, d.signature, d.severity, d.category, d.payload,
-         d.decided_by, d.clamped_from, decided_under, d.disposition, recoup.status_of(d.disposition), d.ttl_tier,
-         greatest(d.created_at + make_interval(hours => 24 * d.ttl_days), d.old_expires_at), d.created_at, now_,
+  select d.error_table, d.error_id, d.entity, d.work_key, d.code, d.message, d.signature, d.severity, d.category,
+         d.payload, d.decided_by, d.clamped_from,
+         coalesce(d.overruled, case when d.held <> d.wanted then replace(d.wanted, 'PARKED', 'PARK') end),
+         decided_under, d.disposition,
+         case when d.was_escalated and d.stays_parked then 'ESCALATED' else recoup.status_of(d.disposition) end,
+         case when d.old_expires_at > d.expires_at then d.old_tier else d.ttl_tier end,
+         greatest(d.expires_at, d.old_expires_at), d.created_at, now_,
          d.retry_count, d.max_retries,
          case when d.disposition = 'RETRY' and d.superseded_by is null then d.next_retry_at end, d.retry_until,
          d.last_retry_at, d.last_outcome, d.last_failure,
          case when d.disposition = 'PARKED' then coalesce(d.old_parked_at, now_) end,
          case when d.disposition = 'PARKED' then coalesce(d.old_parked_by, 'system') end,
-         case when d.disposition = 'PARKED' or d.is_spent
-              then coalesce(d.old_park_reason, d.park_reason, 'MAX_RETRIES_EXCEEDED') end,
+         case when d.disposition = 'PARKED' or d.ended_by is not null
+              then coalesce(d.old_park_reason, d.park_reason, d.ended_by, 'ESCALATION_REQUIRED') end,
          d.assigned_to, d.last_reviewed_at, coalesce(d.old_escalation_level, 0), d.escalated_at, d.escalated_to,
          d.escalation_reason,
          d.superseded_by, case when d.superseded_by is not null then now_ end,
          case when d.superseded_by is not null then 'SUPERSEDED' end
     from decided d
-   order by d.error_table, d.entity, d.signature, d.place;
+   order by d.error_table, d.entity, d.signature, d.work_key, d.place;
 end $$;
 comment on function recoup.insert_errors(
-  bigint[], integer[], uuid[], text[], text[], jsonb[], integer[],
-  text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[],
+  bigint[], integer[], uuid[], text[], text[], jsonb[], text[], integer[],
+  text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[], text[],
   integer, bigint[], text[], bigint[], jsonb, timestamptz) is
 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 create or replace function recoup.record_errors(
   -- Each row: which of the decisions below, its entity, message, signature and payload, and which later row of this
-  -- call supersedes it. Payloads may be missing altogether.
+  -- call supersedes it. Payloads and work keys may be missing altogether.
   places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[],
   -- Each decision, once.
   tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[],
   budgets integer[], park_reasons text[], deciders text[], clamps text[],
   decided_under integer,
+  -- Of each row, which piece of its entity's work failed; of each decision, what an earlier row of this call overruled.
+  work_keys text[] default null, overruled text[] default null,
   out ids bigint[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -204,10 +225,12 @@ declare
   old     record;  -- what is open of the same failures: recoup.lock_open_errors
 begin
   perform recoup.require_same_length('errors', cardinality(places), cardinality(entities), cardinality(messages),
-    cardinality(signatures), coalesce(cardinality(payloads), cardinality(places)), cardinality(later));
+    cardinality(signatures), coalesce(cardinality(payloads), cardinality(places)), cardinality(later),
+    coalesce(cardinality(work_keys), cardinality(places)));
   perform recoup.require_same_length('decisions', cardinality(tables), cardinality(codes), cardinality(severities),
     cardinality(categories), cardinality(dispositions), cardinality(tiers), cardinality(days), cardinality(budgets),
-    cardinality(park_reasons), cardinality(deciders), cardinality(clamps));
+    cardinality(park_reasons), cardinality(deciders), cardinality(clamps),
+    coalesce(cardinality(overruled), cardinality(tables)));
   missing := (select t from unnest(tables) t where to_regclass(t) is null limit 1);
   if missing is not null then
     raise exception using errcode = 'RC053',
@@ -220,7 +243,7 @@ begin
     begin
       now_ := recoup.now();
       -- The newest row of a call supersedes what is open of the same failure.
-      old := recoup.lock_open_errors(places, entities, signatures, later, tables, tiers, policy, now_);
+      old := recoup.lock_open_errors(places, entities, signatures, work_keys, later, tables, tiers, policy, now_);
       ids := null;
       -- Not before all has been waited for: what is decided by a policy that is not in force any more is decided anew,
       -- and what supersedes has the greater id.
@@ -231,9 +254,9 @@ begin
       if old.ids is not null then
         perform recoup.supersede_errors(old.by_row, old.of_table, old.ids, old.expired, ids, now_);
       end if;
-      perform recoup.insert_errors(ids, places, entities, messages, signatures, payloads, later,
+      perform recoup.insert_errors(ids, places, entities, messages, signatures, payloads, work_keys, later,
         tables, codes, severities, categories, dispositions, tiers, days, budgets, park_reasons, deciders, clamps,
-        decided_under, old.by_row, old.of_table, old.ids, policy, now_);
+        overruled, decided_under, old.by_row, old.of_table, old.ids, policy, now_);
       return;
     exception
       when unique_violation or deadlock_detected then
@@ -253,5 +276,6 @@ begin
 end $$;
 comment on function recoup.record_errors(
   integer[], uuid[], text[], text[], jsonb[], integer[],
-  text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[], integer) is
+  text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[], integer,
+  text[], text[]) is
 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';

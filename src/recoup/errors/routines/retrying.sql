@@ -30,14 +30,16 @@ begin
      cross join lateral (select q.* from recoup.error_queue q where q.unit = g.error_id limit 1) q
       left join recoup.retry_rules(policy) k on k.category = q.category
      where q.token = g.token and q.part = g.error_table
+       and (q.wake_at >= now_ or g.outcome = 'LAPSED')  -- late is late, whether it was declared so yet or not
      order by q.part, q.unit),
   decided as (
-    select t.*, case
+    select t.*, r.ended_by, case
              when t.outcome = 'SUCCEEDED' then 'RESOLVED'
-             when recoup.retries_over(t.round + 1, t.max_retries, t.next_retry_at, t.until)
-               then recoup.status_of(ends ->> t.part)
+             when r.ended_by is not null then recoup.status_of(ends ->> t.part)
              else 'RETRY_PENDING' end as status
-      from timed t),
+      from timed t
+     cross join lateral (
+       select recoup.retries_end(t.round + 1, t.max_retries, t.next_retry_at, t.until) as ended_by) r),
   applied as (
     update recoup.error e
        set status = d.status,
@@ -49,7 +51,7 @@ begin
            next_retry_at = case when d.status = 'RETRY_PENDING' then d.next_retry_at end,
            parked_at = case when d.status = 'PARKED' then now_ end,
            parked_by = case when d.status = 'PARKED' then 'system' end,
-           park_reason = case when d.status in ('PARKED', 'ACTIVE') then 'MAX_RETRIES_EXCEEDED' end,
+           park_reason = case when d.status in ('PARKED', 'ACTIVE') then d.ended_by end,
            token = d.token,
            updated_at = greatest(e.updated_at, now_),
            archived_at = case when d.status = 'RESOLVED' then now_ end,
@@ -95,7 +97,7 @@ begin
          next_retry_at = null,
          parked_at = case when ends ->> e.error_table = 'PARKED' then now_ end,
          parked_by = case when ends ->> e.error_table = 'PARKED' then 'system' end,
-         park_reason = 'MAX_RETRIES_EXCEEDED',
+         park_reason = 'RETRY_WINDOW_CLOSED',
          updated_at = greatest(e.updated_at, now_)
     from picked p
    where e.error_table = p.error_table and e.error_id = any(array[p.error_id])

@@ -83,7 +83,11 @@ language sql stable as $$
       when n.retry_count <> o.retry_count
            and (n.retry_count <> o.retry_count + 1 or o.status <> 'RETRY_PENDING' or n.token is null) then 'retry_count'
       when n.retry_count = o.retry_count and n.token is distinct from o.token then 'token'
-      when n.max_retries > greatest(o.max_retries, n.retry_count + 1) then 'max_retries' end,
+      when n.max_retries > greatest(o.max_retries, n.retry_count + 1) then 'max_retries'
+      when n.expires_at <> o.expires_at
+           and (n.status <> 'RETRY_PENDING' or o.status = 'RETRY_PENDING'
+                or n.expires_at > recoup.kept_until(n.ttl_tier, now_ + interval '1 second', policy))
+        then 'expires_at' end,
     -- It is over.
     case n.archive_reason
       when 'SUPERSEDED' then case when acting <> 'recoup_hub' then 'superseded_by_another' end
@@ -97,7 +101,8 @@ language sql stable as $$
         when n.last_outcome is distinct from 'SUCCEEDED' then 'resolved_by_failure' end end,
     -- It is not retried any more, by the word of those who retry it.
     case when o.status = 'RETRY_PENDING' and n.status in ('PARKED', 'ACTIVE') and acting <> 'recoup_operator' then case
-      when n.status = 'PARKED' and (n.park_reason <> 'MAX_RETRIES_EXCEEDED' or n.parked_by <> 'system')
+      when n.status = 'PARKED'
+           and (n.park_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED') or n.parked_by <> 'system')
         then 'park_reason'
       -- Without a retry that ends, only a window that closed takes it from its hub.
       when n.retry_count = o.retry_count
@@ -139,14 +144,17 @@ language sql immutable as $$
      ' other time.', null),
     ('token', 'RC049', 'token changes when a retry ends, and at no other time.', null),
     ('max_retries', 'RC049', 'an unparking grants one retry.', null),
+    ('expires_at', 'RC049', 'only an unparking moves its expiry, and to its tier from now at most.', null),
     ('superseded_by_another', 'RC049', 'only a hub that records a newer error gives that reason: SUPERSEDED.', null),
     ('archived_by_another', 'RC049', 'only an operator gives that reason: MANUAL.', null),
     ('unexpired', 'RC049', 'it expires at %1$s, not now.', null),
-    ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table.', null),
+    ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table, or its window has yet to be'
+     ' closed.', null),
     ('resolved_unclaimed', 'RC049', 'a retry that nobody claimed does not succeed.', null),
     ('resolved_by_failure', 'RC049', 'a retry whose last_outcome is not SUCCEEDED resolves nothing.', null),
     ('park_reason', 'RC049',
-     'only an operator parks for that reason: who retries it parks it as MAX_RETRIES_EXCEEDED, by system.', null),
+     'only an operator parks for that reason: who retries it parks it as MAX_RETRIES_EXCEEDED or RETRY_WINDOW_CLOSED,'
+     ' by system.', null),
     ('window_open', 'RC049', 'no retry of it failed, and its window is open: it stays to be retried.', null),
     ('retries_left', 'RC049', 'it has retries left.', null),
     ('operator_reschedules', 'RC049', 'an operator changes neither the number nor the time of its retries.',
@@ -243,7 +251,8 @@ begin
     raise exception using errcode = 'RC050',
       message = format('Error %s of %s: ', bad.error_id, bad.error_table) || case
         when bad.leased then format('it is being retried, under a lease until %s.', bad.lease_until)
-        when bad.expires_at < now_ then 'its time is over, but it is held: parked not long ago, or by its table.'
+        when bad.expires_at < now_ then 'its time is over, but it is held: parked not long ago, or by its table, or its'
+                                        ' window has yet to be closed.'
         else format('it expires at %s, not now.', coalesce(bad.expires_at::text, 'no time')) end,
       hint = 'What leaves is resolved, superseded, archived by hand, or expired.',
       detail = jsonb_build_object('error_table', bad.error_table, 'error_id', bad.error_id,

@@ -35,8 +35,9 @@ begin
                  'Errors of this hub. Read here; written through recoup.error.');
   -- By entity, for the promotion gate. Unique, so that of one failure of one entity there is one that is open: a newer
   -- one supersedes it.
-  execute format('create %s index %I on %I.%I (outreach_id, error_signature) where archived_at is null',
-                 case when insert_only then '' else 'unique' end, table_ || '_open', schema_, table_);
+  execute format('create %s index %I on %I.%I (outreach_id, error_signature, coalesce(work_key, %L))'
+                 ' where archived_at is null',
+                 case when insert_only then '' else 'unique' end, table_ || '_open', schema_, table_, '');
   if entity_needed then
     execute format('alter table %I.%I alter column outreach_id set not null', schema_, table_);
   end if;

@@ -87,8 +87,8 @@ begin
     perform from cl.gate_zero_recovery r where r.intake_id = any(retried) order by r.intake_id for no key update;
   end if;
   now_ := recoup.now();
-  -- Passed and failed alike, in one statement. Fenced by the token: the result of a worker that was declared dead is
-  -- stored and not applied.
+  -- Passed and failed alike, in one statement. Fenced by the token and by the lease: the result of a worker that was
+  -- declared dead, or is about to be, is stored and not applied.
   with applied as (
     update cl.gate_zero_attempt a
        set status = case when g.reason_code is null then 'passed' else 'failed' end,
@@ -98,7 +98,7 @@ begin
            ended_with = g.token,
            reentered_as = case when g.reason_code is null and a.attempt_number > 1 then recoup.new_id() end
       from unnest(wanted, with_tokens, reasons, payloads) g (attempt_id, token, reason_code, payload_ref)
-     where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open'
+     where a.attempt_id = g.attempt_id and a.token = g.token and a.status || '' = 'open' and a.lease_until > now_
     returning a.attempt_id, a.intake_id, a.status, a.reentered_as)
   select coalesce(array_agg(p.attempt_id), '{}'), coalesce(array_agg(p.intake_id), '{}'),
          coalesce(array_agg(p.status), '{}'), coalesce(array_agg(p.reentered_as), '{}')

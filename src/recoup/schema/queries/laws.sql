@@ -140,12 +140,12 @@ select b.breaks, coalesce(r.{unit}, q.unit) as unit, r.{status} as status, r.{ro
         then {leased} end], null)) b (breaks)
 
 -- name: late
--- A unit is claimed once for each attempt: whose token holds it, of that one the result is not late.
+-- A unit is claimed once for each attempt: whose token holds it, of that one the result is not late within its lease.
 select {late} as breaks, l.late_result_id, l.unit_id, l.received_at, q.worker, q.wake_at
   from recoup.late_result l
   left join {queue} q on case when q.part = '' then '' else q.part || '/' end || q.unit = l.unit_id
   left join (select distinct {told_unit} as unit_id from {log} e) told on told.unit_id = l.unit_id
- where l.subject = {subject} and (told.unit_id is null or q.token = l.token)
+ where l.subject = {subject} and (told.unit_id is null or q.token = l.token and l.received_at <= q.wake_at)
 
 -- name: content
 -- What each row was given at birth, or what was left of it when a secret was erased, beside what stands in it. The

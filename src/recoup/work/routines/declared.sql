@@ -224,7 +224,29 @@ end $text$),
  '{plan_cache_mode=force_generic_plan,enable_bitmapscan=off,enable_seqscan=off,enable_hashjoin=off,'
  'enable_mergejoin=off,jit=off}',
  'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused', $text$
+declare
+  now_    constant timestamptz := recoup.now();
+  in_time bigint[];
+  others_ record;
 begin
+  -- Their claim may commit only now: waited for, behind its row as everybody does who locks both, it is not late.
+  select array_agg(g.place) into in_time
+    from (select * from unnest(<part:parts, >units, tokens) with ordinality g (<part:part, >unit, token, place)
+           where g.unit <> all(ended) order by <part:part, >unit) g
+   cross join lateral (
+     select e.{round} as round from {rows} e
+      where <part:e.{part} = g.part and >e.{unit} = g.unit and e.{status} in ({waiting})<open: and e.{open} is null>
+      limit 1 for no key update) e
+   cross join lateral (select q.token, q.round, q.wake_at from {queue} q where q.unit = g.unit limit 1
+                          for no key update) q
+   where q.token = g.token and q.round = e.round and q.wake_at >= now_;
+  if in_time is not null then
+    select * into others_ from {end}(<part:array(select parts[p] from unnest(in_time) p), >
+      array(select units[p] from unnest(in_time) p), array(select tokens[p] from unnest(in_time) p),
+      array(select outcomes[p] from unnest(in_time) p), array(select failures[p] from unnest(in_time) p)) r (e, s);
+    ended := ended || others_.e;
+    statuses := statuses || others_.s;
+  end if;
   -- Reported again, because the answer was lost: it became what it became. Otherwise it comes late.
   with others as materialized (
     select g.*, v.became

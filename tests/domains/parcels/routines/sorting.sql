@@ -12,6 +12,7 @@ begin
            due_at = recoup.now() + interval '1 minute', token = g.token, outcome = g.outcome, moved_at = recoup.now()
       from unnest(units, tokens, outcomes) g (unit, token, outcome)
       join parcels.parcel_queue q on q.unit = g.unit and q.token = g.token
+           and (q.wake_at >= recoup.now() or g.outcome = 'LAPSED')
      where p.parcel_id = g.unit and p.sorts = q.round and p.status = 'WAITING'
     returning p.parcel_id, p.status)
   select coalesce(array_agg(a.parcel_id), '{}'), coalesce(array_agg(a.status), '{}') into ended, statuses from applied a;
