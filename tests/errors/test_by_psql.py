@@ -169,7 +169,11 @@ MIGRATION = files("recoup.errors").joinpath("migrations/0016_whole_facts.sql").r
 
 def test_what_was_written_by_hand_before_is_made_whole_by_the_migration(scratch: Transaction) -> None:
     """Rows that the constraints would refuse would else never move again; the others stay as they are."""
-    parked, waiting, whole = error_in(scratch, "PARKED"), error_in(scratch, "RETRY_PENDING"), error_in(scratch, "ESCALATED")
+    parked, waiting, whole = (
+        error_in(scratch, "PARKED"),
+        error_in(scratch, "RETRY_PENDING"),
+        error_in(scratch, "ESCALATED"),
+    )
     scratch.execute(BEFORE)
     columns = "parked_at, parked_by, park_reason, escalation_level, escalated_to, last_outcome"
     query = f"select {columns} from recoup.error where error_id = %s".encode()

@@ -3106,7 +3106,7 @@ comment on function recoup.lock_open_errors(places integer[], entities uuid[], s
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
- LANGUAGE plpgsql; -- body c857095cb9a8098bb5031c0ea34b3a6a
+ LANGUAGE plpgsql; -- body 6e450f08117299734b91d2f405b42819
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;

@@ -15,13 +15,17 @@ begin
     return;
   end if;
   select t.name into taken
-    from (values (name_), (name_ || '_archive')) t (name) where to_regclass(t.name) is not null limit 1;
+    from (values (name_), (name_ || '_archive'), (name_ || '_open')) t (name)
+   where to_regclass(t.name) is not null limit 1;
   if found then
     raise exception using errcode = 'RC052',
-      message = format('There is a relation %s already, and Recoup did not make it.', taken),
-      hint = format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then bring its rows in:'
+      message = format('There is a relation %s already, and it is no error table.', taken),
+      hint = case when exists (select from pg_class c where c.oid = to_regclass(taken)
+                                  and (c.relowner = 'recoup_owner'::regrole or c.relkind not in ('r', 'p')))
+        then format('Give %s another name in the policy.', name_)
+        else format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then bring its rows in:'
                     ' recoup errors record --table %3$s --file ROWS.jsonl',
-                    taken, split_part(taken, '.', 2) || '_before', name_),
+                    taken, split_part(taken, '.', 2) || '_before', name_) end,
       detail = jsonb_build_object('table', taken);
   end if;
   if to_regnamespace(quote_ident(schema_)) is null then
