@@ -257,7 +257,7 @@ def test_the_digest_of_a_month_is_the_same_whatever_the_session(new_hub: NewHub)
     for zone, style in (("UTC", "ISO"), ("America/New_York", "ISO"), ("UTC", "German")):
         with hub.db.transaction(Authority.ARCHIVER) as tx:
             tx.execute("select set_config('timezone', %s, true), set_config('datestyle', %s, true)", (zone, style))
-            told.add(tx.execute("select * from recoup.archive_month_digest(%s, '2026-02-01', 10)", (DOL,)).fetchone())
+            told |= set(tx.execute("select * from recoup.archive_month_digest(%s, '2026-02-01', 10)", (DOL,)))
     ((rows, digest),) = told
     assert (rows, len(digest)) == (25, 32)
 
