@@ -192,7 +192,10 @@ def decide_error(tx: Transaction, error: int, change: str) -> None:
 
 def without_window(tx: Transaction, error: int) -> None:
     """To be retried as one that a person started: when its time is over it leaves, and no window is closed before."""
-    decide_error(tx, error, "retry_until = null, updated_at = now_")
+    parked = "status = 'PARKED', disposition = 'PARKED', parked_at = now_, parked_by = recoup.acting_id()"
+    decide_error(tx, error, f"{parked}, park_reason = 'look', next_retry_at = null")
+    unparked = "status = 'RETRY_PENDING', disposition = 'RETRY', parked_at = null, parked_by = null, park_reason = null"
+    decide_error(tx, error, f"{unparked}, retry_until = null, next_retry_at = now_")
 
 
 def room_in_archive(tx: Transaction, error: int) -> None:

@@ -123,11 +123,14 @@ ERROR_ROW = (
     "(error_table, outreach_id, error_message, error_signature, category, disposition, status, ttl_tier, expires_at,"
     " max_retries, next_retry_at, parked_at, parked_by, park_reason, escalation_level, escalated_at, escalated_to,"
     " archived_at, archive_reason, decided_by, policy_version, created_at, updated_at)"
-    " select 'outreach.dol_errors', gen_random_uuid(), 'm', 's', 'TRANSIENT', d.disposition, d.status, 'SHORT', now_,"
-    " 5, case when d.status = 'RETRY_PENDING' then now_ end, now_, 'x', 'y', 1, now_, 'z',"
+    " select 'outreach.dol_errors', gen_random_uuid(), 'm', 's2-' || repeat('0', 24), 'TRANSIENT', d.disposition,"
+    " d.status, 'SHORT', now_, 5, case when d.status = 'RETRY_PENDING' then now_ end,"
+    " case when p.is_parked then now_ end, case when p.is_parked then 'x' end, case when p.is_parked then 'y' end,"
+    " 1, now_, 'z',"
     " case when d.status = 'RESOLVED' then now_ end, case when d.status = 'RESOLVED' then 'RESOLVED' end,"
     " 'table', recoup.policy_version(), now_, now_"
-    " from (select recoup.now() as now_) t, (values ('{disposition}', '{status}')) d (disposition, status)"
+    " from (select recoup.now() as now_) t, (values ('{disposition}', '{status}')) d (disposition, status),"
+    " lateral (select d.status not in ('ACTIVE', 'RETRY_PENDING') as is_parked) p"
 )
 DISPOSITION = {"ACTIVE": "ARCHIVE", "RETRY_PENDING": "RETRY"}  # of the others: PARKED
 END = "finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond')"
@@ -152,6 +155,11 @@ BATCH_CHANGE = {
 
 OVER = "archived_at = t.now_, archive_reason = "
 PARK = "disposition = 'PARKED', parked_at = t.now_, next_retry_at = null"
+UNPARK = (
+    "parked_at = null, parked_by = null, park_reason = null, escalation_level = 0, escalated_at = null,"
+    " escalated_to = null"
+)
+BY_ME = "parked_by = recoup.acting_id(), park_reason = 'look'"
 NOT_OVER = "archived_at = null, archive_reason = null"
 ENDED = "retry_count = retry_count + 1, token = (select q.token from recoup.error_queue q where q.unit = error_id)"
 # What the hub and the worker write; the hub supersedes what it does not retry.
@@ -164,11 +172,13 @@ BY_RETRY = {
 SUPERSEDED = f"superseded_by = error_id + 1000000, {OVER} 'SUPERSEDED'"
 # What an operator writes, and whoever else tries it.
 BY_PERSON = {
-    "ACTIVE": "status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null",
+    "ACTIVE": f"status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null, {UNPARK}",
     "RETRY_PENDING": "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = t.now_, retry_until = null,"
-    " max_retries = greatest(max_retries, retry_count + 1)",
-    "PARKED": f"status = 'PARKED', {PARK}, parked_by = 'ann', park_reason = 'look'",
-    "ESCALATED": f"status = 'ESCALATED', {PARK}, parked_by = 'ann', park_reason = 'look', escalation_level = 1,"
+    f" max_retries = greatest(max_retries, retry_count + 1), {UNPARK}",
+    "PARKED": f"status = 'PARKED', {PARK}, {BY_ME}",
+    "ESCALATED": "status = 'ESCALATED', disposition = 'PARKED', next_retry_at = null, escalation_level = 1,"
+    " parked_at = coalesce(parked_at, t.now_), parked_by = coalesce(parked_by, 'x'),"
+    " park_reason = coalesce(park_reason, 'y'),"
     " escalated_at = t.now_, escalated_to = 'lead'",
     "RESOLVED": f"status = 'RESOLVED', next_retry_at = null, {OVER} 'RESOLVED'",
 }

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 
 import pytest
 from psycopg import errors
 
-from company import acting, error_in, new_archive_month, new_error, room_in_archive
-from product import PARTS, apply_policy, migrate
+from company import acting, advance, claimed_error, error_in, new_archive_month, new_error, room_in_archive
+from product import PARTS, apply_policy, chosen, migrate
 from recoup import policy
+from recoup.audit import examine
 from recoup.database import embedded
-from recoup.database.connection import Transaction, connect
+from recoup.database.connection import Database, Transaction, connect
 from recoup.domains import DOMAINS
+from recoup.errors import archive, looking, retrying
+from recoup.errors.checks import error_tables
+from recoup.errors.duties import DUTIES
+from recoup.errors.looking import Filter
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 from recoup.schema import checks
 from recoup.schema.describe import SCHEMA_FILE, describe
 from recoup.schema.migrate import Migrated
 from recoup.settings import Settings
+from recoup.worker.loop import Worker
 
 NOTHING = Migrated(applied=(), routines=(), domains=(), kept=(), policy=None, made=())
 OWN = """
@@ -146,7 +153,13 @@ def test_an_error_table_that_is_there_stays_what_it_is(connection: Transaction, 
         ("outreach.bit_errors", "DEAD"),
         ("cl.cl_errors_archive", "DEAD"),
         ("outreach.dol_errors_archive", "the archive of outreach.dol_errors"),
+        ("outreach.dol_errors_archive_202601", "the archive of outreach.dol_errors"),
+        ("outreach.dol_errors_open", "the archive of outreach.dol_errors, or its index"),
         ("recoup.late_result", "Recoup's own"),
+        ("recovery.candidate", "Recoup's own"),
+        ("partitions.state", "Recoup's own"),
+        ("cl.gate_zero_air", "Recoup's own tables"),
+        ("cl.gate_zero_authorization", "Recoup's own tables"),
         ("pg_catalog.failures", "PostgreSQL's"),
     ],
 )
@@ -157,3 +170,71 @@ def test_a_policy_names_no_table_that_cannot_be(name: str, words: str) -> None:
     assert caught.value.code == "policy_invalid"
     assert name in caught.value.happened
     assert words in caught.value.next_step
+
+
+WORDS = ("select.table", "user.user")
+
+
+def worded(names: Sequence[str]) -> str:
+    return "".join(OWN.format("SHORT").replace("sales.lead_errors", name) for name in names)
+
+
+def months(connection: Transaction, table: str) -> list[tuple[str, int | None]]:
+    return connection.execute(
+        "select status, rows from recoup.error_archive_month where error_table = %s order by month", (table,)
+    ).fetchall()
+
+
+def test_tables_that_are_words_of_sql_are_tables_like_others(
+    connection: Transaction, server: embedded.Server, settings: Settings
+) -> None:
+    """Recorded, retried, archived, audited, and dropped when their retention is over."""
+    applied(connection, worded(WORDS))
+    assert set(migrate(connection, login=server.app).made) == set(WORDS)
+    with connection.transaction():
+        errors_ = [new_error(connection, table=table) for table in WORDS]
+        for table in WORDS:
+            claimed_error(connection, table=table)
+    database = Database(server.uri(connection.info.dbname), settings)
+    with database:
+        with database.transaction(Authority.READER) as tx:
+            assert {one.error_table for one in looking.list_errors(tx, Filter(tables=WORDS))} == set(WORDS)
+            assert looking.show(tx, f"{WORDS[0]}/{errors_[0]}").row["status"] == "RETRY_PENDING"
+        for days in (40, 4 * 366):
+            with connection.transaction():
+                advance(connection, timedelta(days=days))
+            with database.transaction(Authority.ERROR_WORKER) as tx:
+                retrying.lapse(tx)
+                retrying.close_windows(tx)
+            for step in (archive.sweep, archive.drop_month):
+                for _ in range(5):
+                    with database.transaction(Authority.ARCHIVER) as tx:
+                        step(tx)
+    assert {table: months(connection, table) for table in WORDS} == {table: [("DROPPED", 2)] for table in WORDS}
+    assert [verdict.id for verdict in examine(connection, chosen(["errors"])) if verdict.rows] == []
+    assert objects(connection) == ["well"]
+
+
+def test_a_month_that_cannot_be_dropped_stops_no_other(
+    connection: Transaction, server: embedded.Server, settings: Settings
+) -> None:
+    """The partition of one is gone, by somebody's hand: the worker goes on with the next."""
+    with connection.transaction():
+        for table in ("outreach.dol_errors", "people.people_errors"):
+            new_archive_month(connection, table=table)
+        connection.execute(
+            "alter table outreach.dol_errors_archive detach partition outreach.dol_errors_archive_199001"
+        )
+        connection.execute("drop table outreach.dol_errors_archive_199001")
+    (duty,) = (one for one in DUTIES if one.name == "archive-retention")
+    with Database(server.uri(connection.info.dbname), settings) as database:
+        Worker(database, [duty], name="w").run_once()
+    found = {table: months(connection, table) for table in ("outreach.dol_errors", "people.people_errors")}
+    assert found == {"outreach.dol_errors": [("KEPT", None)], "people.people_errors": [("DROPPED", 0)]}
+
+
+def test_the_doctor_knows_an_error_table_from_another_of_its_name(connection: Transaction) -> None:
+    applied(connection, OWN.format("LONG"))
+    connection.execute("create schema sales; create table sales.lead_errors ()")
+    (finding,) = error_tables(connection)
+    assert (finding.verdict, "sales.lead_errors" in finding.found) == ("look", True)

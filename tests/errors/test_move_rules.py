@@ -34,12 +34,20 @@ NOW = timedelta(0)
 WAITING = {
     "status": "RETRY_PENDING", "retry_count": 1, "max_retries": 3, "next_retry_at": -SECOND, "retry_until": DAY,
     "expires_at": 5 * DAY, "ttl_tier": "SHORT", "updated_at": -SECOND, "category": "TRANSIENT", "token": None,
+    "escalation_level": 0,
 }  # fmt: skip
 ONE = "00000000-0000-0000-0000-000000000001"
 ENDED = {"token": ONE, "retry_count": 2}
-IN_PARK = {"status": "PARKED", "disposition": "PARKED", "next_retry_at": None, "parked_at": -DAY, "parked_by": "ann"}
+IN_PARK = {
+    "status": "PARKED", "disposition": "PARKED", "next_retry_at": None, "parked_at": -DAY, "parked_by": "ann",
+    "park_reason": "look", "escalation_level": 0,
+}  # fmt: skip
+UP = {"status": "ESCALATED", "escalation_level": 2, "escalated_at": NOW, "escalated_to": "eve"}
+UNPARKED = {
+    "status": "RETRY_PENDING", "disposition": "RETRY", "retry_until": None, "next_retry_at": NOW, "parked_at": None,
+    "parked_by": None, "park_reason": None, "escalation_level": 0,
+}  # fmt: skip
 BY_SYSTEM = {"status": "PARKED", "parked_at": NOW, "parked_by": "system", "park_reason": "MAX_RETRIES_EXCEEDED"}
-UNPARKED = {"status": "RETRY_PENDING", "retry_until": None, "next_retry_at": NOW, "parked_at": None}
 RESOLVED = {"status": "RESOLVED", "archived_at": NOW, "archive_reason": "RESOLVED", "next_retry_at": None}
 
 BREACHES = (
@@ -69,6 +77,19 @@ BREACHES = (
     Breach("archived_at", OPERATOR, IN_PARK, RESOLVED | {"archived_at": -HOUR}, "archived_at is not now"),
     Breach("updated_at", OPERATOR, IN_PARK, {"updated_at": HOUR}, "updated_at is not now"),
     Breach("parked_at", OPERATOR, IN_PARK, {"parked_at": -HOUR}, "parked_at is not now"),
+    Breach(
+        "no_retry_told", HUB, IN_PARK, {"archived_at": NOW, "archive_reason": "SUPERSEDED", "last_failure": "no"},
+        "what the last one came to",
+    ),
+    Breach("last_retry_at", WORKER, {}, ENDED | {"last_retry_at": DAY}, "last_retry_at is yet to come"),
+    Breach("parking", OPERATOR, IN_PARK, {"park_reason": "another", "last_reviewed_at": NOW}, "by whom and why"),
+    Breach("parked_by", OPERATOR, {}, BY_SYSTEM, "is not who parks it"),
+    Breach("escalation", OPERATOR, IN_PARK | UP, {"escalation_level": 0}, "an escalation rises"),
+    Breach("unparked_later", OPERATOR, IN_PARK, UNPARKED | {"next_retry_at": DAY}, "not later"),
+    Breach("retry_until", OPERATOR, IN_PARK, {"retry_until": 9 * DAY, "last_reviewed_at": NOW}, "no window"),
+    Breach("grant", OPERATOR, IN_PARK | {"retry_count": 3}, {"max_retries": 4, "last_reviewed_at": NOW}, "unparking"),
+    Breach("last_reviewed_at", OPERATOR, IN_PARK, {"last_reviewed_at": DAY}, "last_reviewed_at is not now"),
+    Breach("not_one_thing", OPERATOR, IN_PARK, {"assigned_to": "eve", "last_reviewed_at": NOW}, "is one thing"),
 )  # fmt: skip
 
 # Whoever moves it, before and after.
@@ -81,6 +102,13 @@ LAWFUL: tuple[tuple[Authority, dict[str, Any], dict[str, Any]], ...] = (
     (WORKER, {"retry_until": -SECOND}, BY_SYSTEM | {"park_reason": "RETRY_WINDOW_CLOSED"}),
     (OPERATOR, IN_PARK, UNPARKED),
     (OPERATOR, IN_PARK, UNPARKED | {"expires_at": 7 * DAY}),
+    (OPERATOR, IN_PARK | UP, UNPARKED),
+    (OPERATOR, IN_PARK, UP),
+    (OPERATOR, IN_PARK | UP | {"escalated_at": -DAY}, {"escalation_level": 3, "escalated_at": NOW}),
+    (OPERATOR, IN_PARK | UP, RESOLVED),
+    (OPERATOR, IN_PARK, {"last_reviewed_at": NOW}),
+    (OPERATOR, IN_PARK | {"last_reviewed_at": NOW}, {"updated_at": NOW}),
+    (HUB, IN_PARK | UP, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}),
     (OPERATOR, {}, ENDED | RESOLVED),
     (OPERATOR, {}, {"assigned_to": "ann", "updated_at": NOW}),
 )
@@ -132,8 +160,9 @@ def test_what_breaks_no_rule_is_let_through(hub: Hub, place: int) -> None:
 
 def test_every_rule_is_tried_here_and_has_its_words(hub: Hub) -> None:
     """Code by code: the conditions, the messages, and the breaches above."""
-    ((conditions,),) = hub.rows("select prosrc from pg_proc where oid = 'recoup.error_move_broken'::regproc")
+    functions = "'recoup.error_move_broken'::regproc, 'recoup.error_change_broken'::regproc"
+    ((conditions,),) = hub.rows(f"select string_agg(prosrc, '') from pg_proc where oid in ({functions})")
     said = hub.rows("select code, message from recoup.error_move_rules()")
     tried = [breach.code for breach in BREACHES]
-    assert sorted(re.findall(r"then '(\w+)'", conditions)) == sorted(tried) == sorted(code for code, _ in said)
+    assert sorted(set(re.findall(r"then '(\w+)'", conditions))) == sorted(tried) == sorted(code for code, _ in said)
     assert len({message for _, message in said}) == len(said)

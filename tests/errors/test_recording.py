@@ -29,7 +29,8 @@ from hub import (
     Hub,
     NewHub,
 )
-from recoup.errors import decide
+from recoup.errors import decide, parking
+from recoup.errors.naming import ErrorKey
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import AT_ONCE_MOST, NewError, record
 from recoup.errors.vocabulary import Category, Severity, Want
@@ -130,7 +131,8 @@ def test_what_differs_does_not_supersede(hub: Hub, differs: str) -> None:
 def test_a_parked_one_passes_on_its_parking_its_owner_and_its_escalation(hub: Hub) -> None:
     entity = uuid.uuid4()
     older = hub.record(severity=Severity.CRITICAL, outreach_id=entity)
-    hub.operate("assigned_to = 'maria', last_reviewed_at = recoup.now(), updated_at = recoup.now()", older)
+    hub.operate("assigned_to = 'maria', updated_at = recoup.now()", older)
+    hub.operate("last_reviewed_at = recoup.now(), updated_at = recoup.now()", older)
     hub.operate(
         "status = 'ESCALATED', escalation_level = 2, escalated_at = recoup.now(), escalated_to = 'lead',"
         " escalation_reason = 'stuck', updated_at = recoup.now()",
@@ -213,8 +215,10 @@ def test_a_policy_that_no_longer_parks_does_not_stop_a_parked_failure_from_being
 def test_a_superseded_one_that_a_person_had_retried_passes_its_retry_on(hub: Hub) -> None:
     """It has no window any more; that is no reason to park what has a retry left."""
     entity = uuid.uuid4()
-    older = hub.record(outreach_id=entity)
-    hub.operate("retry_until = null, updated_at = recoup.now()", older)
+    older = ErrorKey(DOL, hub.record(outreach_id=entity))
+    with hub.db.transaction(Authority.OPERATOR) as tx:
+        parking.park(tx, [older], reason="wait")
+        parking.unpark(tx, [older])
     assert hub.row(hub.record(outreach_id=entity))["status"] == "RETRY_PENDING"
 
 
@@ -511,7 +515,8 @@ def test_a_disposition_that_its_table_does_not_allow_is_refused_to_any_writer(hu
     error = hub.record(table=LOG)
     with pytest.raises(LawRefused) as refused:
         hub.operate(
-            "status = 'PARKED', disposition = 'PARKED', parked_at = recoup.now(), parked_by = 'me', park_reason = 'x',"
+            "status = 'PARKED', disposition = 'PARKED', parked_at = recoup.now(), parked_by = recoup.acting_id(),"
+            " park_reason = 'x',"
             " updated_at = recoup.now()",
             error,
         )

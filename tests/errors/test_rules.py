@@ -36,7 +36,7 @@ def queue(hub: Hub, authority: Authority, changes: str, error: int) -> None:
     ("changes", "code"),
     [
         ("next_retry_at = recoup.now()", "error_move"),
-        ("last_failure = 'nothing of the kind'", "error_move"),
+        ("last_retry_at = recoup.now()", "error_move"),
         (
             "status = 'RESOLVED', next_retry_at = null, archived_at = recoup.now(), archive_reason = 'RESOLVED'",
             "error_move",
@@ -118,7 +118,7 @@ def test_an_operator_who_parks_what_is_being_retried_counts_the_retry(hub: Hub) 
     hub.advance(2 * SECOND)
     hub.claim_one(error)
     with pytest.raises(LawRefused) as refused:
-        change(hub, OPERATOR, f"{PARKED}, park_reason = 'because'", error)
+        change(hub, OPERATOR, PARKED.replace("'system'", "recoup.acting_id(), park_reason = 'because'"), error)
     assert refused.value.code == "retry_under_way"
 
 

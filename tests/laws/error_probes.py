@@ -80,19 +80,19 @@ check(ERROR, "error_max_retries_check", "No budget is less than nothing.", max_r
 check(ERROR, "error_last_retry_at_check", "Times are times.", last_retry_at=INFINITE)
 check(ERROR, "error_next_retry_at_check", "A wait ends.", **PENDING | {"next_retry_at": INFINITE})
 check(ERROR, "error_retry_until_check", "A window closes.", retry_until=INFINITE)
-check(ERROR, "error_last_outcome_check", "An outcome is a listed one.", last_outcome="'LOST'")
-check(ERROR, "error_parked_at_check", "Times are times.", parked_at=INFINITE)
+check(ERROR, "error_last_outcome_check", "An outcome is a listed one.", last_outcome="'LOST'", retry_count="1")
+check(ERROR, "error_parked_at_check", "Times are times.", **PARKED | {"parked_at": INFINITE})
 check(ERROR, "error_park_reason_check", "A reason has words.", park_reason="''")
 check(ERROR, "error_park_reason_check", "Not too many.", park_reason=LONG_REASON)
 check(ERROR, "error_assigned_to_check", "An owner has a name.", assigned_to="''")
 check(ERROR, "error_assigned_to_check", "Not an endless one.", assigned_to=LONG_NAME)
-check(ERROR, "error_escalation_level_check", "There is no fourth tier.", escalation_level="4")
+check(ERROR, "error_escalation_level_check", "There is no fourth tier.", **ESCALATED | {"escalation_level": "4"})
 check(ERROR, "error_escalation_level_check", "There is none below nobody.", escalation_level="-1")
 check(ERROR, "error_last_reviewed_at_check", "Times are times.", last_reviewed_at=INFINITE)
-check(ERROR, "error_escalated_at_check", "Times are times.", escalated_at=INFINITE)
-check(ERROR, "error_escalated_to_check", "Whom it is passed on to has a name.", escalated_to="''")
-check(ERROR, "error_escalation_reason_check", "A reason has words.", escalation_reason="''")
-check(ERROR, "error_escalation_reason_check", "Not too many.", escalation_reason=LONG_REASON)
+check(ERROR, "error_escalated_at_check", "Times are times.", **ESCALATED | {"escalated_at": INFINITE})
+check(ERROR, "error_escalated_to_check", "Whom it is passed on to has a name.", **ESCALATED | {"escalated_to": "''"})
+check(ERROR, "error_escalation_reason_check", "A reason has words.", **ESCALATED, escalation_reason="''")
+check(ERROR, "error_escalation_reason_check", "Not too many.", **ESCALATED, escalation_reason=LONG_REASON)
 check(ERROR, "error_decided_by_check", "Who decided is a listed one.", decided_by="'nobody'")
 check(ERROR, "error_clamped_from_check", "What was wanted is a listed one.", clamped_from="'PARKED'")
 check(ERROR, "error_created_at_check", "Times are times.", created_at="'-infinity'")
@@ -113,6 +113,10 @@ check(ERROR, "error_ttl", "What is not expires.", expires_at="null")
 check(ERROR, "error_parked", "Parked means by somebody.", **PARKED | {"parked_by": "null"})
 check(ERROR, "error_parked", "And for a reason.", **PARKED | {"park_reason": "null"})
 check(ERROR, "error_parked", "And at a time.", **ESCALATED | {"parked_at": "null"})
+check(ERROR, "error_parked", "What waits for its retry is not parked.", **PENDING, parked_at=NOW, parked_by="'x'",
+      park_reason="'y'")  # fmt: skip
+check(ERROR, "error_parked", "Nor does it say by whom.", **PENDING, parked_by="'x'")
+check(ERROR, "error_parked", "Nor why.", **PENDING, park_reason="'y'")
 check(ERROR, "error_retry_pending", "What is to be retried has its time.", **PENDING | {"next_retry_at": "null"})
 check(ERROR, "error_retry_pending", "And retries left.", **PENDING, retry_count="5")
 check(ERROR, "error_retry_only_pending", "Nothing else is to be retried.", next_retry_at=NOW)
@@ -120,6 +124,12 @@ check(ERROR, "error_retry_only_pending", "Nor what is parked.", **PARKED, next_r
 check(ERROR, "error_escalated", "Passed on means to somebody.", **ESCALATED | {"escalated_to": "null"})
 check(ERROR, "error_escalated", "And to some tier.", **ESCALATED | {"escalation_level": "0"})
 check(ERROR, "error_escalated", "And at a time.", **ESCALATED | {"escalated_at": "null"})
+check(ERROR, "error_escalated", "No tier without a time and somebody.", **PARKED, escalation_level="3")
+check(ERROR, "error_escalated", "Nobody without a tier.", **PARKED, escalated_to="'lead'")
+check(ERROR, "error_escalated", "Nor a reason.", **PARKED, escalation_reason="'y'")
+check(ERROR, "error_outcome", "No outcome without a retry.", last_outcome="'FAILED'")
+check(ERROR, "error_outcome", "Nor words of it.", last_failure="'y'", retry_count="1")
+check(ERROR, "error_outcome", "What succeeded is resolved.", last_outcome="'SUCCEEDED'", retry_count="1")
 check(ERROR, "error_archive_reason", "What is over is so for a reason.", archived_at=NOW)
 check(ERROR, "error_archive_reason", "No reason without an end.", archive_reason="'MANUAL'")
 check(ERROR, "error_resolved", "What is resolved is over.", status="'RESOLVED'")
@@ -161,6 +171,15 @@ def an_error_is_born_now_and_free(tx: Transaction) -> None:
         BY_HAND,
         {**BY_HAND, "archive_reason": "'TTL_EXPIRED'"},
         {**SUPERSEDED, "archived_at": LATER},
+        {"last_reviewed_at": LATER},
+        {**PARKED, "parked_at": LATER},
+        {**PARKED, "parked_at": "timestamptz '2020-01-01'"},
+        {**ESCALATED, "status": "'PARKED'", "escalated_at": LATER},
+        {"last_retry_at": LATER, "retry_count": "1"},
+        {"last_retry_at": NOW},
+        {"retry_until": "timestamptz '2099-01-01'"},
+        {**PENDING, "next_retry_at": "timestamptz '2099-01-01'"},
+        {"error_signature": "'by hand'"},
     ):
         refused(tx, insertion(tx, ERROR, row), who=HUB, by=BORN, sqlstate="RC045")
 
@@ -241,7 +260,7 @@ def a_retry_is_ended_with_its_token(tx: Transaction) -> None:
     )
     for change in (failed, succeeded):
         refused(tx, change, error, who=WORKER, by=SETTLED, sqlstate="RC047")
-    by_hand = MOVE.format(PARK.replace("'system'", "'ann'"))
+    by_hand = MOVE.format(PARK.replace("'system'", "recoup.acting_id()"))
     refused(tx, by_hand, error, who=OPERATOR, by=SETTLED, sqlstate="RC047")
 
 
@@ -267,7 +286,10 @@ def retries_are_counted_as_they_end(tx: Transaction) -> None:
     refused(tx, MOVE.format(without), (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="by one")
     token = MOVE.format("token = gen_random_uuid()")
     refused(tx, token, (waiting,), who=WORKER, by=MOVED, sqlstate="RC049", words="token changes")
-    unpark = "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = now_, max_retries = 15"
+    unpark = (
+        "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = now_, max_retries = 15, parked_at = null,"
+        " parked_by = null, park_reason = null"
+    )
     refused(tx, MOVE.format(unpark), (parked,), who=OPERATOR, by=MOVED, sqlstate="RC049", words="grants one")
 
 
@@ -293,7 +315,7 @@ def each_authority_has_its_reasons(tx: Transaction) -> None:
 def a_person_too_keeps_to_what_the_table_allows(tx: Transaction) -> None:
     """Nothing is parked by hand where nothing may be parked."""
     error = (new_error(tx, table=UNPARKED_ERRORS, want=Want.ARCHIVE),)
-    by_hand = MOVE.format(PARK.replace("'system'", "'ann'"))
+    by_hand = MOVE.format(PARK.replace("'system'", "recoup.acting_id()"))
     refused(tx, by_hand, error, who=OPERATOR, by=NOT_ALLOWED, sqlstate="RC044", words=UNPARKED_ERRORS)
 
 
@@ -328,7 +350,7 @@ def every_move_of_an_error_is_logged(tx: Transaction) -> None:
         with acting(tx, WORKER):
             retrying.finish(tx, [retrying.Failed(error_table=row[0], error_id=row[1], token=row[2], failure="again")])
     seen(tx, SAID + " and reason = 'again' and retry_count = 1 and token is not null", error, "FAILED")
-    decide_error(tx, error, PARK.replace("'system'", "'ann'").replace("MAX_RETRIES_EXCEEDED", "look"))
+    decide_error(tx, error, PARK.replace("'system'", "recoup.acting_id()").replace("MAX_RETRIES_EXCEEDED", "look"))
     seen(tx, SAID + " and (from_status, to_status, reason) = ('RETRY_PENDING', 'PARKED', 'look')", error, "PARKED")
     decide_error(tx, error, "status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED'")
     seen(tx, SAID + " and to_status = 'RESOLVED' and authority = 'recoup_operator'", error, "RESOLVED")

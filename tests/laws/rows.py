@@ -40,7 +40,8 @@ def archived_long_ago(tx: Transaction) -> str:
 
 AN_ERROR: Row = {
     "error_table": f"'{ERRORS}'", "error_id": "nextval('recoup.error_seq')", "outreach_id": ID, "error_message": "'m'",
-    "error_signature": "'s'", "category": "'TRANSIENT'", "disposition": "'ARCHIVE'", "status": "'ACTIVE'",
+    "error_signature": "'s2-000000000000000000000000'", "category": "'TRANSIENT'", "disposition": "'ARCHIVE'",
+    "status": "'ACTIVE'",
     "ttl_tier": "'SHORT'", "expires_at": LATER, "max_retries": "5", "decided_by": "'table'", "policy_version": "1",
     "created_at": NOW, "updated_at": NOW,
 }  # fmt: skip

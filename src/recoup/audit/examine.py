@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 import psycopg
 from psycopg import IsolationLevel
@@ -154,5 +155,6 @@ def _counted(query: SQL) -> Composed:
 
 def _checked(tx: Transaction, invariant: Invariant) -> _Answer:
     assert invariant.check is not None, f"{invariant.id} has neither query nor check"
-    rows = list(invariant.check(tx))
-    return _Answer(rows={invariant.id: rows[:ROWS_MOST]}, found={invariant.id: len(rows)})
+    offending = iter(invariant.check(tx))
+    rows = list(islice(offending, ROWS_MOST))
+    return _Answer(rows={invariant.id: rows}, found={invariant.id: len(rows) + sum(1 for _ in offending)})

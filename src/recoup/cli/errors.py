@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -11,15 +11,15 @@ from cyclopts import App, Parameter
 
 from recoup.cli import errors_retry as retry
 from recoup.cli import errors_signatures as signatures
-from recoup.cli.acting import acting
+from recoup.cli.acting import acting, opened, person
 from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.errors_record import record
 from recoup.cli.operations import list_operations
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, say, shown
 from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
 from recoup.errors import looking, naming, promotion
-from recoup.errors.looking import Listed
+from recoup.errors.looking import Filter, Listed
 from recoup.errors.telling import story
 from recoup.errors.verbs import SUBJECT
 from recoup.lifecycles.declaration import Authority
@@ -41,6 +41,7 @@ app.command(signatures.explain)
 
 MESSAGE_CHARS_MOST = 100
 WATCH_EVERY_S = 2.0
+PAGE = 1000
 CLEAR = "\033[H\033[2J"
 # As many as a terminal has room for; recoup errors show and --json have the rest.
 LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "first_failed", "next", "message")
@@ -54,6 +55,9 @@ def list_(
         bool, Parameter(negative="", show_default=False, help="Also those that are over, and the archives.")
     ] = False,
     limit: Limit = 50,
+    after: Annotated[
+        int | None, Parameter(show_default=False, help="Older than this one: the last id of the page before.")
+    ] = None,
     watch: Annotated[
         bool, Parameter(negative="", show_default=False, help="Look again every 2 seconds, until Ctrl-C.")
     ] = False,
@@ -69,11 +73,18 @@ def list_(
     asked = which.filter()
 
     def look() -> None:
-        with acting(Authority.READER, demo=demo) as tx:
-            found = looking.list_errors(tx, asked, limit=limit, archived=archived)
-        print_listed(found, as_json=json)
-        if len(found) == limit and not json:
-            print(f"\nThe newest {limit}; --limit shows more.")
+        last: Listed | None = None
+        seen = 0
+
+        def noticed() -> Iterator[Listed]:
+            nonlocal last, seen
+            for last in _pages(asked, limit=limit, archived=archived, after=after, demo=demo):
+                seen += 1
+                yield last
+
+        print_listed(noticed(), as_json=json)
+        if last is not None and seen == limit and not json:
+            print(f"\n{seen:,} are shown; what is older: --after {last.error_id}")
 
     _watched(look) if watch else look()
 
@@ -102,7 +113,7 @@ def show(error: str, *, demo: Demo = False, json: Json = False) -> None:
 
 
 @app.command
-def blocked(*entities: UUID, demo: Demo = False, json: Json = False) -> None:
+def blocked(*entities: UUID, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
     """Tell what keeps entities from moving on. Ends with 1 if anything does, with 0 if they are free.
 
     For example: recoup errors blocked 5e6f… && promote 5e6f…
@@ -118,9 +129,12 @@ def blocked(*entities: UUID, demo: Demo = False, json: Json = False) -> None:
     if not entities:
         raise InputRefused("nothing_asked", "No entity was named.", "Give one or more ids.")
     with acting(Authority.READER, demo=demo) as tx:
-        found = promotion.blocking(tx, entities)
+        found = promotion.blocking(tx, entities, limit=limit)
+        more = promotion.count_blocking(tx, entities) - limit if len(found) == limit else 0
     rows = found if json else [one._replace(error_message=_shortened(one.error_message)) for one in found]
     print_rows(rows, as_json=json, empty="Nothing keeps them from moving on.")
+    if more > 0:
+        say(f"and {more:,} more: --limit shows them")
     if found:
         sys.exit(1)
 
@@ -151,12 +165,24 @@ def stats(*, demo: Demo = False, json: Json = False) -> None:
     print_rows(archived, as_json=False, columns=("error_table", *work, "archived"), empty="")
 
 
-def print_listed(found: Sequence[Listed], *, as_json: bool) -> None:
+def _pages(asked: Filter, *, limit: int, archived: bool, after: int | None, demo: bool) -> Iterator[Listed]:
+    """Page by page, each in a transaction of its own: however long they are printed, nobody waits for it."""
+    with opened(demo=demo) as database:
+        while limit > 0:
+            with database.transaction(Authority.READER, actor=person(database)) as tx:
+                page = looking.list_errors(tx, asked, limit=min(limit, PAGE), archived=archived, after=after)
+            yield from page
+            if len(page) < PAGE:
+                return
+            limit, after = limit - len(page), page[-1].error_id
+
+
+def print_listed(found: Iterable[Listed], *, as_json: bool) -> None:
     """Errors as a list has them."""
     if as_json:
         print_rows(found, as_json=True, empty="")
         return
-    told = [
+    told = (
         {
             "error_id": one.error_id,
             "error_table": one.error_table,
@@ -167,7 +193,7 @@ def print_listed(found: Sequence[Listed], *, as_json: bool) -> None:
             "message": _shortened(one.error_message),
         }
         for one in found
-    ]
+    )
     print_rows(told, as_json=False, columns=LIST_COLUMNS, empty="No error fits.")
 
 

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property, lru_cache
 
 import psycopg
@@ -25,7 +26,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL
 
 from recoup.database.failures import as_refusals, options_of, unreachable, where
-from recoup.database.held import Held, Row, Seen
+from recoup.database.held import Held, Length, Row, Seen
 from recoup.database.pool import Pool
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import ServerRefused
@@ -232,6 +233,7 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
             "Point RECOUP_DSN at a newer server, or unset it to use the embedded one.",
             server_version=version, oldest=OLDEST_SERVER,
         )  # fmt: skip
+    connection.adapters.register_dumper(timedelta, Length)
     connection.since = connection.used = connection.own_used = time.monotonic()
     if given is None:
         connection.direct = _bounded(connection, settings)

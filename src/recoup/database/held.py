@@ -8,13 +8,16 @@ cannot show is a function of somebody's own that changes the session behind a SE
 from __future__ import annotations
 
 import re
+import struct
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Self
 
 import psycopg
-from psycopg import Connection, Cursor
+from psycopg import Connection, Cursor, postgres
 from psycopg.abc import Query
-from psycopg.pq import TransactionStatus
+from psycopg.adapt import Dumper
+from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg.sql import Composable
 
@@ -34,6 +37,16 @@ _CLEAN = (
     "close all; unlisten *; select pg_advisory_unlock_all(); reset session authorization; reset role; reset all;"
     " discard temp"
 )
+
+
+class Length(Dumper):
+    """A length of time as so many microseconds, without days: a day of the session's time zone has 23 or 25 hours."""
+
+    format = Format.BINARY
+    oid = postgres.types["interval"].oid
+
+    def dump(self, obj: timedelta) -> bytes:
+        return struct.pack(">qii", obj // timedelta(microseconds=1), 0, 0)
 
 
 class Held(Connection[Row]):

@@ -7,9 +7,7 @@ it. Archives lie in months; a month whose retention is over is dropped as a whol
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
-
-from psycopg.sql import SQL, Identifier
+from typing import Any, NamedTuple
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
@@ -18,7 +16,7 @@ from recoup.errors.policy import ErrorPolicy, ErrorTable
 from recoup.worker.duty import seconds
 
 Q = load("recoup.errors", "archive.sql")
-PAGE = 10_000  # rows of one page of a digest
+DROP_MOST_MS = 3_600_000  # to read a month and drop it
 
 
 class Swept(NamedTuple):
@@ -33,6 +31,13 @@ class Leaving(NamedTuple):
 
     error_table: str
     error_id: int
+
+
+class Month(NamedTuple):
+    """A month of the archive of a table."""
+
+    table: str
+    month: date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,44 +75,31 @@ def lag(tx: Transaction) -> float | None:
     return seconds(tx, Q["lag"])
 
 
-def drop_month(tx: Transaction) -> Dropped | None:
-    """Drop the oldest month whose retention is over, with its count and digest logged. None: there is none."""
-    found = _months_over(tx)
-    if found is None:
-        return None
-    table, month, partition, _ = found
-    if tx.execute(Q["lock_month"], {"table": table, "month": month}).fetchone() is None:
-        return None  # somebody else has just dropped it
-    tx.execute("select set_config('timezone', 'UTC', true)")
-    rows, digest = _digest(tx, partition)
-    tx.execute(Q["drop_month"], {"table": table, "month": month, "rows": rows, "digest": digest})
-    return Dropped(error_table=table, month=month, rows=rows, digest=digest)
+def drop_month(tx: Transaction, *, only: Month | None = None) -> Dropped | None:
+    """Drop the oldest month whose retention is over, or one, with its count and digest logged. None: there is none."""
+    month = only or next(iter(months_over(tx, limit=1)), None)
+    if month is None or tx.execute(Q["lock_month"], month._asdict()).fetchone() is None:
+        return None  # or somebody else has just dropped it
+    # A month may hold more than is read within the time of other statements.
+    tx.execute("select set_config('statement_timeout', %s, true)", (str(DROP_MOST_MS),))
+    rows, digest = tx.execute(Q["drop_month"], month._asdict()).fetchone() or (0, b"")
+    return Dropped(error_table=month.table, month=month.month, rows=rows, digest=bytes(digest))
+
+
+def months_over(tx: Transaction, *, limit: int = 1000) -> list[Month]:
+    """Months whose retention is over, oldest first."""
+    return [Month(*row[:2]) for row in _over(tx, limit)]
 
 
 def retention_lag(tx: Transaction) -> float | None:
     """For how many seconds the retention of a month has been over that is still there, at most; None: there is none."""
-    found = _months_over(tx)
-    return None if found is None else found[3]
+    return next((float(row[2]) for row in _over(tx, 1)), None)
 
 
-def _months_over(tx: Transaction) -> tuple[str, date, str, float] | None:
+def _over(tx: Transaction, limit: int) -> list[Any]:
     tables = figures.renewed(tx).errors.tables
-    given = {"tables": list(tables), "years": [table.archive_years for table in tables.values()], "limit": 1}
-    found: tuple[str, date, str, float] | None = tx.execute(Q["months_over"], given).fetchone()
-    return found
-
-
-def _digest(tx: Transaction, partition: str) -> tuple[int, bytes]:
-    """Count and digest of a month, page by page: a month may hold more than one statement should read."""
-    query = Q["digest_page"].format(month=SQL(".").join(map(Identifier, partition.split("."))))
-    rows, after, digest = 0, 0, b""
-    while True:
-        given = {"before": digest, "after": after, "page": PAGE}
-        count, last, digest = tx.execute(query, given, binary=True).fetchone() or (0, None, b"")
-        rows += count
-        if count < PAGE:
-            return rows, bytes(digest)
-        after = last
+    given = {"tables": list(tables), "years": [table.archive_years for table in tables.values()], "limit": limit}
+    return tx.execute(Q["months_over"], given).fetchall()
 
 
 def _finite(policy: ErrorPolicy) -> Mapping[str, ErrorTable]:

@@ -3,6 +3,7 @@
 from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.errors import archive, handling, retrying
+from recoup.errors.archive import Month
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.worker.duty import BATCH_MOST, Duty
@@ -21,8 +22,8 @@ def _archive(tx: Transaction, _: Policy) -> int:
     return swept.gone
 
 
-def _drop_month(tx: Transaction, _: Policy) -> int:
-    dropped = archive.drop_month(tx)
+def _drop_month(tx: Transaction, only: Month | None = None) -> int:
+    dropped = archive.drop_month(tx, only=only)
     if dropped is None:
         return 0
     observe.logger().info(
@@ -71,7 +72,9 @@ DUTIES: tuple[Duty, ...] = (
         authority=Authority.ARCHIVER,
         cadence_s=600,
         says="drops every month of an archive whose retention is over",
-        batch=_drop_month,
+        batch=lambda tx, _: _drop_month(tx),
         lag=archive.retention_lag,
+        units=archive.months_over,
+        one=_drop_month,
     ),
 )

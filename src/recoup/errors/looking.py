@@ -12,6 +12,7 @@ from psycopg.sql import SQL, Composed
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures, naming
+from recoup.errors.naming import ID_MOST
 from recoup.errors.telling import Event, explained
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
@@ -115,12 +116,18 @@ class _Count(NamedTuple):
     errors: int
 
 
-def list_errors(tx: Transaction, asked: Filter, *, limit: int = 100, archived: bool = False) -> list[Listed]:
-    """Errors that fit, newest first; those that are over only when they are asked for."""
+def list_errors(
+    tx: Transaction, asked: Filter, *, limit: int = 100, archived: bool = False, after: int | None = None
+) -> list[Listed]:
+    """Errors that fit, newest first; those that are over only when they are asked for.
+
+    ``after``, the id of the last that was listed, gives the next page. What is recorded meanwhile moves no page.
+    """
     archived = archived or ARCHIVED in asked.statuses
-    found = _rows(tx, "list_live", asked, archived=archived, limit=limit)
+    page = {"archived": archived, "limit": limit, "after": ID_MOST if after is None else after}
+    found = _rows(tx, "list_live", asked, page)
     if archived:
-        found += _rows(tx, "list_archived", asked, archived=archived, limit=limit)
+        found += _rows(tx, "list_archived", asked, page)
     return sorted(found, key=lambda error: error.error_id, reverse=True)[:limit]
 
 
@@ -183,8 +190,8 @@ def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
     }
 
 
-def _rows(tx: Transaction, query: str, asked: Filter, *, archived: bool, limit: int) -> list[Listed]:
-    parameters = {**given(tx, asked), "archived": archived, "limit": limit}
+def _rows(tx: Transaction, query: str, asked: Filter, page: Mapping[str, Any]) -> list[Listed]:
+    parameters = {**given(tx, asked), **page}
     with tx.cursor(row_factory=class_row(Listed)) as cursor:
         # Not prepared: planned for what is asked for now, not for everything that ever might be.
         return cursor.execute(matching(query), parameters, prepare=False).fetchall()

@@ -22,6 +22,7 @@ ERRORS = Domain(
         "recoup.errors",
         "policy",
         "promotion",
+        "facts",
         "rules",
         "recorder",
         "queue",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
@@ -15,7 +17,7 @@ from pydantic import Field, field_validator, model_validator
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.vocabulary import Category, ParkReason, Severity, Tier, Want
-from recoup.policy.section import Part, Section, wrong_figure
+from recoup.policy.section import Part, Section, shipped_values, wrong_figure
 from recoup.refusals import InputRefused, LawRefused
 
 Q = load("recoup.errors", "tables.sql")
@@ -56,6 +58,16 @@ DEAD: dict[str, str] = {
     "cl.cl_errors_archive": "Archive table, no active policy",
     "company.pipeline_errors": "Create table or remove from ERD",
 }
+RESERVED = ("pg_", "information_schema.", "recoup.", "recovery.", "partitions.")
+_BESIDE = re.compile(r"(_archive(_\d{6})?|_open)$")  # what recoup.make_error_table makes beside a table
+
+
+@cache
+def _declared() -> frozenset[str]:
+    """Tables of Recoup's own schema, but for the error tables that its policy lists."""
+    schema = files("recoup.schema").joinpath("schema.sql").read_text(encoding="utf-8")
+    found = re.findall(r"^create (?:table|view) (\S+)", schema, re.MULTILINE)
+    return frozenset(found).difference(shipped_values(ErrorPolicy)["tables"])
 
 
 class SeverityRule(Section):
@@ -159,10 +171,12 @@ class ErrorPolicy(Part):
         for name in tables:
             if name in DEAD:
                 raise wrong_figure(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
-            if name.startswith(("pg_", "information_schema.", "recoup.")):
+            if name.startswith(RESERVED):
                 raise wrong_figure(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
-            if name.removesuffix("_archive") in tables.keys() - {name}:
-                raise wrong_figure(name, name, f"another name: the archive of {name.removesuffix('_archive')} has it")
+            if (other := _BESIDE.sub("", name)) != name and other in tables:
+                raise wrong_figure(name, name, f"another name: the archive of {other}, or its index, has it")
+            if name in _declared():
+                raise wrong_figure(name, name, "another name: it is one of Recoup's own tables")
         return tables
 
     def ttl(self, tier: str) -> timedelta | None:

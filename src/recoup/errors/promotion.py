@@ -37,10 +37,16 @@ def is_blocked(tx: Transaction, entity: UUID) -> bool:
     return bool(blocked)
 
 
-def blocking(tx: Transaction, entities: Sequence[UUID]) -> list[Blocking]:
-    """Every error that keeps one of these entities, by entity, oldest first."""
-    rows = tx.execute(Q["blocking"], {"entities": list(entities)})
+def blocking(tx: Transaction, entities: Sequence[UUID], *, limit: int | None = None) -> list[Blocking]:
+    """Errors that keep one of these entities, by entity, oldest first: all of them, or so many."""
+    rows = tx.execute(Q["blocking"], {"entities": list(entities), "limit": limit})
     return [found._replace(status=ErrorStatus(found.status)) for found in map(Blocking._make, rows)]
+
+
+def count_blocking(tx: Transaction, entities: Sequence[UUID]) -> int:
+    """How many errors keep these entities."""
+    (count,) = tx.execute(Q["count_blocking"], {"entities": list(entities)}).fetchone() or (0,)
+    return int(count)
 
 
 def blocked_locking(tx: Transaction, entities: Sequence[UUID]) -> set[UUID]:

@@ -1432,7 +1432,7 @@ create table recoup.error (
   constraint error_error_code_check CHECK (octet_length(error_code) >= 1 AND octet_length(error_code) <= 200),
   constraint error_error_id_check CHECK (error_id > 0),
   constraint error_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
-  constraint error_escalated CHECK (status <> 'ESCALATED'::text OR escalation_level > 0 AND escalated_at IS NOT NULL AND escalated_to IS NOT NULL),
+  constraint error_escalated CHECK ((status <> 'ESCALATED'::text OR escalation_level > 0) AND (escalation_reason IS NULL OR escalation_level > 0) AND (escalation_level > 0) = (escalated_at IS NOT NULL) AND (escalation_level > 0) = (escalated_to IS NOT NULL)),
   constraint error_escalated_at_check CHECK (isfinite(escalated_at)),
   constraint error_escalated_to_check CHECK (octet_length(escalated_to) >= 1 AND octet_length(escalated_to) <= 500),
   constraint error_escalation_level_check CHECK (escalation_level >= 0 AND escalation_level <= 3),
@@ -1444,9 +1444,15 @@ create table recoup.error (
   constraint error_max_retries_check CHECK (max_retries >= 0),
   constraint error_next_retry_at_check CHECK (isfinite(next_retry_at)),
   constraint error_not_superseded_by_itself CHECK (superseded_by <> error_id),
+  constraint error_outcome CHECK ((last_outcome IS NULL OR retry_count > 0) AND (last_failure IS NULL OR last_outcome IS NOT NULL) AND (last_outcome <> 'SUCCEEDED'::text OR status = 'RESOLVED'::text)),
   constraint error_overruled_check CHECK (overruled = ANY (ARRAY['RETRY'::text, 'PARK'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_park_reason_check CHECK (octet_length(park_reason) >= 1 AND octet_length(park_reason) <= 2000),
-  constraint error_parked CHECK ((status <> ALL (ARRAY['PARKED'::text, 'ESCALATED'::text])) OR parked_at IS NOT NULL AND parked_by IS NOT NULL AND park_reason IS NOT NULL),
+  constraint error_parked CHECK (
+CASE
+    WHEN status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text]) THEN parked_at IS NOT NULL
+    WHEN status <> 'RESOLVED'::text THEN parked_at IS NULL
+    ELSE true
+END AND (parked_at IS NULL) = (parked_by IS NULL) AND (park_reason IS NOT NULL OR parked_at IS NULL) AND (park_reason IS NULL OR status <> 'RETRY_PENDING'::text)),
   constraint error_parked_at_check CHECK (isfinite(parked_at)),
   constraint error_resolved CHECK ((status = 'RESOLVED'::text) = (NOT archive_reason IS DISTINCT FROM 'RESOLVED'::text)),
   constraint error_retry_count_check CHECK (retry_count >= 0),
@@ -2558,8 +2564,21 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET "TimeZone" TO 'utc'; -- body e65c38596f1b188af952bdd2a0b5c0f5
+ SET "TimeZone" TO 'utc'
+ SET enable_hashjoin TO 'on'
+ SET enable_nestloop TO 'off'; -- body e65c38596f1b188af952bdd2a0b5c0f5
 comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
+
+grant execute on function recoup.archive_month_digest(error_table_ text, month_ date, page integer, OUT rows bigint, OUT digest bytea) to public;
+
+CREATE OR REPLACE FUNCTION recoup.archive_month_digest(error_table_ text, month_ date, page integer DEFAULT 10000, OUT rows bigint, OUT digest bytea)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, MDY'; -- body 67cf0b3dc1ae876097eb0af292af992e
+comment on function recoup.archive_month_digest(error_table_ text, month_ date, page integer, OUT rows bigint, OUT digest bytea) is 'How many errors a month of an archive holds, and SHA-256 over them in the order of their ids.';
 
 CREATE OR REPLACE FUNCTION recoup.archive_month_name(error_table_ text, month_ date)
  RETURNS text
@@ -2905,6 +2924,14 @@ CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
 comment on procedure recoup.equip_queue(IN subject_ text) is 'Puts the guards and the recorder of claims on the queue of a lifecycle, if it has one, and lets those claim who may.';
 grant execute on procedure recoup.equip_queue(IN subject_ text) to public;
 
+grant execute on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body d4923b39af52f529fca0e8bdf84c47c3
+comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) is 'What is wrong with an error at its birth, in words, or null.';
+
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
  RETURNS jsonb
  LANGUAGE sql
@@ -2912,12 +2939,20 @@ CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
 comment on function recoup.error_change(o recoup.error, n recoup.error) is 'What a new disposition of an error has to be judged by (recoup.judge_error_changes), or null.';
 grant execute on function recoup.error_change(o recoup.error, n recoup.error) to public;
 
+grant execute on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body a045e10770f6970ae714c971c9f6e3af
+comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
+
 grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body c8695467fed2f103724e1546e0c5c76d
+ STABLE; -- body 38c8df294d906dd6f0316d21962678e2
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -2931,7 +2966,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 29dace97c038540297592050421283a9
+ IMMUTABLE; -- body 70d1d40a6d361ce45cdd8e41bafab075
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -2981,7 +3016,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_claims()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 90f294846839168176644cfb1e3e9d2e
+ SET enable_mergejoin TO 'off'; -- body 6911ec6d0c736f4367d902306bc4e2fa
 comment on function recoup.guard_claims() is 'Refuses a claim of what is not due, is held already, or for too long.';
 grant execute on function recoup.guard_claims() to public;
 
@@ -3242,6 +3277,14 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
 comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
 grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 
+grant execute on function recoup.is_now(at timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_now(at timestamp with time zone, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body ec2a2a0aff46ef0930c09e84df8ba779
+comment on function recoup.is_now(at timestamp with time zone, now_ timestamp with time zone) is 'Whether a time is what a statement may call now: its clock was read a moment ago.';
+
 grant execute on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
@@ -3322,7 +3365,7 @@ comment on function recoup.lock_open_errors(places integer[], entities uuid[], s
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
- LANGUAGE plpgsql; -- body 6ab2c0f45820144281683f9ffab45842
+ LANGUAGE plpgsql; -- body c9af9b8ed856d70f5aa7a1ebb3c95def
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
@@ -3614,7 +3657,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 321ab7bd1c9bed600354346a8318ab85
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 44bcbec64e40071d1a3e3d6d845651a6
 comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
 grant execute on function recoup.rule_error_births() to public;
 
@@ -3695,7 +3738,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET lock_timeout TO '2s'
- SET "TimeZone" TO 'UTC'; -- body ddee985edd54d76af712cf753b23017e
+ SET "TimeZone" TO 'UTC'; -- body 2a3a48926f3ac1bb470921e1a49bbf29
 comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()

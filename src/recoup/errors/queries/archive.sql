@@ -29,7 +29,7 @@ select extract(epoch from recoup.now() - min(l.since)) from (
 -- Months all of which is older than its table's retention, oldest first. Not while an error has yet to be archived
 -- there: after a long pause of the archiver it would find no place. Last, the seconds since the first retention of all
 -- ended.
-select m.error_table, m.month, recoup.archive_month_name(m.error_table, m.month),
+select m.error_table, m.month,
        extract(epoch from recoup.now() at time zone 'UTC'
                           - min(m.month + interval '1 month' + make_interval(years => t.years)) over ())::float8
   from recoup.error_archive_month m
@@ -46,14 +46,9 @@ select m.error_table, m.month, recoup.archive_month_name(m.error_table, m.month)
 select from recoup.error_archive_month
  where error_table = %(table)s and month = %(month)s and status = 'KEPT' for update;
 
--- name: digest_page
--- The text of a row depends on the session's time zone: UTC, set before. Chained to the page before it.
-select count(*), max(p.error_id),
-       sha256(%(before)s::bytea
-              || coalesce(string_agg(sha256(convert_to(p::text, 'UTF8')), ''::bytea order by p.error_id), ''))
-  from (select * from {month} where error_id > %(after)s order by error_id limit %(page)s) p;
-
 -- name: drop_month
-update recoup.error_archive_month
-   set status = 'DROPPED', dropped_at = recoup.now(), rows = %(rows)s, digest = %(digest)s
- where error_table = %(table)s and month = %(month)s and status = 'KEPT';
+update recoup.error_archive_month m
+   set status = 'DROPPED', dropped_at = recoup.now(),
+       (rows, digest) = (select d.rows, d.digest from recoup.archive_month_digest(m.error_table, m.month) d)
+ where m.error_table = %(table)s and m.month = %(month)s and m.status = 'KEPT'
+returning m.rows, m.digest;

@@ -12,32 +12,29 @@
           or e.status in ('PARKED', 'ESCALATED') and e.parked_at < (select recoup.now()) - %(parked)s::interval)
 
 -- name: list_live
--- Table by table, each along its primary key from the newest on: no more is read than is shown, unless little fits.
-select f.*
-  from unnest(%(tables)s::text[]) t (name)
- cross join lateral (
-   select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
-          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, q.worker as leased_by,
-          e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
-          e.archive_reason
-     from recoup.error e
-     left join recoup.error_queue q on q.unit = e.error_id
-    where e.error_table = t.name and (%(archived)s or e.archived_at is null)
-      and {matching}
-    order by e.error_id desc limit %(limit)s) f;
+-- Along the primary keys from the newest on, or from behind the last that was shown: no more is read than is shown,
+-- unless little fits.
+select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
+       e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
+       (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
+       e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
+       e.archive_reason
+  from recoup.error e
+ where e.error_table = any(%(tables)s::text[]) and (%(archived)s or e.archived_at is null)
+   and e.error_id < %(after)s
+   and {matching}
+ order by e.error_id desc limit %(limit)s;
 
 -- name: list_archived
-select f.*
-  from unnest(%(tables)s::text[]) t (name)
- cross join lateral (
-   select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
-          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, null as leased_by,
-          e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
-          e.archive_reason
-     from recoup.error_archive e
-    where e.error_table = t.name and %(archived)s
-      and {matching}
-    order by e.error_id desc limit %(limit)s) f;
+select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
+       e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, null as leased_by,
+       e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
+       e.archive_reason
+  from recoup.error_archive e
+ where e.error_table = any(%(tables)s::text[]) and %(archived)s
+   and e.error_id < %(after)s
+   and {matching}
+ order by e.error_id desc limit %(limit)s;
 
 -- name: show_live
 select e.*, q.worker as leased_by, case when q.token is not null then q.wake_at end as lease_until

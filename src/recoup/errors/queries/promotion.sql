@@ -7,7 +7,10 @@ select e.outreach_id, e.error_table, e.error_id, e.error_code, e.error_message, 
        e.next_retry_at, coalesce(e.assigned_to, e.escalated_to, p.tables -> e.error_table ->> 'owner')
   from recoup.blocking_errors(%(entities)s::uuid[]) e
  cross join p
- order by e.outreach_id, e.created_at, e.error_id;
+ order by e.outreach_id, e.created_at, e.error_id limit %(limit)s;
+
+-- name: count_blocking
+select count(*) from recoup.blocking_errors(%(entities)s::uuid[]);
 
 -- name: blocked_locking
 select recoup.blocked_locking(%(entities)s::uuid[]);

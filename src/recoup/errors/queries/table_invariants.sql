@@ -77,7 +77,7 @@ select 'errors/3/guards', p.name, format('%s holds %s', a.grantee::regrole, a.pr
 -- name: months
 -- The months of the archives: kept ones are there, dropped ones are not, and what they held is known.
 with parts as (
-  select n.nspname || '.' || c.relname as name
+  select quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name
     from pg_inherits t
     join pg_inherits m on m.inhparent = t.inhrelid
     join pg_class c on c.oid = m.inhrelid

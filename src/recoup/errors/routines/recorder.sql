@@ -116,7 +116,11 @@ begin
    where a.attrelid = 'recoup.error'::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '';
   execute format($function$
 create or replace function recoup.archive_errors_gone() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc as $body$
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set timezone = utc
+-- What was archived finds what left by hash, whoever deletes it and however.
+set enable_hashjoin = on set enable_nestloop = off
+as $body$
 declare
   incarnation_ constant integer := recoup.present_incarnation();
   kind         constant text := recoup.acting_kind();

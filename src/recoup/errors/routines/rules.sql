@@ -48,13 +48,17 @@ begin
     raise exception using errcode = 'RC045', message = 'An error names a policy that there is not.',
       hint = 'Stamp it with recoup.policy_version().', detail = jsonb_build_object('in_force', recoup.policy_version());
   end if;
-  select n.error_id, n.token is not null as leased, n.archive_reason into bad from new_rows n
+  select n.error_id, n.token is not null as leased, n.archive_reason, recoup.error_birth_broken(n, now_) as broken
+    into bad
+    from new_rows n
    where n.created_at > now_ + interval '1 second' or n.updated_at > now_ + interval '1 second' or n.token is not null
       or n.updated_at < now_ - interval '1 minute' or n.archive_reason <> 'SUPERSEDED'
-      or n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second' limit 1;
+      or n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second'
+      or recoup.error_birth_broken(n, now_) is not null limit 1;
   if found then
     raise exception using errcode = 'RC045',
-      message = case when bad.leased then format('Error %s is born with a lease.', bad.error_id)
+      message = case when bad.broken is not null then format('Error %s %s', bad.error_id, bad.broken)
+                     when bad.leased then format('Error %s is born with a lease.', bad.error_id)
                      when bad.archive_reason <> 'SUPERSEDED'
                        then format('Error %s is born as %s.', bad.error_id, bad.archive_reason)
                      else format('Error %s has a time that is not now.', bad.error_id) end,
@@ -129,7 +133,8 @@ language sql stable as $$
       when n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'archived_at'
       when n.updated_at > greatest(o.updated_at, now_ + interval '1 second') then 'updated_at'
       when n.parked_at is distinct from o.parked_at
-           and n.parked_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'parked_at' end)
+           and n.parked_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'parked_at' end,
+    recoup.error_change_broken(o, n, now_, acting))
 $$;
 comment on function recoup.error_move_broken(recoup.error, recoup.error, timestamptz, text, jsonb) is
 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
@@ -164,7 +169,18 @@ language sql immutable as $$
     ('unmoved', 'RC049', 'nothing happened to it: a hub retries errors, and supersedes them.', null),
     ('archived_at', 'RC049', 'archived_at is not now.', 'Take it from recoup.now().'),
     ('updated_at', 'RC049', 'updated_at is not now, but ahead.', 'Take it from recoup.now().'),
-    ('parked_at', 'RC049', 'parked_at is not now.', 'Take it from recoup.now().')
+    ('parked_at', 'RC049', 'parked_at is not now.', 'Take it from recoup.now().'),
+    ('no_retry_told', 'RC049', 'no retry of it ended: what the last one came to stays as it is.', null),
+    ('last_retry_at', 'RC049', 'last_retry_at is yet to come.', null),
+    ('parking', 'RC049', 'when, by whom and why it was parked stays as it is until it is unparked.', null),
+    ('parked_by', 'RC049', 'parked_by is not who parks it.', 'Take it from recoup.acting_id().'),
+    ('escalation', 'RC049', 'an escalation rises, now, and ends when it is unparked.', null),
+    ('unparked_later', 'RC049', 'what is unparked is retried now, not later.', 'Take the time from recoup.now().'),
+    ('retry_until', 'RC049', 'an operator changes no window: what is unparked has none.', null),
+    ('grant', 'RC049', 'a retry is granted by unparking, and by nothing else.', null),
+    ('last_reviewed_at', 'RC049', 'last_reviewed_at is not now.', 'Take it from recoup.now().'),
+    ('not_one_thing', 'RC049', 'a move is one thing: assigned, reviewed, escalated, archived, or another status.',
+     'Do one after the other: each has its own event.')
 $$;
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 

@@ -15,13 +15,17 @@ begin
     return;
   end if;
   select t.name into taken
-    from (values (name_), (name_ || '_archive')) t (name) where to_regclass(t.name) is not null limit 1;
+    from (values (name_), (name_ || '_archive'), (name_ || '_open')) t (name)
+   where to_regclass(t.name) is not null limit 1;
   if found then
     raise exception using errcode = 'RC052',
-      message = format('There is a relation %s already, and Recoup did not make it.', taken),
-      hint = format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then bring its rows in:'
+      message = format('There is a relation %s already, and it is no error table.', taken),
+      hint = case when exists (select from pg_class c where c.oid = to_regclass(taken)
+                                  and (c.relowner = 'recoup_owner'::regrole or c.relkind not in ('r', 'p')))
+        then format('Give %s another name in the policy.', name_)
+        else format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then bring its rows in:'
                     ' recoup errors record --table %3$s --file ROWS.jsonl',
-                    taken, split_part(taken, '.', 2) || '_before', name_),
+                    taken, split_part(taken, '.', 2) || '_before', name_) end,
       detail = jsonb_build_object('table', taken);
   end if;
   if to_regnamespace(quote_ident(schema_)) is null then
@@ -64,6 +68,31 @@ language sql immutable as $$
 $$;
 comment on function recoup.archive_month_name(text, date) is 'Name of the partition of a month.';
 
+create or replace function recoup.archive_month_digest(
+  error_table_ text, month_ date, page integer default 10000, out rows bigint, out digest bytea)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set timezone = 'UTC' set datestyle = 'ISO, MDY'  -- the text of a row depends on them
+as $$
+declare
+  after  bigint := 0;
+  count_ bigint;
+begin
+  rows := 0;
+  digest := '';
+  loop  -- chained page by page: a month may hold more than there is memory
+    execute format($page$
+      select count(*), coalesce(max(p.error_id), $2),
+             sha256($1 || coalesce(string_agg(sha256(convert_to(p::text, 'UTF8')), ''::bytea order by p.error_id), ''))
+        from (select * from %s where error_id > $2 order by error_id limit $3) p
+      $page$, recoup.archive_month_name(error_table_, month_)) into count_, after, digest using digest, after, page;
+    rows := rows + count_;
+    exit when count_ < page;
+  end loop;
+end $$;
+comment on function recoup.archive_month_digest(text, date, integer) is
+'How many errors a month of an archive holds, and SHA-256 over them in the order of their ids.';
+
 create or replace function recoup.settle_archive_months() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -74,21 +103,21 @@ declare
   made    record;
   name_   text;
   archive text;
-  held    bigint;
+  held    record;
 begin
   perform recoup.require_table(tg_relid, 'recoup.error_archive_month');
-  for made in select n.error_table, n.month, n.status, n.rows from new_rows n order by 1, 2 loop
+  for made in select n.error_table, n.month, n.status, n.rows, n.digest from new_rows n order by 1, 2 loop
     name_ := recoup.archive_month_name(made.error_table, made.month);
     archive := format('%I.%I', split_part(made.error_table, '.', 1),
                       split_part(made.error_table, '.', 2) || '_archive');
     if made.status = 'DROPPED' then
-      execute format('select count(*) from %s', name_) into held;
-      if held <> made.rows then
+      held := recoup.archive_month_digest(made.error_table, made.month);
+      if held.rows <> made.rows or held.digest <> made.digest then
         raise exception using errcode = 'RC051',
-          message = format('The archive of %s of %s holds %s errors, not %s.', made.error_table,
-                           to_char(made.month, 'YYYY-MM'), held, made.rows),
-          hint = 'Count it, and take its digest, in the transaction that drops it.',
-          detail = jsonb_build_object('error_table', made.error_table, 'month', made.month, 'rows', held);
+          message = format('The archive of %s of %s holds %s errors with another digest, not %s.', made.error_table,
+                           to_char(made.month, 'YYYY-MM'), held.rows, made.rows),
+          hint = 'Take both from recoup.archive_month_digest, in the transaction that drops it.',
+          detail = jsonb_build_object('error_table', made.error_table, 'month', made.month, 'rows', held.rows);
       end if;
       execute format('drop table %s', name_);
     else

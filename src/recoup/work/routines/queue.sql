@@ -40,8 +40,9 @@ begin
       detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
   end if;
   select count(*) as pairs, min(o.wake_at) as due, max(o.wake_at) as last_due, min(o.until) as until,
-         max(n.wake_at) as lease, min(n.wake_at) as shortest, min(n.claimed_at) as since, max(n.claimed_at) as last,
-         bool_or(o.token is not null or n.token is null) as held, min(n.unit::text) as unit into seen
+         max(n.wake_at) as lease, bool_or(n.wake_at <= n.claimed_at) as no_lease,
+         min(n.claimed_at) as since, max(n.claimed_at) as last, bool_or(o.token is not null or n.token is null) as held,
+         min(n.unit::text) as unit into seen
     from new_rows n join old_rows o on o.unit = n.unit;
   if seen.pairs = 0 and not exists (select from new_rows) then
     return null;
@@ -49,7 +50,7 @@ begin
   if seen.held or seen.pairs <> (select count(*) from new_rows) or seen.last_due > now_
      -- A second, because the statement that claimed it looked a moment ago.
      or seen.until <= now_ - interval '1 second'
-     or seen.lease > now_ + longest + interval '1 second' or seen.shortest < now_ - interval '1 minute'
+     or seen.lease > now_ + longest + interval '1 second' or seen.no_lease
      or seen.since < now_ - interval '1 minute' or seen.last > now_ + interval '1 second' then
     raise exception using errcode = case when seen.held then 'RC047'
         when seen.last_due > now_ or seen.until <= now_ - interval '1 second' then 'RC048' else 'RC049' end,
@@ -58,6 +59,7 @@ begin
         when seen.last_due > now_ then format('its next retry is due at %s, not now.', seen.last_due)
         when seen.until <= now_ - interval '1 second' then format('its window for retries closed at %s.', seen.until)
         when seen.lease > now_ + longest + interval '1 second' then format('a lease is %s at most.', tg_argv[1])
+        when seen.no_lease then 'a lease ends after it began.'
         else 'a claim is made now, and its unit stays what it is.' end,
       hint = 'Claim what is due, for no longer than the work takes.',
       detail = jsonb_build_object('subject', tg_argv[0], 'unit', seen.unit, 'now', now_, 'authority', current_user);
