@@ -15,12 +15,13 @@ ERRORS = Domain(
     package="recoup.errors",
     description="Every failure of a hub, recorded once, and what becomes of it by policy.",
     epoch=2,  # where a retry is claimed, and who holds it, is not in the error any more
-    release=3,
+    release=4,
     lifecycles=(ERROR, ARCHIVE_MONTH),
     logs=(EVENTS, ARCHIVE),
     routines=routines(
         "recoup.errors",
         "policy",
+        "holding",
         "promotion",
         "rules",
         "recorder",
