@@ -7,3 +7,7 @@ select p.version, (p.figures -> 'errors')::text, p.xid is not distinct from pg_c
 
 -- name: hold
 select recoup.hold_entities(%(entities)s::uuid[]);
+
+-- name: do_not_wait
+-- For promotions in the way: an error of theirs is refused at once.
+select set_config('recoup.promotion_wait', 'none', true);

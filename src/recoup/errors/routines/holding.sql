@@ -80,16 +80,20 @@ create or replace function recoup.wait_for_promotion(class integer, key_ integer
 language plpgsql
 set lock_timeout = '20s'  -- longer than for a row: what fails here is a failure that would not be recorded
 as $$
+declare
+  wait constant text := nullif(current_setting('recoup.promotion_wait', true), '');
 begin
-  if current_setting('recoup.promotion_wait', true) = 'none' and not pg_try_advisory_xact_lock_shared(class, key_) then
+  if wait = 'none' and not pg_try_advisory_xact_lock_shared(class, key_) then
     perform recoup.refuse_held(entities, true);
+  elsif wait <> 'none' then
+    perform set_config('lock_timeout', wait, true);  -- of this function
   end if;
   perform pg_advisory_xact_lock_shared(class, key_);
 exception when lock_not_available then
   perform recoup.refuse_held(entities, true);
 end $$;
 comment on function recoup.wait_for_promotion(integer, integer, uuid[]) is
-'Waits for whoever promotes, for 20 s at most, or not at all (recoup.promotion_wait = none); then it is refused.';
+'Waits for whoever promotes for 20 s, or as recoup.promotion_wait says (a duration, or none); then it is refused.';
 
 create or replace function recoup.hold_few(keys integer[], entities uuid[]) returns void
 language plpgsql as $$
