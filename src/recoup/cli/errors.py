@@ -15,7 +15,7 @@ from recoup.cli.acting import acting
 from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.errors_record import record
 from recoup.cli.operations import list_operations
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
+from recoup.cli.output import Demo, Json, Limit, ends_with, print_fields, print_rows, shown
 from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
 from recoup.errors import looking, naming, promotion
@@ -120,9 +120,8 @@ def blocked(*entities: UUID, demo: Demo = False, json: Json = False) -> None:
     with acting(Authority.READER, demo=demo) as tx:
         found = promotion.blocking(tx, entities)
     rows = found if json else [one._replace(error_message=_shortened(one.error_message)) for one in found]
-    print_rows(rows, as_json=json, empty="Nothing keeps them from moving on.")
-    if found:
-        sys.exit(1)
+    with ends_with(1 if found else 0):
+        print_rows(rows, as_json=json, empty="Nothing keeps them from moving on.")
 
 
 @app.command

@@ -1,7 +1,6 @@
 """``recoup errors record``"""
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from psycopg import Error
 
 from recoup.cli.acting import opened, person
 from recoup.cli.errors_asking import AS_STORED
-from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, say, shown
+from recoup.cli.output import Demo, FileFormat, Json, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.database.connection import Database
 from recoup.errors import looking
@@ -161,12 +160,11 @@ def _record_file(
             progress=lambda so_far: tell(_said(so_far), so_far.share),
             so_far=so_far,
         )
-    if as_json:
-        print_fields({**_fields(so_far), "refusals": _refusals(so_far)}, as_json=True)
-    else:
-        _print(so_far, report)
-    if so_far.refused.count:
-        sys.exit(1)
+    with ends_with(1 if so_far.refused.count else 0):
+        if as_json:
+            print_fields({**_fields(so_far), "refusals": _refusals(so_far)}, as_json=True)
+        else:
+            _print(so_far, report)
 
 
 @contextmanager

@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, validators
+
+from recoup.refusals import InputRefused
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,6 +68,34 @@ def print_wrapped(lines: Iterable[tuple[str, object]], *, indent: int = 0) -> No
             print(f"{' ' * indent}{'' if number else name}".ljust(left) + line.plain.rstrip())
 
 
+@contextlib.contextmanager
+def ends_with(code: int) -> Iterator[None]:
+    """What is printed in the block; then the command ends with this code, also if whoever reads has seen enough."""
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        unheard()
+    if code:
+        sys.exit(code)
+
+
+def unheard() -> None:
+    """Nobody reads on: what is left to print goes nowhere, and does not fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def refuse_unheard(what: str) -> None:
+    """Refuse to begin with something whose answer would be lost."""
+    if sys.stdout is None:
+        raise InputRefused(
+            "output_closed",
+            f"Standard output is closed: {what} would be lost.",
+            "Let it go somewhere. Nothing was done.",
+        )
+
+
 def say(text: str, *, end: str = "\n") -> None:
     """Something on standard error beside the work. Whether anybody listens makes no difference to the work."""
     with contextlib.suppress(OSError, ValueError):  # a broken pipe, a terminal that is gone, a closed file
@@ -118,7 +148,7 @@ def _print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
 def _console() -> Console:
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    width = None if (sys.stdout is not None and sys.stdout.isatty()) or "COLUMNS" in os.environ else PIPED_WIDTH
     return Console(width=width, highlight=False, markup=False)
 
 
