@@ -104,9 +104,7 @@ def test_an_error_of_a_promoted_entity_waits(hub: Hub, aside: ThreadPoolExecutor
 
 
 @pytest.mark.parametrize("count", [1, MANY])
-def test_a_promotion_waits_for_an_error_that_is_being_recorded(
-    hub: Hub, aside: ThreadPoolExecutor, count: int
-) -> None:
+def test_a_promotion_waits_for_an_error_that_is_being_recorded(hub: Hub, aside: ThreadPoolExecutor, count: int) -> None:
     """It sees it when it is committed. What the same transaction records meanwhile of the entity waits for nobody."""
     of = entities(count)
 

@@ -193,7 +193,10 @@ def promote(hub: Hub, of: Sequence[UUID], *, locked: bool, beside: Sequence[UUID
 
 
 def slipped(hub: Hub, way: str, match: Match, *, locked: bool, beside: int = 0) -> set[UUID]:
-    """One round, with a promotion of so many others beside. Those that moved on although an error, which never saw them do so, had begun to block them."""
+    """One round. Those that moved on although an error, which never saw them do so, had begun to block them.
+
+    Beside them so many others are promoted in the same transaction.
+    """
     of = entities(match.chance.choice((1, 3)))
     authority, begin = prepared(hub, way, shuffled(match.chance, of))
     block_s, promote_s = match.offsets()
