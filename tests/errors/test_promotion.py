@@ -143,4 +143,4 @@ def test_the_gate_is_not_open_for_a_missing_id(hub: Hub, asked: str) -> None:
     """Null is what a join that found nothing gives, and not an entity that is free."""
     with pytest.raises(LawRefused) as refused:
         hub.rows(f"select {asked}")
-    assert refused.value.code == "entity_missing"
+    assert refused.value.code == "entity_null"

@@ -3574,8 +3574,8 @@ grant execute on function recoup.wait_for_promotion(class integer, key_ integer,
 CREATE OR REPLACE FUNCTION recoup.wait_for_promotion(class integer, key_ integer, entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
- SET lock_timeout TO '20s'; -- body 908ef40ea0767a3815e2542f93fda2f8
-comment on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) is 'Waits for whoever promotes, for 20 s at most, or not at all (recoup.promotion_wait = none); then it is refused.';
+ SET lock_timeout TO '20s'; -- body 58166fcf88eb11ba3e863cb019dc8e10
+comment on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) is 'Waits for whoever promotes for 20 s, or as recoup.promotion_wait says (a duration, or none); then it is refused.';
 
 CREATE OR REPLACE FUNCTION recoup.wake()
  RETURNS trigger
