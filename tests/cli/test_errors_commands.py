@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import shlex
 import signal
 import subprocess
 import uuid
@@ -15,8 +17,8 @@ import psycopg
 import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
-from command_line import Run, refusal, run_in, started
-from hub import DOL, LOG, MASTER, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
+from command_line import RECOUP, Run, clean_environment, refusal, run_in, started
+from hub import DAY, DOL, LOG, MASTER, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
 from recoup.cli.errors_asking import Status
 from recoup.database import embedded
 from recoup.database.connection import Database
@@ -27,6 +29,7 @@ from recoup.settings import Settings
 from written import parquet_of
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
+LETTERS = [a + b for a in "abcdefgh" for b in "abcdefgh"]
 VERBS = ("park", "unpark", "resolve", "escalate", "assign", "review", "archive")
 
 
@@ -418,3 +421,67 @@ def test_a_claim_does_not_lock_out_a_reader(cli: Run, hub: Hub, dsn: str) -> Non
         assert "PARKED" in cli("show", error_id).stdout
         busy = cli("resolve", error_id, "--reason", "x", ends=1, RECOUP_LOCK_TIMEOUT_MS="200").stderr
         assert "server_said_no" in busy
+
+
+def shell(dsn: str, line: str) -> subprocess.CompletedProcess[str]:
+    """A line for a shell; in it recoup is the program."""
+    recoup = " ".join(shlex.quote(part) for part in RECOUP)
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; recoup() {{ {recoup} \"$@\"; }}; {line}"],
+        env={**clean_environment(), "RECOUP_DSN": dsn}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("json_", ["--json", ""])
+def test_a_gate_that_is_closed_stays_so_for_whoever_reads_a_line(hub: Hub, dsn: str, json_: str) -> None:
+    """The answer decides how it ends, and not how much of it was read."""
+    entity = uuid.uuid4()
+    hub.record_all([NewError(table=DOL, message=f"the {word} failed", outreach_id=entity) for word in LETTERS])
+    done = shell(dsn, f"recoup errors blocked {entity} {json_} | head -1")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert shell(dsn, f"recoup errors blocked {uuid.uuid4()} {json_} | true").returncode in (0, 141)
+
+
+def test_refused_lines_decide_though_nobody_reads_on(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "errors.jsonl"
+    path.write_text("no JSON\n" * 2_000, encoding="utf-8")
+    assert shell(dsn, f"recoup errors record --file {path} --json | head -1").returncode == 1
+
+
+def test_nothing_is_claimed_for_a_closed_output(hub: Hub, dsn: str) -> None:
+    """The token would be lost with it."""
+    error_id = hub.record()
+    hub.advance(DAY)
+    done = shell(dsn, "recoup errors claim >&-")
+    assert done.returncode == 1
+    assert "output_closed" in done.stderr
+    assert hub.row(error_id)["held"] is None
+    assert "Traceback" not in shell(dsn, f"recoup errors list >&-; recoup errors blocked {uuid.uuid4()} >&-").stderr
+
+
+def test_a_policy_says_whom_it_frees_and_blocks_at_once(hub: Hub, dsn: str, tmp_path: Path) -> None:
+    """Which tables block is asked anew each time. Applied with --yes only, where that changes anything."""
+    recoup = run_in({"RECOUP_DSN": dsn, "COLUMNS": "250"})
+    entity, both = uuid.uuid4(), uuid.uuid4()
+    hub.record_all([NewError(table=PEOPLE, message=TRANSIENT, outreach_id=one) for one in (entity, both)])
+    hub.record_all([NewError(table=DOL, message=TRANSIENT, outreach_id=both)])
+    document = tmp_path / "policy.toml"
+    asked = ("policy", "apply", document, "--reason", "a test")
+
+    def says(blocks: str) -> None:
+        document.write_text(f'[errors.tables."{PEOPLE}"]\nblocks = {blocks}\n', encoding="utf-8")
+
+    says("false")
+    told = recoup("policy", "diff", document).stdout
+    freed = int(re.search(r"At once: ([0-9,]+) entities that are blocked now", told)[1].replace(",", ""))  # type: ignore[index]
+    counted = "select count(distinct outreach_id) from recoup.error e where error_table = %s and archived_at is null"
+    alone = " and not exists (select from recoup.error o where o.outreach_id = e.outreach_id and o.error_table = %s)"
+    assert [(freed,)] == hub.rows(counted + " and disposition in ('RETRY', 'PARKED')" + alone, PEOPLE, DOL)
+    assert "policy_effects" in recoup(*asked, fails=True).stderr
+    assert hub.is_blocked(entity)
+    recoup(*asked, "--yes")
+    assert (hub.is_blocked(entity), hub.is_blocked(both)) == (False, True)
+    says("true")
+    assert f"{freed:,} entities that are free now would be blocked" in recoup("policy", "diff", document).stdout
+    recoup(*asked, "--yes")
+    recoup(*asked)

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 
 from command_line import RECOUP, Run, clean_environment, run_in, started
@@ -141,3 +142,30 @@ def test_a_closed_standard_error_does_not_hang_it(hub: Hub) -> None:
     )  # fmt: skip
     assert done.returncode == 3
     assert last(hub)["error_code"] == "EXIT_3"
+
+
+def test_a_code_or_table_that_cannot_be_stored_costs_nothing_else(hub: Hub, exec_: Run) -> None:
+    """The entity stays, and is blocked where the table blocks."""
+    entity = uuid.uuid4()
+    exec_("--table", DOL, "--entity", entity, "--code", "C" * 300, "--", "false", ends=1)
+    row = hub.row_of(entity)
+    assert (row["error_table"], row["error_code"], row["payload"]["code_given"]) == (DOL, "C" * 200, "C" * 300)
+    assert hub.is_blocked(entity)
+    exec_("--table", "outreach.dol_error", "--entity", entity, "--code", "MINE", "--", "false", ends=1)
+    row = last(hub)
+    assert (row["error_table"], row["outreach_id"], row["error_code"]) == (LOG, entity, "MINE")
+    assert row["payload"]["meant_for"] == "outreach.dol_error"
+
+
+def test_a_promotion_in_the_way_is_waited_for_twice_and_named(hub: Hub) -> None:
+    """What is lost then is said, with whose session it is."""
+    entity = uuid.uuid4()
+    exec_ = run_in({"RECOUP_DSN": f"{hub.db.conninfo}&options=-c%20recoup.promotion_wait%3D700ms"}, "exec")
+    with psycopg.connect(hub.db.conninfo) as tx:
+        tx.execute("set role recoup_reader")
+        tx.execute("select recoup.is_blocked_locking(%s)", (entity,))
+        begun = time.monotonic()
+        done = exec_("--table", DOL, "--entity", entity, "--", "false", ends=1)
+        assert time.monotonic() - begun > 1.4
+        assert f"session {tx.info.backend_pid}" in done.stderr
+        assert "(entity_held)" in done.stderr

@@ -127,3 +127,11 @@ def test_records_are_made_by_name() -> None:
     assert records(Pair, columns) == [Pair("a", None, "here"), Pair("b", None, "here")]
     assert records(Pair, {"place": "here", "number": [1], "name": None}) == []
     assert records(Pair, {"place": "here", "number": [], "name": []}) == []
+
+
+@pytest.mark.parametrize("kind", ["uuid", "integer"])
+@pytest.mark.parametrize("given", ["1,2", "NULL", "{", '"', "\\"])
+def test_no_text_becomes_two_elements_or_none(scratch: Transaction, kind: str, given: str) -> None:
+    """It is one element, which the server does not take."""
+    with pytest.raises(psycopg.DataError), scratch.transaction():
+        scratch.execute(f"select %s::{kind}[]", (literal(kind, [given]),))

@@ -415,3 +415,21 @@ def test_a_table_of_people_takes_a_csv_of_theirs(hub: Hub, tmp_path: Path) -> No
     ]
     import_file(hub.db, written(tmp_path / "errors.csv", rows), table=PEOPLE)
     assert [hub.row_of(one)["error_table"] for one in of] == [PEOPLE, DOL]
+
+
+def test_a_line_that_says_a_thing_twice_is_refused(hub: Hub, tmp_path: Path) -> None:
+    """Under both names of a field: neither is thrown away without a word."""
+    one, two = entities(2)
+    twice: list[Row] = [{"error_table": PEOPLE}, {"outreach_id": str(two)}, {"error_code": "B", "code": "A"}]
+    rows = [{**row, **more} for row, more in zip(failures([one] * 3), twice, strict=True)] + failures([two])
+    imported = import_file(hub.db, written(tmp_path / "errors.jsonl", rows))
+    assert reasons(imported) == [(line, "line_unreadable") for line in (1, 2, 3)]
+    assert recorded(hub, [one, two]) == 1
+
+
+def test_more_lines_than_there_are_cannot_be_skipped(hub: Hub, tmp_path: Path) -> None:
+    path = written(tmp_path / "errors.jsonl", failures(entities(3)))
+    assert import_file(hub.db, path, skip=3).recorded == 0
+    with pytest.raises(InputRefused) as refused:
+        import_file(hub.db, path, skip=4)
+    assert refused.value.code == "skip_past_end"

@@ -16,7 +16,7 @@ from recoup.errors.promotion import Blocking
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import ErrorStatus, Severity, Want
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import from_database
+from recoup.refusals import LawRefused, from_database
 
 
 def blocking(hub: Hub, *entities: uuid.UUID) -> list[Blocking]:
@@ -130,3 +130,17 @@ def test_nobody_asked_for_is_not_blocked(hub: Hub) -> None:
     with hub.db.transaction(Authority.READER) as tx:
         assert promotion.blocking(tx, []) == []
         assert promotion.blocked_locking(tx, []) == set()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "recoup.is_blocked(null)", "recoup.is_blocked_locking(null)", "recoup.blocked_locking(null)",
+        "recoup.blocked_locking(array[gen_random_uuid(), null])", "recoup.blocking_errors(array[null]::uuid[])",
+    ],
+)  # fmt: skip
+def test_the_gate_is_not_open_for_a_missing_id(hub: Hub, asked: str) -> None:
+    """Null is what a join that found nothing gives, and not an entity that is free."""
+    with pytest.raises(LawRefused) as refused:
+        hub.rows(f"select {asked}")
+    assert refused.value.code == "entity_null"

@@ -6,8 +6,10 @@ import itertools
 import json
 import threading
 import uuid
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -34,6 +36,7 @@ from recoup.errors.naming import ErrorKey
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import AT_ONCE_MOST, NewError, record
 from recoup.errors.vocabulary import Category, Severity, Want
+from recoup.errors.watching import failures
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 
@@ -521,3 +524,127 @@ def test_a_disposition_that_its_table_does_not_allow_is_refused_to_any_writer(hu
             error,
         )
     assert refused.value.code == "disposition_not_allowed"
+
+
+# What callers give --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["{}", "{{{}}}", "urn:uuid:{}"])
+def test_an_entity_may_be_given_as_text(hub: Hub, form: str) -> None:
+    """In every form; it is one entity, and its failure supersedes the one before."""
+    entity = uuid.uuid4()
+    given = (form.format(entity), str(entity).upper(), entity.hex, entity)
+    hub.record_all([NewError(table=DOL, message=OPERATIONAL, outreach_id=one) for one in given])
+    assert hub.row_of(entity)["outreach_id"] == entity
+
+
+@pytest.mark.parametrize("count", [2, 5_001])
+@pytest.mark.parametrize("given", ["{0},{1}", "NULL", "nope", '{0}"', ""])
+def test_what_is_no_uuid_shifts_nobody_elses(hub: Hub, given: str, count: int) -> None:
+    """The call is refused, by name, before anything is sent."""
+    a, b, c = (uuid.uuid4() for _ in range(3))
+    of: list[UUID | str] = [given.format(a, b), *[c] * (count - 1)]
+    new = [NewError(table=DOL, message=OPERATIONAL, outreach_id=one) for one in of]
+    with pytest.raises(InputRefused) as refused:
+        hub.record_all(new)
+    assert refused.value.code == "entity_unreadable"
+    assert not any(hub.is_blocked(one) for one in (a, b, c))
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "says"),
+    [
+        ({"severity": "awful"}, "severity_unknown", "CRITICAL"),
+        ({"category": 7}, "category_unknown", "TRANSIENT"),
+        ({"want": "go"}, "want_unknown", "ARCHIVE"),
+        ({"code": 5}, "error_code", "bytes"),
+        ({"outreach_id": "nope"}, "entity_unreadable", "outreach_id"),
+    ],
+)
+def test_misuse_is_refused_in_words(hub: Hub, more: dict[str, Any], code: str, says: str) -> None:
+    with pytest.raises(InputRefused) as refused:
+        hub.record(**more)
+    assert refused.value.code == code
+    assert says in refused.value.next_step
+
+
+def test_words_are_taken_in_any_case(hub: Hub) -> None:
+    row = hub.row(hub.record(severity="high", category="Transient", want="park"))
+    assert (row["severity"], row["category"], row["disposition"]) == ("HIGH", "TRANSIENT", "PARKED")
+
+
+class Raises:
+    """An object that answers nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"{name}: the session is closed")
+
+    def __str__(self) -> str:
+        raise RuntimeError("the session is closed")
+
+
+class Detached(Mapping[str, Any]):
+    """A row of an ORM whose session is closed."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise RuntimeError("the session is closed")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["a", "b"])
+
+    def __len__(self) -> int:
+        return 2
+
+
+class Text(str):
+    """A text whose methods are not what they were."""
+
+    __slots__ = ()
+
+    def __contains__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+    def encode(self, *_: Any) -> bytes:
+        raise RuntimeError("no")
+
+    def isascii(self) -> bool:
+        raise RuntimeError("no")
+
+
+class Items(list[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        raise RuntimeError("no")
+
+
+class Pairs(dict[str, Any]):
+    def items(self) -> Any:
+        raise RuntimeError("no")
+
+
+class Number(int):
+    def bit_length(self) -> int:
+        raise RuntimeError("no")
+
+
+ODD = [Raises(), Detached(), Text("kept"), Items([1, 2]), Pairs(a=1), Number(7), {Raises(): 1}, [Detached(), 3]]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[type(one).__name__ for one in ODD])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_payload_that_cannot_be_walked_loses_no_failure(hub: Hub, odd: Any, inside: bool) -> None:
+    """What can be read of it is kept, and secrets are not."""
+    payload = {"row": odd, "password": "hush", "kept": 1} if inside else odd
+    row = hub.row(hub.record(payload=payload))["payload"]
+    if inside:
+        assert (row["kept"], row["password"]) == (1, "[redacted]")
+    watching = failures(hub.db, DOL, outreach_id=uuid.uuid4(), payload=payload)
+    with pytest.raises(ValueError, match="no match"), watching:
+        raise ValueError("no match")
+    assert watching.recorded is not None
+
+
+def test_what_can_be_read_of_an_odd_payload_is_kept(hub: Hub) -> None:
+    odd = {"text": Text("kept"), "items": Items([1, Text("two")]), "pairs": Pairs(a=1), "row": Detached()}
+    assert hub.row(hub.record(Text("the request timed out"), payload=odd))["payload"] == {
+        "text": "kept", "items": [1, "two"], "pairs": {"a": 1}, "row": "[Detached that cannot be read]"
+    }  # fmt: skip

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -332,3 +333,16 @@ def test_a_persons_word_comes_first(hub: Hub, want: Want) -> None:
     )
     row = hub.row(recorded.error_id)
     assert (row["disposition"], row["decided_by"]) == ("PARKED" if want is Want.PARK else want.value, "person")
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"worker": "a\0"}, "worker_name"), ({"worker": " "}, "worker_name"), ({"worker": "\ud800"}, "worker_name"),
+        ({"limit": 10**12}, "claim_limit"), ({"limit": -1}, "claim_limit"),
+    ],
+)  # fmt: skip
+def test_a_claim_that_makes_no_sense_is_refused_in_words(hub: Hub, more: dict[str, Any], code: str) -> None:
+    with pytest.raises(InputRefused) as refused:
+        hub.claim(**more)
+    assert refused.value.code == code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -125,3 +126,39 @@ def test_a_generator_is_not_watched_in_vain(hub: Hub) -> None:
         @failures(hub.db, DOL)
         def generate() -> Iterator[int]:
             yield 1
+
+
+@pytest.mark.parametrize("form", ["{}", "urn:uuid:{}"])
+def test_an_entity_may_be_given_as_text(hub: Hub, form: str) -> None:
+    """What comes from JSON or a driver is text: its entity is blocked like any other."""
+    entity = uuid.uuid4()
+    with pytest.raises(ValueError, match="x"), failures(hub.db, DOL, outreach_id=form.format(entity)):
+        raise ValueError("x")
+    assert hub.is_blocked(entity)
+
+
+def test_what_is_no_entity_is_kept_with_the_orphan(hub: Hub) -> None:
+    watching = failures(hub.db, DOL, outreach_id="not a uuid")
+    with pytest.raises(ValueError, match="x"), watching:
+        raise ValueError("x")
+    assert watching.recorded is not None
+    row = hub.row(watching.recorded.error_id)
+    assert (row["error_table"], row["payload"]["outreach_id_given"]) == (ORPHANS, "not a uuid")
+    assert row["payload"]["no_outreach_id"] == "what was given is no UUID"
+
+
+def test_only_what_is_unusable_is_left_out(hub: Hub) -> None:
+    """A code that is too long is cut; a word that there is not, a table that is misspelt: the entity stays."""
+    entity = uuid.uuid4()
+    given: Any = {"code": "C" * 300, "severity": "awful", "category": "transient"}
+    for table in (DOL, "outreach.dol_error"):
+        watching = failures(hub.db, table, outreach_id=entity, **given)
+        with pytest.raises(ValueError, match="x"), watching:
+            raise ValueError("x")
+        assert watching.recorded is not None
+        row = hub.row(watching.recorded.error_id)
+        assert (row["outreach_id"], row["error_code"], row["category"]) == (entity, "C" * 200, "TRANSIENT")
+        assert (row["payload"]["code_given"], row["payload"]["severity_given"]) == ("C" * 300, "awful")
+        assert row["error_table"] == (DOL if table == DOL else ORPHANS)
+    assert row["payload"]["meant_for"] == "outreach.dol_error"
+    assert hub.is_blocked(entity)

@@ -186,10 +186,10 @@ def an_error_is_born_now_and_free(tx: Transaction) -> None:
 
 @law(ERROR, BORN, "insert")
 def an_error_makes_a_locked_promotion_wait(tx: Transaction) -> None:
-    """The lock of its entity's bucket is held until the transaction is over."""
+    """The lock of its entity is held until the transaction is over."""
     held = (
         "select from pg_locks where locktype = 'advisory' and classid = 7701 and mode = 'ShareLock'"
-        " and pid = pg_backend_pid() and objid = recoup.entity_bucket(%s::uuid)"
+        " and pid = pg_backend_pid() and objid::integer = recoup.entity_key(%s::uuid)"
     )
     entity = "00000000-0000-4000-8000-00000000000a"
     with acting(tx, HUB):

@@ -140,6 +140,8 @@ def operate(hub: Hub, act: Act, errors: Sequence[ErrorKey]) -> list[Answer]:
 # An error against a promotion ---------------------------------------------------------------------------------------
 
 RECORDED, BY_HAND, PARKED, RETRIED = "recorded", "inserted by hand", "parked by a person", "retried by a person"
+AMONG_MANY = "recorded among many"  # more than have a lock for each
+MANY, VERY_MANY = 300, 1_000
 HESITATION_S = 0.0005  # between the question and the promotion
 INSERTED = """
 insert into recoup.error (error_table, outreach_id, error_message, error_signature, category, disposition, status,
@@ -156,6 +158,9 @@ def prepared(hub: Hub, way: str, of: Sequence[UUID]) -> tuple[Authority, Callabl
     match way:
         case "recorded":
             return Authority.HUB, lambda tx: recording.record(tx, failures(of))
+        case "recorded among many":
+            new = failures([*entities(MANY), *of])
+            return Authority.HUB, lambda tx: recording.record(tx, new)
         case "inserted by hand":
             return Authority.HUB, lambda tx: tx.execute(INSERTED, (list(of),))
     quiet = keys(hub, failures(of, want=Want.ARCHIVE))  # ACTIVE: blocks nobody
@@ -175,11 +180,11 @@ def block(hub: Hub, authority: Authority, begin: Callable[[Transaction], object]
         return promoted(tx, of)
 
 
-def promote(hub: Hub, of: Sequence[UUID], *, locked: bool) -> None:
+def promote(hub: Hub, of: Sequence[UUID], *, locked: bool, beside: Sequence[UUID] = ()) -> None:
     """Have those move on that nothing blocks."""
     with hub.db.transaction(Authority.HUB) as tx:
         blocked = (
-            promotion.blocked_locking(tx, of)
+            promotion.blocked_locking(tx, [*of, *beside])
             if locked
             else {one.outreach_id for one in promotion.blocking(tx, of)}
         )  # fmt: skip
@@ -187,14 +192,17 @@ def promote(hub: Hub, of: Sequence[UUID], *, locked: bool) -> None:
         tx.execute("insert into race.promoted select unnest(%s::uuid[])", ([one for one in of if one not in blocked],))
 
 
-def slipped(hub: Hub, way: str, match: Match, *, locked: bool) -> set[UUID]:
-    """One round. Those that moved on although an error, which never saw them do so, had begun to block them."""
+def slipped(hub: Hub, way: str, match: Match, *, locked: bool, beside: int = 0) -> set[UUID]:
+    """One round. Those that moved on although an error, which never saw them do so, had begun to block them.
+
+    Beside them so many others are promoted in the same transaction.
+    """
     of = entities(match.chance.choice((1, 3)))
     authority, begin = prepared(hub, way, shuffled(match.chance, of))
     block_s, promote_s = match.offsets()
     seen, _ = together(
         held_back(block_s, partial(block, hub, authority, begin, of)),
-        held_back(promote_s, partial(promote, hub, shuffled(match.chance, of), locked=locked)),
+        held_back(promote_s, partial(promote, hub, shuffled(match.chance, of), locked=locked, beside=entities(beside))),
     )
     assert all(hub.is_blocked(one) for one in of)
     with hub.db.transaction(Authority.HUB) as tx:
@@ -209,9 +217,17 @@ def test_an_error_against_a_promotion(hub: Hub, chance: Random, pairs: int) -> N
 
     One entity or several, an error recorded, written by hand, or one that begins to block because a person moved it.
     """
-    matches = {way: Match(chance) for way in (RECORDED, BY_HAND, PARKED, RETRIED)}
+    matches = {way: Match(chance) for way in (RECORDED, BY_HAND, PARKED, RETRIED, AMONG_MANY)}
     for way in islice(cycle(matches), pairs):
         assert slipped(hub, way, matches[way], locked=True) == set(), way
+    assert {way: match.firsts for way, match in matches.items() if not match.both_ways} == {}
+
+
+def test_an_error_against_a_promotion_of_very_many(hub: Hub, chance: Random, rounds: int) -> None:
+    """The same, where a promotion has no lock for each entity."""
+    matches = {way: Match(chance) for way in (RECORDED, PARKED, AMONG_MANY)}
+    for way in islice(cycle(matches), rounds):
+        assert slipped(hub, way, matches[way], locked=True, beside=VERY_MANY) == set(), way
     assert {way: match.firsts for way, match in matches.items() if not match.both_ways} == {}
 
 

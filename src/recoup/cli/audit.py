@@ -12,7 +12,7 @@ from recoup.audit import chosen
 from recoup.audit.examine import Say, Verdict
 from recoup.audit.invariant import Invariant, Offending
 from recoup.cli.acting import opened
-from recoup.cli.output import Demo, Json, print_rows, shown
+from recoup.cli.output import Demo, Json, ends_with, print_rows, shown
 from recoup.database.connection import connect
 from recoup.domains import DOMAINS
 from recoup.schema import laws
@@ -49,12 +49,11 @@ def audit(
         print_rows([_told(i) for i in invariants], as_json=json, empty="Nothing is asked.")
         return
     verdicts = _ask(invariants, demo=demo)
-    if json:
-        print_rows(verdicts, as_json=True, empty="")
-    else:
-        _print(verdicts, verbose=verbose)
-    if not all(verdict.holds for verdict in verdicts):
-        sys.exit(1)
+    with ends_with(0 if all(verdict.holds for verdict in verdicts) else 1):
+        if json:
+            print_rows(verdicts, as_json=True, empty="")
+        else:
+            _print(verdicts, verbose=verbose)
 
 
 def _told(invariant: Invariant) -> dict[str, object]:

@@ -1,8 +1,6 @@
 """``recoup doctor``"""
 
-import sys
-
-from recoup.cli.output import Demo, Json, print_rows
+from recoup.cli.output import Demo, Json, ends_with, print_rows
 from recoup.doctor import examine
 from recoup.domains import DOMAINS
 
@@ -13,6 +11,5 @@ def doctor(*, demo: Demo = False, json: Json = False) -> None:
     Changes nothing. Ends with 1 when something has to be mended, and says how.
     """
     found = examine(DOMAINS, demo=demo)
-    print_rows(found, as_json=json, empty="Nothing was checked.")
-    if any(finding.verdict == "broken" for finding in found):
-        sys.exit(1)
+    with ends_with(1 if any(finding.verdict == "broken" for finding in found) else 0):
+        print_rows(found, as_json=json, empty="Nothing was checked.")

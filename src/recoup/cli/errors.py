@@ -15,7 +15,7 @@ from recoup.cli.acting import acting, opened, person
 from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.errors_record import record
 from recoup.cli.operations import list_operations
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, say, shown
+from recoup.cli.output import Demo, Json, Limit, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
 from recoup.errors import looking, naming, promotion
@@ -132,11 +132,10 @@ def blocked(*entities: UUID, limit: Limit = 50, demo: Demo = False, json: Json =
         found = promotion.blocking(tx, entities, limit=limit)
         more = promotion.count_blocking(tx, entities) - limit if len(found) == limit else 0
     rows = found if json else [one._replace(error_message=_shortened(one.error_message)) for one in found]
-    print_rows(rows, as_json=json, empty="Nothing keeps them from moving on.")
-    if more > 0:
-        say(f"and {more:,} more: --limit shows them")
-    if found:
-        sys.exit(1)
+    with ends_with(1 if found else 0):
+        print_rows(rows, as_json=json, empty="Nothing keeps them from moving on.")
+        if more > 0:
+            say(f"and {more:,} more: --limit shows them")
 
 
 @app.command

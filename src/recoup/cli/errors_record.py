@@ -1,7 +1,6 @@
 """``recoup errors record``"""
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,13 +10,16 @@ from uuid import UUID
 from cyclopts import Parameter, validators
 from psycopg import Error
 
-from recoup.cli.acting import acting, opened, person
+from recoup.cli.acting import opened, person
 from recoup.cli.errors_asking import AS_STORED
-from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, say, shown
+from recoup.cli.output import Demo, FileFormat, Json, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
+from recoup.database.connection import Database
 from recoup.errors import looking
 from recoup.errors.importing import Imported, import_file
-from recoup.errors.recording import NewError
+from recoup.errors.insisting import insist
+from recoup.errors.looking import Shown
+from recoup.errors.recording import NewError, Recorded
 from recoup.errors.recording import record as record_errors
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.files import Format
@@ -108,15 +110,20 @@ def record(
         want=want,
         payload=None if payload is None else _object(payload),
     )
-    with acting(Authority.HUB, demo=demo) as tx:
-        (recorded,) = record_errors(tx, [new])
-        found = looking.show(tx, f"{recorded.error_table}/{recorded.error_id}")
+    with opened(demo=demo) as database:
+        recorded, found = insist(lambda: _recorded(database, new))
     if json:
         print_fields(found, as_json=True)
         return
     print(f"{recorded.error_table}/{recorded.error_id} is {found.row['status']}")
     for sentence in found.explanation:
         print(f"  {shown(sentence)}")
+
+
+def _recorded(database: Database, new: NewError) -> tuple[Recorded, Shown]:
+    with database.transaction(Authority.HUB, actor=person(database)) as tx:
+        (recorded,) = record_errors(tx, [new])
+        return recorded, looking.show(tx, f"{recorded.error_table}/{recorded.error_id}")
 
 
 def _object(text: str) -> Mapping[str, Any]:
@@ -158,12 +165,11 @@ def _record_file(
             progress=lambda so_far: tell(_said(so_far), so_far.share),
             so_far=so_far,
         )
-    if as_json:
-        print_fields({**_fields(so_far), "refusals": _refusals(so_far)}, as_json=True)
-    else:
-        _print(so_far, report)
-    if so_far.refused.count:
-        sys.exit(1)
+    with ends_with(1 if so_far.refused.count else 0):
+        if as_json:
+            print_fields({**_fields(so_far), "refusals": _refusals(so_far)}, as_json=True)
+        else:
+            _print(so_far, report)
 
 
 @contextmanager

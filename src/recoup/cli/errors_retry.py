@@ -10,10 +10,10 @@ from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting
 from recoup.cli.clock import duration
-from recoup.cli.output import Demo, Json, print_rows, shown
+from recoup.cli.output import Demo, Json, print_rows, refuse_unheard, shown
 from recoup.errors import naming, retrying
 from recoup.errors.naming import ErrorKey
-from recoup.errors.retrying import NAME_BYTES_MOST, Ended, Failed, Succeeded
+from recoup.errors.retrying import Ended, Failed, Succeeded
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
@@ -47,8 +47,8 @@ def claim(
     lease
         How long you need at most, such as 10m. What is not reported by then counts as failed.
     """
+    refuse_unheard("the token of what is claimed")
     name = worker or f"{socket.gethostname()}-{os.getpid()}"
-    _refuse_unusable_worker(name)
     asked = None if lease is None else duration(lease)
     with acting(Authority.HUB, demo=demo) as tx:
         claimed = retrying.claim(tx, limit=limit, worker=name, tables=table or None, lease=asked)
@@ -86,10 +86,3 @@ def _report(
     print_rows(ended, as_json=as_json, empty="")
     if not as_json and any(one.status == "late" for one in ended):
         print("Late: the retry had ended before, or the token is not its own. Stored, and not applied.")
-
-
-def _refuse_unusable_worker(name: str) -> None:
-    if not name.strip() or len(name.encode("utf-8", "replace")) > NAME_BYTES_MOST:
-        raise InputRefused(
-            "worker_name", f"{name[:50]!r} names no worker.", f"Give a name of at most {NAME_BYTES_MOST} bytes."
-        )

@@ -80,7 +80,9 @@ def _answered(run: Callable[[], object]) -> int:
         print("interrupted", file=sys.stderr)
         return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from recoup.cli.output import unheard
+
+        unheard()
         return 0
     except UnicodeEncodeError as error:
         return _print_refusal(_not_text(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -15,6 +16,8 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from cyclopts import Parameter, validators
+
+from recoup.refusals import InputRefused
 
 Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False, help="Print JSON instead of a table.")]
 Demo = Annotated[bool, Parameter(name="--demo", negative="", show_default=False, help="Use the demo's database.")]
@@ -72,6 +75,34 @@ def print_wrapped(lines: Iterable[tuple[str, object]], *, indent: int = 0) -> No
     for name, value in told:
         for number, line in enumerate(_folded(shown(value) or "–", max(_width() - left, FOLDED_WIDTH))):
             print(f"{' ' * indent}{'' if number else name}".ljust(left) + line)
+
+
+@contextlib.contextmanager
+def ends_with(code: int) -> Iterator[None]:
+    """What is printed in the block; then the command ends with this code, also if whoever reads has seen enough."""
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        unheard()
+    if code:
+        sys.exit(code)
+
+
+def unheard() -> None:
+    """Nobody reads on: what is left to print goes nowhere, and does not fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def refuse_unheard(what: str) -> None:
+    """Refuse to begin with something whose answer would be lost."""
+    if sys.stdout is None:
+        raise InputRefused(
+            "output_closed",
+            f"Standard output is closed: {what} would be lost.",
+            "Let it go somewhere. Nothing was done.",
+        )
 
 
 def say(text: str, *, end: str = "\n") -> None:

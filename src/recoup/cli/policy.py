@@ -96,6 +96,7 @@ def diff(file: Document, *, demo: Demo = False, json: Json = False) -> None:
     wanted = policy.read(_text(file), _parts())
     with acting(Authority.READER, demo=demo) as tx:
         present = policy.in_force(tx)
+        effects = policy.effects(tx, wanted, _parts())
     found = policy.changes(present.figures, wanted.figures)
     if json:
         print_rows(found, as_json=True, empty="")
@@ -103,6 +104,8 @@ def diff(file: Document, *, demo: Demo = False, json: Json = False) -> None:
     _print_changes(
         found, f"version {present.version}", "document", f"Nothing: version {present.version} says the same."
     )
+    for said in effects:
+        print(f"\nAt once: {said}")
 
 
 @app.command
@@ -113,12 +116,23 @@ def apply(
     over: Annotated[
         int | None, Parameter(help="Only if this version is still in force: the one you looked at.")
     ] = None,
+    yes: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Also if entities are freed or blocked by it at once.")
+    ] = False,
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Put a document in force from now on."""
+    """Put a document in force from now on.
+
+    If it frees or blocks entities at once, it says how many, and is applied with --yes only.
+    """
     text = _text(file)
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
+        effects = policy.effects(tx, policy.read(text, _parts()), _parts())
+        if effects and not yes:
+            raise InputRefused(
+                "policy_effects", " ".join(effects), "Nothing was changed. If that is meant: the same with --yes."
+            )
         version, changed = policy.apply(tx, text, _parts(), reason=reason, over=over)
     if json:
         print_rows(changed, as_json=True, empty="")

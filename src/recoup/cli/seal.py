@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from recoup.cli.acting import opened, person
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
+from recoup.cli.output import Demo, Json, Limit, ends_with, print_fields, print_rows
 from recoup.domain import logs
 from recoup.domains import DOMAINS
 from recoup.ledger import seals
@@ -106,12 +106,11 @@ def verify(
         database.transaction(Authority.READER) as tx,
     ):
         examined = seals.examine(tx, logs(DOMAINS), kept, progress=progress)
-    if json:
-        print_fields(examined, as_json=True)
-    else:
-        _print_examined(examined, kept)
-    if examined.problems:
-        sys.exit(1)
+    with ends_with(1 if examined.problems else 0):
+        if json:
+            print_fields(examined, as_json=True)
+        else:
+            _print_examined(examined, kept)
 
 
 def _print_examined(examined: Examined, head: Head | None) -> None:

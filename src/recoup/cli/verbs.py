@@ -1,7 +1,6 @@
 """Commands made from declared verbs: one row or many, previewed, frozen, carried out and resumed in the same way."""
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Protocol
@@ -10,7 +9,7 @@ from uuid import UUID
 from cyclopts import App, Parameter, validators
 
 from recoup.cli.acting import acting, opened, person
-from recoup.cli.output import Demo, Json, print_fields, print_rows, say, shown
+from recoup.cli.output import Demo, Json, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
@@ -116,9 +115,8 @@ class _Call:
         rows = [{**self.subject.named(answer.unit), **answer._asdict()} for answer in answers]
         for row in rows:
             del row["unit"]
-        print_rows(rows, as_json=self.json, empty="")
-        if not all(answer.done for answer in answers):
-            sys.exit(1)
+        with ends_with(0 if all(answer.done for answer in answers) else 1):
+            print_rows(rows, as_json=self.json, empty="")
 
     def _preview(self, act: Act, asked: Any) -> None:
         with acting(Authority.READER, demo=self.demo) as tx:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
+from uuid import UUID
 
 from psycopg.sql import SQL, Composable, Identifier, Placeholder
 
 from recoup.database.connection import Transaction
 
 THEN = "then_"  # before the parameters of the second of two calls
-UNQUOTED = frozenset({"integer", "bigint", "uuid"})  # their elements need no quotes in the text of an array
+NUMBERS = frozenset({"integer", "bigint"})
 Record = TypeVar("Record", bound=NamedTuple)
 
 
@@ -100,11 +101,14 @@ def _in_turn(first: Routine, then: Routine) -> str:
 
 
 def literal(kind: str, values: Iterable[object]) -> str:
-    """Elements of a type as the text of an array, which takes the driver a tenth of the time of a list."""
+    """Elements of a type as the text of an array, which takes the driver a tenth of the time of a list.
+
+    Only what is a number or a UUID goes without quotes: no text of a caller's becomes two elements, or none.
+    """
     if kind == "uuid":
         elements = list(_repeated(values))
-    elif kind in UNQUOTED:
-        elements = ["NULL" if value is None else str(value) for value in values]
+    elif kind in NUMBERS:
+        elements = [str(value) if type(value) is int else _unsure(value) for value in values]
     else:
         elements = ["NULL" if value is None else _quoted(str(value)) for value in values]
     return "{" + ",".join(elements) + "}"
@@ -116,8 +120,12 @@ def _repeated(values: Iterable[object]) -> Iterator[str]:
     text = "NULL"
     for value in values:
         if value is not last:
-            last, text = value, "NULL" if value is None else str(value)
+            last, text = value, str(value) if type(value) is UUID else _unsure(value)
         yield text
+
+
+def _unsure(value: object) -> str:
+    return "NULL" if value is None else _quoted(str(value))
 
 
 def _quoted(text: str) -> str:

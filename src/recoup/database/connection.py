@@ -15,7 +15,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property, lru_cache
@@ -36,6 +37,8 @@ OLDEST_SERVER = 150000
 _SPLITS, _ESCAPED = re.compile(r"[\\\s]"), r"\\\g<0>"  # what ends a startup option, unless escaped
 
 Transaction = Connection[Row]
+# The transactions that are open around this code, in this thread or task.
+OPEN: ContextVar[tuple[Held, ...]] = ContextVar("open transactions", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,18 @@ class Database:
         self, authority: Authority, *, actor: Actor | None = None, reason: str | None = None
     ) -> Iterator[Transaction]:
         """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
-        with (
-            as_refusals(self.conninfo),
-            self._opened().lent(authority) as held,
-            self._begun(held, self._unsaid(held, authority, actor, reason)),
-        ):
-            yield held
+        afterwards: list[Callable[[], object]] = []
+        try:
+            with (
+                as_refusals(self.conninfo),
+                self._opened().lent(authority) as held,
+                self._begun(held, self._unsaid(held, authority, actor, reason)),
+                _open_here(held, afterwards),
+            ):
+                yield held
+        finally:
+            for act in afterwards:
+                act()
 
     @contextlib.contextmanager
     def one_statement(
@@ -170,6 +179,16 @@ class Database:
             plain.close()
             raise
         return plain
+
+
+@contextlib.contextmanager
+def _open_here(held: Held, afterwards: list[Callable[[], object]]) -> Iterator[None]:
+    held.afterwards, held.server_pid = afterwards, None
+    OPEN.set((*OPEN.get(), held))
+    try:
+        yield
+    finally:
+        OPEN.set(tuple(one for one in OPEN.get() if one is not held))
 
 
 def _identity(authority: Authority, actor: Actor, reason: str | None) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Self
@@ -57,6 +58,8 @@ class Held(Connection[Row]):
     since = used = own_used = 0.0  # when it logged in, was used, was used by its own authority
     changed = False  # something may be left in the session
     statements_left: int | None = None  # that its borrower may send; None: any number
+    afterwards: list[Callable[[], object]]  # what is done when its transaction has ended, whichever way
+    server_pid: int | None = None  # of its transaction, where a pooler stands between and somebody asked
 
     def cursor(self, *args: Any, **given: Any) -> Any:
         if args or given.get("name"):

@@ -41,13 +41,14 @@ class Pool:
         self._waiting: deque[SimpleQueue[Held | None]] = deque()
         self._count = 0
         self._closed = False
+        self._broke = 0.0  # when one was last found broken: the server may have ended them all
 
     @contextlib.contextmanager
     def lent(self, authority: Authority) -> Iterator[Held]:
         """A living connection, until the end of the block; the authority's own if ``held.authority`` is the same."""
         deadline = time.monotonic() + self._patience_s
         held = self._next(authority, deadline)
-        if held is None or not _answers(held):
+        if held is None or not _answers(held, self._broke):
             held = self._logged_in(authority, deadline)
         try:
             yield held
@@ -104,6 +105,7 @@ class Pool:
     def _give(self, held: Held, authority: Authority) -> None:
         now = time.monotonic()
         if not held.cleaned() or now - held.since > AGE_MOST_S:
+            self._broke = now if held.closed else self._broke
             held.close()
             self._make_room()
             return
@@ -135,9 +137,9 @@ def _kept(held: Held) -> Held | None:
     return None
 
 
-def _answers(held: Held) -> bool:
-    """Whether it is still there. Not asked of one that was used a moment ago."""
-    if time.monotonic() - held.used > TRUSTED_S:
+def _answers(held: Held, broke: float) -> bool:
+    """Whether it is still there. Not asked of one that was used a moment ago, and since another one broke."""
+    if time.monotonic() - held.used > TRUSTED_S or held.used <= broke:
         try:
             Cursor(held).execute("", prepare=False)
         except psycopg.Error:

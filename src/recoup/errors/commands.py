@@ -18,11 +18,12 @@ import psycopg
 
 from recoup.database.connection import Database
 from recoup.errors import figures
-from recoup.errors.recording import NewError, Recorded, record
+from recoup.errors.insisting import insist, record_anyhow
+from recoup.errors.recording import NewError, Recorded
 from recoup.errors.redaction import REDACTED, tells, without_passwords
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import InputRefused, Refusal, ServerRefused
+from recoup.refusals import Refusal, ServerRefused
 
 SAID_MOST = 8_000  # bytes of the end of what a command said
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
@@ -78,51 +79,34 @@ def failed(
     code: str | None,
     severity: Severity | None,
 ) -> Recorded:
-    """Record a command that failed."""
+    """Record a command that failed; in the table of everybody if the one that is named does not take it."""
     try:
         with opened as database:
-            try:
-                return _recorded(database, ended, table, outreach_id, code, severity, {}, work_key)
-            except InputRefused as refusal:
-                # The command has failed, and what was said about where to record it makes no sense: not lost for that.
-                why = f"{refusal.happened} {refusal.next_step}"
-                meant = {"meant_for": table, "refused": why}
-                return _recorded(database, ended, EVERYBODYS, None, None, severity, meant)
+            keys = insist(lambda: _redact_keys(database))
+            new = NewError(
+                table=table,
+                message=ended.said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
+                outreach_id=outreach_id,
+                work_key=work_key,
+                code=code or _code(ended),
+                severity=severity,
+                payload={
+                    "command": redacted_arguments(ended.command, keys),
+                    "exit_code": ended.code,
+                    "signal": ended.signal,
+                    "seconds": round(ended.seconds, 3),
+                },
+            )
+            return record_anyhow(database, new, fallback=EVERYBODYS)
     except Refusal:
         raise  # no connection is an error of psycopg's too, and has better words of its own
     except psycopg.Error as error:
         raise ServerRefused("not_recorded", " ".join(str(error).split()), "Run recoup doctor.") from error
 
 
-def _recorded(
-    database: Database,
-    ended: CommandEnded,
-    table: str,
-    outreach_id: UUID | None,
-    code: str | None,
-    severity: Severity | None,
-    more: dict[str, str],
-    work_key: str | None = None,
-) -> Recorded:
+def _redact_keys(database: Database) -> Sequence[str]:
     with database.transaction(Authority.HUB) as tx:
-        keys = figures.kept(tx).errors.redact_keys
-        new = NewError(
-            table=table,
-            message=ended.said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
-            outreach_id=outreach_id,
-            work_key=work_key,
-            code=code or _code(ended),
-            severity=severity,
-            payload={
-                **more,
-                "command": redacted_arguments(ended.command, keys),
-                "exit_code": ended.code,
-                "signal": ended.signal,
-                "seconds": round(ended.seconds, 3),
-            },
-        )
-        (recorded,) = record(tx, [new])
-    return recorded
+        return figures.kept(tx).errors.redact_keys
 
 
 def redacted_arguments(command: Sequence[str], keys: Sequence[str]) -> list[str]:

@@ -9,17 +9,18 @@ import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple, TypeVar
-from uuid import UUID
+from typing import NamedTuple, cast
 
 import psycopg
 
 from recoup.database.connection import Actor, Database, Transaction
+from recoup.database.queries import load
 from recoup.errors import figures
 from recoup.errors.ahead import one_ahead
 from recoup.errors.figures import Figures
+from recoup.errors.given import entity, word
+from recoup.errors.insisting import HELD
 from recoup.errors.interrupts import put_off
 from recoup.errors.recording import NewError, Prepared, prepare, record, record_prepared
 from recoup.errors.vocabulary import Category, Severity, Want
@@ -28,6 +29,7 @@ from recoup.files.rows import named
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, Refusal, from_database
 
+Q = load("recoup.errors", "recording.sql")
 BATCH = 1000  # rows of one transaction
 BATCH_CHARS = 8_000_000  # and no more than this, or a row more
 WANTED = Wanted(row_chars_most=4_000_000, streamed=True)
@@ -41,7 +43,6 @@ NAMES = {
     "severity": "severity", "category": "category", "want": "want", "payload": "payload",
 }  # fmt: skip
 Line = tuple[Row, NewError]
-Word = TypeVar("Word", bound=StrEnum)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,6 +55,13 @@ class Imported:
     recorded: int = 0
     refused: Refused = field(default_factory=Refused)
     share: float | None = None  # of the file; None where nobody knows
+
+
+class _Rest(NamedTuple):
+    """Lines that were not recorded: refused, and those whose entity is being promoted."""
+
+    refused: list[tuple[Row, Refusal]]
+    held: list[tuple[Line, Refusal]]
 
 
 class _Batch(NamedTuple):
@@ -88,17 +96,26 @@ def import_file(
         _check_header(path, source.header, table)
         so_far.noun, so_far.refused = source.noun, refused
         known: list[Figures] = []
+        held: list[Line] = []
         batches = _batches(source, known, table, skip)
         try:
             # Of a pipe what has come is recorded, and told, before more is waited for.
             with closing(batches if source.share(0) is None else one_ahead(batches)) as coming:
                 for batch in coming:
-                    _record_batch(database, batch, so_far, actor, known)
+                    _record_batch(database, batch, so_far, actor, known, held)
+                    if sum(row.chars for row, _ in held) > BATCH_CHARS:
+                        _record_held(database, so_far, actor, held)
                     if progress is not None:
                         progress(so_far)
+            _record_held(database, so_far, actor, held)
         finally:  # what was refused until then is not read again
             refused.finish()
             refused.publish()
+    if so_far.lines < skip:
+        raise InputRefused(
+            "skip_past_end", f"{path} has {so_far.lines:,} {so_far.noun}s, and {skip:,} were to be left out.",
+            "Nothing was recorded. Give --skip the number that the interrupted import said.",
+        )  # fmt: skip
     return so_far
 
 
@@ -152,7 +169,12 @@ def _read(row: Row, noun: str, table: str | None) -> NewError:
     if row.broken is not None:
         said = row.broken[1]
         raise _unreadable(noun, said[0].lower() + said[1:].rstrip("."))
-    given = {NAMES[name]: value for name, value in row.values.items() if name in NAMES and value is not None}
+    given: dict[str, object] = {}
+    for column, value in row.values.items():
+        if column in NAMES and value is not None:
+            if NAMES[column] in given:
+                raise _unreadable(noun, f"it says the {NAMES[column]} twice, under two names")
+            given[NAMES[column]] = value
     beside = {name: value for name, value in row.values.items() if name not in NAMES}
     payload = _payload(given.get("payload"))
     if payload is not None and not isinstance(payload, Mapping):
@@ -165,12 +187,12 @@ def _read(row: Row, noun: str, table: str | None) -> NewError:
     return NewError(
         table=name,
         message=message,
-        outreach_id=_entity(given.get("entity")),
+        outreach_id=entity(given.get("entity")),
         work_key=None if (work_key := given.get("work_key")) is None else str(work_key),
         code=None if (code := given.get("code")) is None else str(code),
-        severity=_word(Severity, given.get("severity")),
-        category=_word(Category, given.get("category")),
-        want=_word(Want, given.get("want")),
+        severity=word(Severity, given.get("severity")),
+        category=word(Category, given.get("category")),
+        want=word(Want, given.get("want")),
         payload={**beside, **payload} if payload is not None else beside or None,
     )
 
@@ -185,26 +207,6 @@ def _payload(given: object) -> object:
         return given
 
 
-def _entity(given: object) -> UUID | None:
-    if given is None:
-        return None
-    try:
-        return UUID(str(given))
-    except ValueError:
-        raise InputRefused("entity_unreadable", f"{str(given)[:50]!r} is no UUID.", "Give its outreach_id.") from None
-
-
-def _word(words: type[Word], given: object) -> Word | None:
-    """One of a closed list of words, in any case; or a refusal."""
-    if given is None:
-        return None
-    text = str(given).upper()
-    if text not in list(words):
-        kind = words.__name__.lower()
-        raise InputRefused(f"{kind}_unknown", f"{str(given)[:50]!r} is no {kind}.", f"Use one of: {', '.join(words)}.")
-    return words(text)
-
-
 def _unreadable(noun: str, why: str) -> InputRefused:
     return InputRefused(
         "line_unreadable",
@@ -214,30 +216,52 @@ def _unreadable(noun: str, why: str) -> InputRefused:
 
 
 def _record_batch(
-    database: Database, batch: _Batch, so_far: Imported, actor: Actor | None, known: list[Figures]
+    database: Database, batch: _Batch, so_far: Imported, actor: Actor | None, known: list[Figures], held: list[Line]
 ) -> None:
-    refused = batch.unread
-    count = len(refused)
+    """Record a batch; lines of entities that are being promoted are put aside, and waited for at the end."""
+    of_held = {error.outreach_id for _, error in held}
+    lines = [line for line in batch.lines if line[1].outreach_id not in of_held] if of_held else batch.lines
+    aside = [line for line in batch.lines if line[1].outreach_id in of_held] if of_held else []
+    rest = _Rest(refused=batch.unread, held=[])
+    count = len(rest.refused)
     with ExitStack() as end:
-        if batch.lines:
+        if lines:
             with database.transaction(Authority.HUB, actor=actor) as tx:
-                _record(tx, batch.lines, refused, so_far.noun, batch.prepared)
+                tx.execute(Q["do_not_wait"])
+                _record(tx, lines, rest, so_far.noun, batch.prepared if lines is batch.lines else None)
                 known[:] = [figures.kept(tx)]
                 end.enter_context(put_off())  # whoever is told how far it came is told of what is committed
-        so_far.lines = so_far.done = batch.last
+        held += sorted([*aside, *(line for line, _ in rest.held)], key=lambda line: line[0].number)
+        so_far.lines = batch.last
+        so_far.done = min([batch.last, *(row.number - 1 for row, _ in held[:1])])
         so_far.share = batch.share
-        so_far.recorded += len(batch.lines) + count - len(refused)
+        so_far.recorded += len(lines) + count - len(rest.refused) - len(rest.held)
+    _refuse(so_far, rest.refused)
+
+
+def _record_held(database: Database, so_far: Imported, actor: Actor | None, held: list[Line]) -> None:
+    """Wait for the promotions in the way, and record what was put aside. What is held even then is refused."""
+    if not held:
+        return
+    rest = _Rest(refused=[], held=[])
+    with ExitStack() as end:
+        with database.transaction(Authority.HUB, actor=actor) as tx:
+            _record(tx, held, rest, so_far.noun)
+            end.enter_context(put_off())
+        so_far.done = so_far.lines
+        so_far.recorded += len(held) - len(rest.refused) - len(rest.held)
+        held.clear()
+    _refuse(
+        so_far, sorted([*rest.refused, *((row, why) for (row, _), why in rest.held)], key=lambda one: one[0].number)
+    )
+
+
+def _refuse(so_far: Imported, refused: Sequence[tuple[Row, Refusal]]) -> None:
     for row, refusal in refused:
         so_far.refused.add(RefusedRow(row.number, None, refusal.code, refusal.happened, row.as_text()))
 
 
-def _record(
-    tx: Transaction,
-    lines: Sequence[Line],
-    refused: list[tuple[Row, Refusal]],
-    noun: str,
-    prepared: Prepared | None = None,
-) -> None:
+def _record(tx: Transaction, lines: Sequence[Line], rest: _Rest, noun: str, prepared: Prepared | None = None) -> None:
     """Record them all; where that is refused, its halves, in order, down to the line that it is about."""
     try:
         with tx.transaction():
@@ -249,12 +273,19 @@ def _record(
         cancelled = isinstance(error, psycopg.errors.QueryCanceled) and len(lines) > 1
         if isinstance(error, psycopg.OperationalError) and not cancelled:  # the server, not a line
             raise
-        if len(lines) == 1:
-            refused.append((lines[0][0], _refusal(error, noun)))
+        refusal = _refusal(error, noun)
+        named = set(cast("list[str]", refusal.facts["entities"])) if refusal.code == HELD else set()
+        held = [line for line in lines if str(line[1].outreach_id) in named]
+        if held:
+            rest.held.extend((line, refusal) for line in held)
+            parts = [[line for line in lines if str(line[1].outreach_id) not in named]]
+        elif len(lines) == 1:
+            rest.refused.append((lines[0][0], refusal))
             return
-        half = len(lines) // 2
-        _record(tx, lines[:half], refused, noun)
-        _record(tx, lines[half:], refused, noun)
+        else:
+            parts = [list(lines[: len(lines) // 2]), list(lines[len(lines) // 2 :])]
+        for part in filter(None, parts):
+            _record(tx, part, rest, noun)
 
 
 def _refusal(error: Exception, noun: str) -> Refusal:

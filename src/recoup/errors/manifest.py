@@ -21,6 +21,7 @@ ERRORS = Domain(
     routines=routines(
         "recoup.errors",
         "policy",
+        "holding",
         "promotion",
         "facts",
         "rules",

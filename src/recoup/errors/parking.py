@@ -75,7 +75,7 @@ def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Ans
     """Do this with these errors. Answers come in the order given."""
     policy = figures.renewed(tx).errors
     if act.verb in (Verb.PARK, Verb.UNPARK):  # what did not block may do so from now on
-        tx.execute(Q["hold_promotions"], _arrays(_storable(errors)))
+        tx.execute(Q["hold"], _arrays(_storable(errors)))
     found = _locked(tx, errors)
     refused = dict(_missing(tx, errors, found))
     for key, error in found.items():

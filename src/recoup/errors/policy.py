@@ -6,6 +6,7 @@ The figures are the requirement's; tables of your own stand beside them under th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
@@ -213,6 +214,21 @@ class ErrorPolicy(Part):
                 "Leave it listed, and INFINITE or not as it was made. What it allows, blocks and keeps may change.",
                 table=name,
             )
+
+    def effects(self, tx: Transaction, before: ErrorPolicy) -> Iterator[str]:
+        """Whom a table keeps from moving on is asked anew each time: a change frees or blocks at once."""
+        old, new = before.blocking(), self.blocking()
+        if old == new:
+            return
+        freed, blocked = tx.execute(Q["freed_and_blocked"], {"before": old, "after": new}).fetchone() or (0, 0)
+        if freed:
+            yield f"{freed:,} entities that are blocked now would be free to move on."
+        if blocked:
+            yield f"{blocked:,} entities that are free now would be blocked."
+
+    def blocking(self) -> list[str]:
+        """The tables whose errors keep their entity from moving on."""
+        return sorted(name for name, table in self.tables.items() if table.blocks)
 
 
 def made(tx: Transaction) -> dict[str, bool]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from recoup.database.connection import Transaction
+from recoup.database.held import Held
 from recoup.database.queries import load
 from recoup.errors.vocabulary import ErrorStatus, ParkReason
 
@@ -51,5 +52,7 @@ def count_blocking(tx: Transaction, entities: Sequence[UUID]) -> int:
 
 def blocked_locking(tx: Transaction, entities: Sequence[UUID]) -> set[UUID]:
     """Those of the entities that may not move on. Errors of all of them wait until this transaction is over."""
-    (blocked,) = tx.execute(Q["blocked_locking"], {"entities": list(entities)}).fetchone() or ((),)
+    blocked, pid = tx.execute(Q["blocked_locking"], {"entities": list(entities)}).fetchone() or ((), None)
+    if isinstance(tx, Held):
+        tx.server_pid = pid
     return set(blocked)

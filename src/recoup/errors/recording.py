@@ -20,6 +20,8 @@ from recoup.errors import figures
 from recoup.errors.ahead import one_ahead
 from recoup.errors.decision import Decision, decide, never_weaker
 from recoup.errors.figures import Figures
+from recoup.errors.given import entity, shown, word
+from recoup.errors.plain import plain
 from recoup.errors.redaction import in_words, redacted
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity, Want
@@ -62,7 +64,7 @@ class NewError:
 
     table: str
     message: str
-    outreach_id: UUID | None = None  # the entity; may be missing in global tables
+    outreach_id: UUID | str | None = None  # the entity; may be missing in global tables
     work_key: str | None = None  # which piece of the entity's work: a person, a document. Each fails by itself
     code: str | None = None
     severity: Severity | None = None
@@ -106,7 +108,7 @@ def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
     figures.check_tables(tx, {error.table for error in given})
     if len(given) > AT_ONCE_MOST:
         # The locks of all of them first, in order: taken part by part they would deadlock with a promotion of several.
-        tx.execute(Q["hold"], {"entities": literal("uuid", (error.outreach_id for error in given))})
+        tx.execute(Q["hold"], {"entities": literal("uuid", (entity(error.outreach_id) for error in given))})
     sets = [given[start : start + AT_ONCE_MOST] for start in range(0, len(given), AT_ONCE_MOST)]
     known = figures.kept(tx)
     prepared = (prepare(known, one) for one in sets)
@@ -127,7 +129,7 @@ def record_prepared(tx: Transaction, ready: Prepared) -> list[Recorded]:
 def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
     """What is worked out before the database is asked: signatures, categories, decisions, payloads without secrets."""
     codes = [_code(error.code) for error in errors]
-    messages = [in_words(error.message) for error in errors]
+    messages = [in_words(said if type(said := error.message) is str else plain(said)) for error in errors]
     readings = [read(message, code, known.rules) for message, code in zip(messages, codes, strict=True)]
     kinds = [
         reading.category if error.category is None else error.category
@@ -160,22 +162,19 @@ def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
 def _key(given: tuple[Any, ...]) -> _Key:
     """What a decision depends on; plain words will do for what is of a closed list."""
     table, severity, category, code, want = given
-    return _Key(
-        table,
-        None if severity is None else Severity(severity),
-        Category(category),
-        code,
-        None if want is None else Want(want),
-    )
+    kind = word(Category, category)
+    assert kind is not None, "its words have one"
+    return _Key(table, word(Severity, severity), kind, code, word(Want, want))
 
 
 def _decided(known: Figures, key: _Key) -> Decision:
     return decide(known.errors, key.table, severity=key.severity, category=key.category, code=key.code, person=key.want)
 
 
-def _entity(known: Figures, error: NewError) -> str | None:
-    if error.outreach_id is not None:
-        return str(error.outreach_id)
+def _entity(known: Figures, error: NewError) -> UUID | None:
+    given = entity(error.outreach_id)
+    if given is not None:
+        return given
     if error.table in known.errors.tables and not is_global(error.table):
         raise InputRefused(
             "entity_missing",
@@ -191,14 +190,14 @@ def _cut(message: str) -> str:
 
 
 def _later(
-    decided: list[tuple[_Key, Decision]], places: list[int], failures: Sequence[tuple[str | None, str | None, str]]
+    decided: list[tuple[_Key, Decision]], places: list[int], failures: Sequence[tuple[UUID | None, str | None, str]]
 ) -> list[int | None]:
     """For each row the place of the next one of the same failure, if there is one: it is superseded at birth.
 
     The next one is no less than the one that it supersedes; where that changes its decision, it gets one of its own.
     """
     later: list[int | None] = [None] * len(places)
-    last: dict[tuple[str, tuple[str | None, str | None, str]], int] = {}
+    last: dict[tuple[str, tuple[UUID | None, str | None, str]], int] = {}
     # What is kept for ever is not superseded.
     tables = [None if decision.ttl is None else key.table for key, decision in decided]
     for at, (place, failure) in enumerate(zip(places, failures, strict=True)):
@@ -243,9 +242,9 @@ def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any] | 
 def _code(code: str | None) -> str | None:
     if code is None:
         return None
-    if not 0 < len(code.encode("utf-8", "replace")) <= CODE_MOST or "\0" in code:
+    if not isinstance(code, str) or not 0 < len(code.encode("utf-8", "replace")) <= CODE_MOST or "\0" in code:
         raise InputRefused(
-            "error_code", f"The error code {code[:50]!r} is empty, or too long.",
+            "error_code", f"The error code {shown(code)} is empty, too long, or no text.",
             f"A code has 1 to {CODE_MOST} bytes; what happened goes into the message.",
         )  # fmt: skip
     return in_words(code)
@@ -269,7 +268,11 @@ def _payloads(errors: Sequence[NewError], keys: Sequence[str]) -> list[str | Non
 
 
 def _payload(payload: Mapping[str, Any], keys: Sequence[str]) -> str:
-    text = _json(redacted(payload, keys))
+    try:
+        text = _json(redacted(payload, keys))
+    except Exception:  # noqa: BLE001 - what its author made of it must not lose the failure
+        read = plain(payload)
+        text = _json(redacted(read if isinstance(read, dict) else {"left_out": read}, keys))
     if len(text) > PAYLOAD_MOST:
         return _json({"left_out": f"a payload of {len(text):,} characters; {PAYLOAD_MOST:,} are kept at most"})
     return text

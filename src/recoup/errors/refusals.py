@@ -13,5 +13,10 @@ LAWS = {
     "RC051": ("archive_kept", "a month of an archive is kept as long as the policy says"),
     "RC052": ("table_taken", "error tables do not take the place of tables that somebody else made"),
     "RC053": ("table_not_made", "an error table of the policy is made by a migration"),
+    "RC061": ("entity_null", "the gate answers for entities, and not for what is missing"),
+    "RC062": (
+        "entity_held",
+        "an error and a promotion of one entity wait for each other, for a bounded time",
+    ),
 }
 declare(LAWS)

@@ -10,6 +10,7 @@ from recoup.database.arrays import Routine, call_in_turn, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import figures
+from recoup.errors.given import shown
 from recoup.errors.lifecycle import ERROR
 from recoup.errors.redaction import in_words
 from recoup.errors.vocabulary import Category, Severity
@@ -27,6 +28,7 @@ END = Routine(
 )
 FAILURE_MOST = 10_000  # characters of what a failed retry says
 NAME_BYTES_MOST = 500  # of a worker
+LIMIT_MOST = 2**31 - 1
 
 
 class Claimed(NamedTuple):
@@ -151,9 +153,22 @@ def due_lag(tx: Transaction, tables: Sequence[str]) -> float | None:
 def _asked(
     tx: Transaction, limit: int, worker: str, tables: Sequence[str] | None, lease: timedelta | None
 ) -> dict[str, Any]:
+    _check_claim(limit, worker)
     if tables is not None:
         figures.check_tables(tx, tables)
     return RETRIES.asked(limit=limit, worker=worker, parts=tables, lease=lease)
+
+
+def _check_claim(limit: int, worker: str) -> None:
+    usable = isinstance(worker, str) and worker.strip() and "\0" not in worker
+    if not usable or len(worker.encode("utf-8", "replace")) > NAME_BYTES_MOST or in_words(worker) != worker:
+        raise InputRefused(
+            "worker_name", f"{shown(worker)} names no worker.", f"Give a name of at most {NAME_BYTES_MOST} bytes."
+        )
+    if type(limit) is not int or not 0 <= limit <= LIMIT_MOST:
+        raise InputRefused(
+            "claim_limit", f"{shown(limit)} is no number of errors to claim.", "Claim what you can start."
+        )
 
 
 def _reports(outcomes: Sequence[Succeeded | Failed]) -> dict[str, Any]:

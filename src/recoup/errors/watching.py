@@ -8,7 +8,8 @@
 
 What was raised is recorded in a transaction of its own, and raised again. If it cannot be recorded, that is logged and
 added to it as a note: what the caller sees is always the failure itself. If its entity cannot be worked out, it is
-recorded among the orphans.
+recorded among the orphans. Inside a transaction of this thread that promotes the entity (``blocked_locking``) it is
+recorded when that transaction has ended, whichever way.
 """
 
 from __future__ import annotations
@@ -18,37 +19,38 @@ import functools
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from psycopg import errors
-
 from recoup import observe
 from recoup.database.connection import Database
-from recoup.errors.recording import CODE_MOST, NewError, Recorded, record, usable_work_key
+from recoup.errors.insisting import record_anyhow, transaction_in_the_way, usable, with_more
+from recoup.errors.recording import CODE_MOST, NewError, Recorded
 from recoup.errors.redaction import in_words
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity
-from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
 
 ORPHANS = "public.shq_orphan_errors"
 FRAMES_MOST = 20  # of a traceback, the innermost
 TRACEBACK_MOST = 20_000  # characters
-_IN_THE_WAY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class failures:  # noqa: N801 - read as a word: with failures(...), @failures(...)
-    """Records whatever is raised inside, then lets it pass. ``recorded`` names the error afterwards."""
+    """Records whatever is raised inside, then lets it pass. ``recorded`` names the error once it is recorded."""
 
     def __init__(
         self,
         database: Database,
         table: str,
         *,
-        outreach_id: UUID | Callable[..., UUID | None] | None = None,  # a function of the decorated one's arguments
+        outreach_id: UUID
+        | str
+        | Callable[..., UUID | str | None]
+        | None = None,  # a function of the decorated one's arguments
         work_key: str | Callable[..., str | None] | None = None,  # which piece of the entity's work; likewise
         code: str | None = None,  # the exception's name when it is not given
         severity: Severity | None = None,
@@ -109,11 +111,10 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
                 entity, why = None, f"{type(other).__name__}: {in_words(other)}"
         self._record(error, entity, why, self._piece(args, kwargs))
 
-    def _piece(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str | None, dict[str, str]]:
+    def _piece(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, dict[str, str]]:
         """Which piece of the entity's work a call was about; or why nobody knows: it is recorded all the same."""
         try:
-            key = self._work_key(*args, **kwargs) if callable(self._work_key) else self._work_key
-            return usable_work_key(None if key is None else str(key)), {}
+            return (self._work_key(*args, **kwargs) if callable(self._work_key) else self._work_key), {}
         except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
             return None, {"no_work_key": f"{type(other).__name__}: {in_words(other)}"}
 
@@ -122,49 +123,46 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
         error: Exception,
         entity: object,
         why: str = "none was given",
-        piece: tuple[str | None, dict[str, str]] = (None, {}),
+        piece: tuple[object, dict[str, str]] = (None, {}),
     ) -> None:
         try:
-            orphan = not isinstance(entity, UUID) and not (entity is None and is_global(self._table))
-            new = self._new(error, None if orphan else cast("UUID | None", entity), why if orphan else None, piece)
-            self.recorded = self._recorded(new)
+            new = self._new(error, entity, why, piece)
+            holder = transaction_in_the_way(self._database, new.outreach_id)
+        except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
+            self._unrecorded(error, in_words(other))
+            return
+        if holder is None:
+            self._keep(error, new)
+        else:
+            holder.afterwards.append(lambda: self._keep(error, new))
+
+    def _keep(self, error: Exception, new: NewError) -> None:
+        try:
+            self.recorded = record_anyhow(self._database, new, fallback=ORPHANS)
         except Refusal as refusal:
             self._unrecorded(error, f"{refusal.happened} {refusal.next_step}")
         except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
             self._unrecorded(error, in_words(other))
 
-    def _new(
-        self,
-        error: Exception,
-        outreach_id: UUID | None,
-        orphaned: str | None,
-        piece: tuple[str | None, dict[str, str]],
-    ) -> NewError:
-        frames = _frames(error)
+    def _new(self, error: Exception, entity: object, why: str, piece: tuple[object, dict[str, str]]) -> NewError:
         work_key, no_key = piece
-        more = no_key if orphaned is None else {**no_key, "meant_for": self._table, "no_outreach_id": orphaned}
-        return NewError(
-            table=self._table if orphaned is None else ORPHANS,
-            message=in_words(error) or type(error).__name__,
-            outreach_id=outreach_id,
-            work_key=work_key,
-            code=self._code or type(error).__name__.encode()[:CODE_MOST].decode("utf-8", "ignore"),
-            severity=self._severity,
-            category=self._category,
-            payload={**(self._payload or {}), **more, "traceback": frames},
+        new = usable(
+            NewError(
+                table=self._table,
+                message=in_words(error) or type(error).__name__,
+                outreach_id=cast("UUID | None", entity),
+                work_key=cast("str | None", work_key),
+                code=self._code or type(error).__name__.encode()[:CODE_MOST].decode("utf-8", "ignore"),
+                severity=self._severity,
+                category=self._category,
+                payload=with_more(self._payload, {**no_key, "traceback": _frames(error)}),
+            )
         )
-
-    def _recorded(self, new: NewError) -> Recorded:
-        """In a transaction of its own; once more, if others were in the way."""
-        try:
-            return self._transact(new)
-        except _IN_THE_WAY:
-            return self._transact(new)
-
-    def _transact(self, new: NewError) -> Recorded:
-        with self._database.transaction(Authority.HUB) as tx:
-            (recorded,) = record(tx, [new])
-        return recorded
+        if new.outreach_id is not None or (entity is None and is_global(self._table)):
+            return new
+        unread = why if entity is None else "what was given is no UUID"
+        more = {"meant_for": self._table, "no_outreach_id": unread}
+        return replace(new, table=ORPHANS, payload=with_more(new.payload, more))
 
     def _unrecorded(self, error: Exception, why: str) -> None:
         error.add_note(f"This failure was not recorded in {self._table}: {why}")

@@ -5,7 +5,7 @@ What a policy decided carries its version. A change applies to what is decided f
 
 from recoup.policy.document import Parts, Policy, default, default_document, read
 from recoup.policy.section import Part, Section
-from recoup.policy.versions import Change, Version, apply, changes, find, history, in_force
+from recoup.policy.versions import Change, Version, apply, changes, effects, find, history, in_force
 
 __all__ = [
     "Change",
@@ -18,6 +18,7 @@ __all__ = [
     "changes",
     "default",
     "default_document",
+    "effects",
     "find",
     "history",
     "in_force",

@@ -1,6 +1,7 @@
 """What a section of the policy is. Each domain declares its own; ``policy.toml`` beside it has the shipped values."""
 
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, Self
@@ -41,6 +42,10 @@ class Part(Section):
 
     def check_in(self, tx: Transaction) -> None:
         """Refuse what these values may not become in this database; by default nothing."""
+
+    def effects(self, _tx: Transaction, _before: Self) -> Iterable[str]:
+        """What these values would change of what is there already, in sentences; by default nothing."""
+        return ()
 
 
 @cache

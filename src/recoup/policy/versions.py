@@ -117,6 +117,12 @@ def apply(
     return present.version + 1, differing
 
 
+def effects(tx: Transaction, wanted: Policy, parts: Parts) -> list[str]:
+    """What a policy would change at once of what is there already, in sentences."""
+    present = in_force(tx).policy
+    return [said for part in parts for said in wanted[part].effects(tx, present[part])]
+
+
 def write(tx: Transaction, version: int, figures: Mapping[str, Any], text: str, *, reason: str) -> None:
     """Write one version. Its number must be the next one."""
     tx.execute(

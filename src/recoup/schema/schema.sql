@@ -2526,6 +2526,12 @@ CREATE OR REPLACE FUNCTION recoup.acts_for_another()
 comment on function recoup.acts_for_another() is 'Whether a function of the tables'' owner runs, called by somebody else: a recorder, a consequence, the sealer.';
 grant execute on function recoup.acts_for_another() to public;
 
+CREATE OR REPLACE FUNCTION recoup.add_held(more integer)
+ RETURNS integer
+ LANGUAGE sql; -- body 3696410b33f8ae6ff202ef87001d4391
+comment on function recoup.add_held(more integer) is 'How many locks of entities this transaction has asked for, with these.';
+grant execute on function recoup.add_held(more integer) to public;
+
 CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
  RETURNS text
  LANGUAGE sql
@@ -2613,7 +2619,7 @@ CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 98cb4754d5054963dbbeb7d9e4a9e26a
+ SET enable_seqscan TO 'off'; -- body 138702a1d25f6fa43f4bf0c626c08735
 comment on function recoup.blocked_locking(outreach_ids uuid[]) is 'Those of the entities that are blocked. Errors of all of them wait until this transaction is over.';
 grant execute on function recoup.blocked_locking(outreach_ids uuid[]) to public;
 
@@ -2623,7 +2629,7 @@ CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body c37d81df36eaafd5303ec8237e860e52
+ SET enable_seqscan TO 'off'; -- body 19bf02acdfd3db32f65d8da00ddf1fee
 comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that keep these entities from moving on.';
 grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
 
@@ -2821,6 +2827,13 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
 comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
+CREATE OR REPLACE FUNCTION recoup.common(these integer[], others integer[])
+ RETURNS integer[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body feb3b95a8b3cc7874841ca7e3639af27
+comment on function recoup.common(these integer[], others integer[]) is 'What is in both, in order.';
+grant execute on function recoup.common(these integer[], others integer[]) to public;
+
 CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2900,9 +2913,29 @@ grant execute on function recoup.ends_as(policy jsonb) to public;
 CREATE OR REPLACE FUNCTION recoup.entity_bucket(entity uuid)
  RETURNS integer
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE; -- body 78d674701bc2f803f9cc2e9d633d2cbf
-comment on function recoup.entity_bucket(entity uuid) is 'The lock that an entity shares with about a thousandth of all others.';
+ IMMUTABLE PARALLEL SAFE; -- body 14939ecb98c466af2fb01426295f6482
+comment on function recoup.entity_bucket(entity uuid) is 'For programs of release 3 of errors.';
 grant execute on function recoup.entity_bucket(entity uuid) to public;
+
+CREATE OR REPLACE FUNCTION recoup.entity_key(entity uuid)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body ee1646a17af04c670075a0c96cdea97d
+comment on function recoup.entity_key(entity uuid) is 'The key of an entity''s lock.';
+grant execute on function recoup.entity_key(entity uuid) to public;
+
+CREATE OR REPLACE FUNCTION recoup.entity_keys(entities uuid[])
+ RETURNS integer[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body f0ccf29e8936b52a337c3bc0466d9123
+comment on function recoup.entity_keys(entities uuid[]) is 'The keys of entities'' locks, each once and in order. Null: there are none.';
+grant execute on function recoup.entity_keys(entities uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.entity_locks()
+ RETURNS TABLE(pid integer, class integer, key integer, exclusive boolean)
+ LANGUAGE sql; -- body 66529a286069dc6d0e3d26dab4a60508
+comment on function recoup.entity_locks() is 'The locks that other sessions have of entities.';
+grant execute on function recoup.entity_locks() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
  LANGUAGE plpgsql; -- body 4e7da20fb29e32a9fbd4ebe8206bb95a
@@ -2935,7 +2968,7 @@ comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp wit
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
  RETURNS jsonb
  LANGUAGE sql
- STABLE; -- body 01a7e323a779140e08c98d2f7b1a9faf
+ STABLE; -- body 6dd1ccde0351a524fb2363ffc0d9e045
 comment on function recoup.error_change(o recoup.error, n recoup.error) is 'What a new disposition of an error has to be judged by (recoup.judge_error_changes), or null.';
 grant execute on function recoup.error_change(o recoup.error, n recoup.error) to public;
 
@@ -3217,11 +3250,36 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
 comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, written out from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 
-CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
+CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
- SET lock_timeout TO '20s'; -- body fb39e8024061b697f34d3f3e594a1608
-comment on function recoup.hold_promotions(buckets integer[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking).';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0fba6b937db1ea8f914dc9fe1fa52f5f
+comment on function recoup.hold_entities(entities uuid[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking), or waits for them.';
+grant execute on function recoup.hold_entities(entities uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.hold_few(keys integer[], entities uuid[])
+ RETURNS void
+ LANGUAGE plpgsql; -- body 484af5a799fed396d484a433995ba050
+comment on function recoup.hold_few(keys integer[], entities uuid[]) is 'Takes the locks of entities, one by one.';
+grant execute on function recoup.hold_few(keys integer[], entities uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.hold_for_promotion(entities uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e1f0ceae84d7aab20adfd4c69b9da259
+comment on function recoup.hold_for_promotion(entities uuid[]) is 'Makes errors of these entities wait until this transaction is over. Of more than a thousand: all errors.';
+grant execute on function recoup.hold_for_promotion(entities uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.hold_many(keys integer[], entities uuid[])
+ RETURNS void
+ LANGUAGE plpgsql; -- body 2a66314b2266619fd7c94774f77fb8e6
+comment on function recoup.hold_many(keys integer[], entities uuid[]) is 'Says that this transaction records many, when none of the entities is being promoted.';
+grant execute on function recoup.hold_many(keys integer[], entities uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
+ RETURNS void
+ LANGUAGE sql; -- body abd9f85a722666a8f3246c8cf4258c1b
+comment on function recoup.hold_promotions(buckets integer[]) is 'For programs of release 3 of errors: nothing.';
 grant execute on function recoup.hold_promotions(buckets integer[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_unclaimed(error_id_ bigint)
@@ -3267,7 +3325,7 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked(outreach_id uuid)
  STABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 97801fa79fb24671638c85df8b46609f
+ SET enable_seqscan TO 'off'; -- body 778438b9d43f1d0f370b0315bbc69848
 comment on function recoup.is_blocked(outreach_id uuid) is 'Whether a blocking table holds an error of this entity that is to be retried, or is parked.';
 grant execute on function recoup.is_blocked(outreach_id uuid) to public;
 
@@ -3295,7 +3353,7 @@ comment on function recoup.is_now(told timestamp with time zone, began timestamp
 
 CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb, changes jsonb)
  RETURNS void
- LANGUAGE plpgsql; -- body 01a93bd3e728048ad7dbb33d0f4593a6
+ LANGUAGE plpgsql; -- body a65e0eb4f43b3941992f8b23ed3d2f5f
 comment on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) is 'New dispositions are allowed, and make promotions wait; errors are moved at READ COMMITTED.';
 grant execute on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) to public;
 
@@ -3547,7 +3605,7 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 7f238bd3da5b61936004e1f17d4ee8da
+ SET jit TO 'off'; -- body 6424b3c8e6512a3139000f7b2863d6d1
 comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
@@ -3563,6 +3621,12 @@ CREATE OR REPLACE FUNCTION recoup.refuse_disposition(error_table_ text, disposit
  RETURNS void
  LANGUAGE plpgsql; -- body e7a0ed29f4cddfffc4ad569916db94c1
 comment on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) is 'Refuses a disposition that its table does not allow.';
+
+CREATE OR REPLACE FUNCTION recoup.refuse_held(entities uuid[], recording boolean)
+ RETURNS void
+ LANGUAGE plpgsql; -- body 6ede5b5453c6ed54590d5433f0c269ab
+comment on function recoup.refuse_held(entities uuid[], recording boolean) is 'Says which of the entities cannot be had, and whose session holds them. Recording is held up by promotions alone.';
+grant execute on function recoup.refuse_held(entities uuid[], recording boolean) to public;
 
 CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  RETURNS void
@@ -3584,6 +3648,13 @@ CREATE OR REPLACE FUNCTION recoup.release_clock()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
+
+CREATE OR REPLACE FUNCTION recoup.require_entities(entities uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE; -- body 983a8964113c59775bc6812c43ab3c44
+comment on function recoup.require_entities(entities uuid[]) is 'Refuses to answer for what is missing.';
+grant execute on function recoup.require_entities(entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
  RETURNS void
@@ -3657,7 +3728,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 44bcbec64e40071d1a3e3d6d845651a6
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9ebb67c7782b3b127ed24c00d4cb4e29
 comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
 grant execute on function recoup.rule_error_births() to public;
 
@@ -3806,6 +3877,14 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body a517e560c14238bb98e368f1917a3e65
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves up to so many errors of one table to its archive: those that are over, then those that have expired.';
+
+grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.wait_for_promotion(class integer, key_ integer, entities uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET lock_timeout TO '20s'; -- body 58166fcf88eb11ba3e863cb019dc8e10
+comment on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) is 'Waits for whoever promotes for 20 s, or as recoup.promotion_wait says (a duration, or none); then it is refused.';
 
 CREATE OR REPLACE FUNCTION recoup.wake()
  RETURNS trigger

@@ -1,16 +1,15 @@
 -- What people do with errors. Rows are found twice over, by pairs and by the lists of tables and ids: the pairs say
 -- which, the lists lead along the primary keys, however large the tables.
 
--- name: hold_promotions
+-- name: hold
 -- Before the errors are locked, as whoever records does: else one has the entity and wants the error, the other has the
 -- error and wants the entity, and with a promotion between them both wait until the server looks for deadlocks.
-select recoup.hold_promotions((
-  select array_agg(distinct recoup.entity_bucket(e.outreach_id))
+select recoup.hold_entities(array(
+  select e.outreach_id
     from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
    cross join lateral (
      select e.outreach_id from recoup.error e
-      where e.error_table = g.error_table and e.error_id = g.error_id limit 1) e
-   where e.outreach_id is not null));
+      where e.error_table = g.error_table and e.error_id = g.error_id limit 1) e));
 
 -- name: lock
 -- In the order of tables and ids, so that two sets that share some wait for each other instead of deadlocking.

@@ -13,4 +13,8 @@ select e.outreach_id, e.error_table, e.error_id, e.error_code, e.error_message, 
 select count(*) from recoup.blocking_errors(%(entities)s::uuid[]);
 
 -- name: blocked_locking
-select recoup.blocked_locking(%(entities)s::uuid[]);
+select recoup.blocked_locking(%(entities)s::uuid[]), pg_backend_pid();
+
+-- name: who_promotes
+select l.pid from recoup.entity_locks() l
+ where l.exclusive and (l.class = 7703 or l.class = 7701 and l.key = recoup.entity_key(%(entity)s::uuid));

@@ -6,5 +6,8 @@ select p.version, (p.figures -> 'errors')::text, p.xid is not distinct from pg_c
   from recoup.policy p order by p.version desc limit 1;
 
 -- name: hold
-select recoup.hold_promotions((
-  select array_agg(distinct recoup.entity_bucket(e)) from unnest(%(entities)s::uuid[]) e where e is not null));
+select recoup.hold_entities(%(entities)s::uuid[]);
+
+-- name: do_not_wait
+-- For promotions in the way: an error of theirs is refused at once.
+select set_config('recoup.promotion_wait', 'none', true);

@@ -9,3 +9,12 @@ select n.nspname || '.' || c.relname,
 
 -- name: make
 call recoup.make_error_table(%(name)s, %(insert_only)s, %(entity)s);
+
+-- name: freed_and_blocked
+-- Reads every error that could block: it is asked when a policy changes which tables do.
+select count(*) filter (where o.was and not o.will), count(*) filter (where o.will and not o.was)
+  from (select bool_or(e.error_table = any(%(before)s::text[])) as was,
+               bool_or(e.error_table = any(%(after)s::text[])) as will
+          from recoup.error e
+         where e.disposition in ('RETRY', 'PARKED') and e.archived_at is null and e.outreach_id is not null
+         group by e.outreach_id) o;

@@ -4,23 +4,15 @@
 -- transaction that promotes, it is an order: every error of the entity either was there to be seen, or waits until the
 -- promotion has committed.
 
-create or replace function recoup.entity_bucket(entity uuid) returns integer
-language sql immutable parallel safe as $$ select (hashtextextended(entity::text, 0) & 1023)::integer $$;
-comment on function recoup.entity_bucket(uuid) is
-'The lock that an entity shares with about a thousandth of all others.';
-
-create or replace function recoup.hold_promotions(buckets integer[]) returns void
-language plpgsql
-set lock_timeout = '20s'  -- longer than for a row: what fails here is a failure that would not be recorded
-as $$
+create or replace function recoup.require_entities(entities uuid[]) returns void
+language plpgsql stable parallel safe as $$
 begin
-  -- In order, so that two that hold several wait for each other instead of deadlocking. A thousand locks at most,
-  -- however many entities: one for each entity would use up the server's table of locks.
-  perform pg_advisory_xact_lock_shared(7701, b.bucket)
-     from (select distinct unnest(buckets) as bucket order by 1) b;
+  if entities is null or array_position(entities, null) is not null then
+    raise exception using errcode = 'RC061', message = 'The gate was asked about an entity that is null.',
+      hint = 'Give its id. A missing id is no free entity.', detail = '{}';
+  end if;
 end $$;
-comment on function recoup.hold_promotions(integer[]) is
-'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking).';
+comment on function recoup.require_entities(uuid[]) is 'Refuses to answer for what is missing.';
 
 create or replace function recoup.is_blocked(outreach_id uuid) returns boolean
 language plpgsql stable parallel safe
@@ -30,6 +22,9 @@ as $$
 declare
   entity constant uuid := outreach_id;
 begin
+  if entity is null then
+    perform recoup.require_entities(null);
+  end if;
   -- The policy is asked within the statement: each statement more would cost a tenth of the whole.
   return exists (
     select from recoup.error e
@@ -47,6 +42,7 @@ as $$
 declare
   blocking constant text[] := recoup.blocking_tables();
 begin
+  perform recoup.require_entities(outreach_ids);
   return query
     select e.* from recoup.error e
      where e.error_table = any(blocking) and e.outreach_id = any(outreach_ids)
@@ -63,10 +59,9 @@ declare
   blocking text[];
 begin
   perform recoup.require_read_committed('The promotion gate');
-  -- In order, against deadlocks. The look is a statement of its own: its snapshot is younger than the wait.
-  perform pg_advisory_xact_lock(7701, b.bucket)
-     from (select distinct recoup.entity_bucket(o) as bucket
-             from unnest(outreach_ids) o where o is not null order by 1) b;
+  perform recoup.require_entities(outreach_ids);
+  perform recoup.hold_for_promotion(outreach_ids);
+  -- The look is a statement of its own: its snapshot is younger than the wait.
   blocking := recoup.blocking_tables();
   return (
     select coalesce(array_agg(distinct e.outreach_id), '{}') from recoup.error e

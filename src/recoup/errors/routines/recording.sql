@@ -237,8 +237,7 @@ begin
       message = format('%s is in the policy, and has not been made yet.', missing),
       hint = 'Run: recoup migrate', detail = jsonb_build_object('error_table', missing);
   end if;
-  perform recoup.hold_promotions((
-    select array_agg(distinct recoup.entity_bucket(e)) from unnest(entities) e where e is not null));
+  perform recoup.hold_entities(entities);
   for turn in 1 .. 10 loop
     begin
       now_ := recoup.now();

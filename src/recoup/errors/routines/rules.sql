@@ -66,9 +66,8 @@ begin
       detail = jsonb_build_object('error_id', bad.error_id, 'now', now_);
   end if;
   -- From here on a promotion that locks waits for us, or we for it; whoever comes second sees what the first one did.
-  perform recoup.hold_promotions((
-    select array_agg(distinct recoup.entity_bucket(n.outreach_id)) from new_rows n
-     where n.disposition in ('RETRY', 'PARKED') and n.outreach_id is not null));
+  perform recoup.hold_entities(
+    array(select n.outreach_id from new_rows n where n.disposition in ('RETRY', 'PARKED')));
   return null;
 end $$;
 comment on function recoup.rule_error_births() is
@@ -203,8 +202,8 @@ language sql stable as $$
   select case when n.disposition <> o.disposition then jsonb_build_object(
     'error_table', n.error_table, 'disposition', n.disposition, 'retried', o.status = 'RETRY_PENDING',
     'live', n.archived_at is null,
-    'bucket', case when n.disposition in ('RETRY', 'PARKED') and o.disposition not in ('RETRY', 'PARKED')
-                   then recoup.entity_bucket(n.outreach_id) end) end
+    'entity', case when n.disposition in ('RETRY', 'PARKED') and o.disposition not in ('RETRY', 'PARKED')
+                   then n.outreach_id end) end
 $$;
 comment on function recoup.error_change(recoup.error, recoup.error) is
 'What a new disposition of an error has to be judged by (recoup.judge_error_changes), or null.';
@@ -219,10 +218,10 @@ begin
   if changes is null then
     return;
   end if;
-  select array_agg(c.bucket) filter (where c.bucket is not null) as buckets, bool_or(c.live) as live into seen
-    from jsonb_to_recordset(changes) c (bucket integer, live boolean);
-  if seen.buckets is not null then
-    perform recoup.hold_promotions(seen.buckets);  -- what begins to block makes locked promotions wait
+  select array_agg(c.entity) filter (where c.entity is not null) as entities, bool_or(c.live) as live into seen
+    from jsonb_to_recordset(changes) c (entity uuid, live boolean);
+  if seen.entities is not null then
+    perform recoup.hold_entities(seen.entities);  -- what begins to block makes locked promotions wait
   end if;
   if not seen.live then
     return;
