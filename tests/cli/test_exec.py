@@ -16,7 +16,7 @@ import pytest
 from command_line import RECOUP, Run, clean_environment, run_in, started
 from hub import DOL, LOG, Hub
 from recoup.database.connection import Database
-from recoup.errors.commands import redacted_arguments
+from recoup.redaction import redacted_arguments
 
 
 @pytest.fixture
