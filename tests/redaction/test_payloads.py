@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recoup.redaction import REDACTED, redacted
 
 from recoup.errors.policy import ErrorPolicy
+from recoup.redaction import REDACTED, redacted
 
 KEYS = ErrorPolicy.shipped().redact_keys
 

@@ -7,6 +7,7 @@ holds.
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ DEPTH_MOST = 50  # what lies deeper is left out: nobody reads it, and a recursio
 VALUES_MOST = 100_000  # of one payload; the rest is left out. What contains itself has no end
 DIGITS_MOST = 1_000  # a longer number is told by its length
 _PAIR = 2
+_ARGUMENT = re.compile(
+    r"((?:--?[\w-]{1,60}=)?([\w.$-]{1,100})(?:=|:(?!//)\s{0,5})).+", re.DOTALL
+)  # --header=X-Api-Key: x
 
 
 def storable(payload: Any, own_keys: Sequence[str]) -> Any:
@@ -57,8 +61,8 @@ def _argument(argument: str, before: str, program: str, tells: Telling) -> str:
         return f"{joined}{REDACTED}"
     if before in ("-u", "--user", "--proxy-user"):
         return in_words(f"-u {argument}").removeprefix("-u ")
-    name, sign, value = argument.partition("=")
-    return f"{name}{sign}{REDACTED}" if value and _is_secret(tells[name]) else in_words(argument)
+    named = _ARGUMENT.fullmatch(argument)
+    return f"{named[1]}{REDACTED}" if named and _is_secret(tells[named[2]]) else in_words(argument)
 
 
 def _is_secret(told: Tells) -> bool:

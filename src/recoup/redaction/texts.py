@@ -11,7 +11,8 @@ from typing import NamedTuple
 from recoup.redaction.known import BOUNDARY, Tells, forms, names, telling, tokens, words_of
 
 REDACTED = "[redacted]"
-_RANDOM_LEAST = 6  # characters of what is taken for random because it has a digit
+_RANDOM_LEAST = 6  # characters of what is taken for random because it has a digit …
+_TOKEN_LEAST = 12  # … and where it is merely called a token
 
 # A name and a sign. What is behind them is read apart: it may begin with another name.
 _NAMED = re.compile(
@@ -36,10 +37,10 @@ _PLAIN = re.compile(
 _SCHEME = re.compile(r"(?i:bearer|basic|token|negotiate|apikey|key)[ ]{1,3}")
 _SIGNED = re.compile(r"(?i:digest|aws4-hmac-sha256|hmac|signature)[ ]{1,3}(?P<line>[^\r\n]++)")
 _COOKIES = re.compile(r"""(?=[^\r\n"'\\=]++=)(?P<line>[^\r\n"'\\]++)""")
-_PROSE = re.compile(r"[.,;:!?]?\s+[A-Za-z]")
+_PROSE = re.compile(r"[.,;:!?]?[ \t]++\S")
 _RUN = re.compile(r"""(?:[^\s"<>`']++|'(?![,\])}:;\s]|$))++""")
 _LONG = re.compile(r"\S{19}")  # no token is shorter
-_ALONE = re.compile(r"[\w.~%!$*+=-]+")
+_ALONE = re.compile(r"[\w.~%!$*+=-]++")
 
 
 class _Span(NamedTuple):
@@ -141,26 +142,35 @@ def _without_named(text: str) -> str:
 
 def _under(text: str, found: re.Match[str]) -> _Span | None:
     """Where the secret stands that a name announces, if it does."""
-    name = found["name"]
-    tells = telling(())[name]
-    plain = "".join(words_of(name)) if tells or text[found.start() - 1 : found.start()] in "?&" else ""
-    if plain in names().query and (found["sign"] or "")[:1] == "=" and text[found.start() - 1] in "?&":
-        tells = Tells.ALL
-    if tells not in (Tells.TEXT, Tells.ALL):
-        return None
+    tells, plain = _told(text, found)
     is_header = plain in names().headers
-    if (found["comma"] is not None and not (is_header and found["quote"])) or (
-        found["space"] is not None and not name.startswith("--")
+    if (
+        tells not in (Tells.TEXT, Tells.ALL)
+        or (found["comma"] is not None and not (is_header and found["quote"]))
+        or (found["space"] is not None and not found["name"].startswith("--"))
     ):
         return None
     quoted = _QUOTED.match(text, found.end())
-    if quoted is not None:
-        start, end = quoted.span(quoted.lastgroup or 0)
-        return None if _is_innocent(text[start:end], name) else _Span(start, end)
-    return _of_header(text, found.end(), plain) if is_header and found["sign"] else _unquoted(text, found, tells, plain)
+    if quoted is None:
+        return (_of_header if is_header and found["sign"] else _unquoted)(text, found, tells, plain)
+    value = quoted[quoted.lastgroup or 0]
+    if _is_innocent(value, found["name"]) or not (
+        tells == Tells.ALL or is_header or found["quote"] or ":" not in found["sign"] or _is_random(value, plain)
+    ):
+        return None
+    return _Span(*quoted.span(quoted.lastgroup or 0))
 
 
-def _of_header(text: str, at: int, plain: str) -> _Span | None:
+def _told(text: str, found: re.Match[str]) -> tuple[Tells, str]:
+    """What a name tells here, and its words as one. In the query of a URL there are others."""
+    tells, before = telling(())[found["name"]], text[found.start() - 1 : found.start()]
+    plain = "".join(words_of(found["name"])) if tells or before in ("?", "&") else ""
+    in_query = before in ("?", "&") and plain in names().query and (found["sign"] or "").startswith("=")
+    return (Tells.ALL if in_query else tells), plain
+
+
+def _of_header(text: str, found: re.Match[str], _: Tells, plain: str) -> _Span | None:
+    at = found.end()
     line = _SIGNED.match(text, at) or ("cookie" in plain and _COOKIES.match(text, at))
     if line:
         return _Span(*line.span("line"))
@@ -172,18 +182,22 @@ def _of_header(text: str, at: int, plain: str) -> _Span | None:
 
 
 def _unquoted(text: str, found: re.Match[str], tells: Tells, plain: str) -> _Span | None:
-    value = _PLAIN.match(text, found.end())
-    if value is None or _is_innocent(value[0], found["name"]):
+    match = _PLAIN.match(text, found.end())
+    if match is None or _is_innocent(match[0], found["name"]):
         return None
-    sign, is_number = found["sign"] or "", value[0].isdigit()
-    is_sure = sign in ("=", ":=", "=>") or bool(found["quote"]) or sign == ""
-    if tells == Tells.TEXT and (is_number or (not is_sure and not _is_random(value[0]))):
-        return None
-    if plain in names().unsure and not is_sure:
-        return None
-    if found["space"] is not None and value[0].startswith("-"):
-        return None
-    return None if not is_sure and _is_said(text, value) else _Span(*value.span())
+    value, sign = match[0], found["sign"]
+    is_number = not value.strip("0123456789:./,-")
+    if sign is None:  # an option
+        is_secret = not value.startswith("-") and not (is_number and tells == Tells.TEXT)
+    elif ":" not in sign.replace(":=", "=") and sign == sign.strip():
+        is_secret = not (is_number and tells == Tells.TEXT)
+    else:
+        # In a sentence, perhaps: the name of a file, a label, a word that is said of a secret.
+        is_likely = tells == Tells.ALL and not found["quote"] and not (is_number and not sign[-1].isspace())
+        is_secret = plain not in names().unsure and (
+            (is_likely and not _is_said(text, match)) or (_is_random(value, plain) and not is_number)
+        )
+    return _Span(*match.span()) if is_secret else None
 
 
 def _is_innocent(value: str, name: str) -> bool:
@@ -197,8 +211,10 @@ def _is_innocent(value: str, name: str) -> bool:
     )
 
 
-def _is_random(value: str) -> bool:
-    return len(value) >= _RANDOM_LEAST and any(map(str.isdigit, value))
+def _is_random(value: str, plain: str) -> bool:
+    """Likely no word. Parsers call by the name of token what they stumble over."""
+    least = _TOKEN_LEAST if plain.startswith("token") else _RANDOM_LEAST
+    return len(value) >= least and any(map(str.isdigit, value)) and not value.startswith("/")
 
 
 def _is_said(text: str, value: re.Match[str]) -> bool:
