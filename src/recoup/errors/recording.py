@@ -21,7 +21,7 @@ from recoup.errors.decision import Decision, decide
 from recoup.errors.figures import Figures
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity, Want
-from recoup.redaction import in_words, is_hinted, redacted, storable
+from recoup.redaction import in_words, redacted
 from recoup.refusals import InputRefused
 from recoup.signatures import read
 
@@ -237,10 +237,7 @@ def _payloads(errors: Sequence[NewError], keys: Sequence[str]) -> list[str | Non
 
 
 def _payload(payload: Mapping[str, Any], keys: Sequence[str]) -> str:
-    text = _json(storable(payload, keys))
-    # Few are read text by text. What is escaped may hide where a token begins.
-    if "\\" in text or is_hinted(text):
-        text = _json(redacted(payload, keys))
+    text = _json(redacted(payload, keys))
     if len(text) > PAYLOAD_MOST:
         return _json({"left_out": f"a payload of {len(text):,} characters; {PAYLOAD_MOST:,} are kept at most"})
     return text

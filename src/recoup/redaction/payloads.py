@@ -12,25 +12,29 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from recoup.redaction.known import KEY_MOST, Telling, Tells, document, names, telling, words_of
-from recoup.redaction.texts import REDACTED, without_secrets
+from recoup.redaction.texts import REDACTED, is_hinted, without_secrets
 
 DEPTH_MOST = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
 VALUES_MOST = 100_000  # of one payload; the rest is left out. What contains itself has no end
 DIGITS_MOST = 1_000  # a longer number is told by its length
+NAME_LEAST = 19  # characters of a key that may be a secret itself: no token is shorter
 _PAIR = 2
-_ARGUMENT = re.compile(
-    r"((?:--?[\w-]{1,60}=)?([\w.$-]{1,100})(?:=|:(?!//)\s{0,5})).+", re.DOTALL
-)  # --header=X-Api-Key: x
-
-
-def storable(payload: Any, own_keys: Sequence[str]) -> Any:
-    """A payload as JSON can hold it, without what stands under names that tell; its texts are as they were."""
-    return _Walk(telling(tuple(own_keys)), _plain).value(payload, DEPTH_MOST)
+# TOKEN=x, --token=x, X-Api-Key: x, --header=X-Api-Key: x
+_ARGUMENT = re.compile(r"((?:--?[\w-]{1,60}=)?([\w.$-]{1,100})(?:=|:(?!//)\s{0,5})).+", re.DOTALL)
 
 
 def redacted(payload: Any, own_keys: Sequence[str]) -> Any:
     """A payload as JSON can hold it, without secrets. Names that have one of the own keys in them tell, too."""
-    return _Walk(telling(tuple(own_keys)), in_words).value(payload, DEPTH_MOST)
+    tells = telling(tuple(own_keys))
+    texts: list[str] = []
+
+    def kept(value: object) -> str:
+        texts.append(_plain(value))
+        return texts[-1]
+
+    plain = _Walk(tells, kept).value(payload, DEPTH_MOST)
+    # All texts are asked at once whether one is worth reading; few are. Names were judged by their words.
+    return _Walk(tells, in_words).value(plain, DEPTH_MOST) if is_hinted("\n".join(texts)) else plain
 
 
 def in_words(value: object) -> str:
@@ -110,7 +114,8 @@ class _Walk:
         other = Tells.NOTHING  # what the value of "name" tells of that of "value"
         values: list[str] = []
         for key, one in value.items():
-            name = self.text(key)
+            is_short = type(key) is str and len(key) < NAME_LEAST and key.isidentifier()
+            name = key if is_short else self.text(key)
             told = self.tells[name]
             if told == Tells.NAME and isinstance(one, str):
                 other = max(other, self.tells[_plain(one)])
