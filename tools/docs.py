@@ -152,7 +152,7 @@ def secrets_page() -> str:
         f"`src/recoup/redaction/secrets.toml`, where each has an example and a near miss. {WRITTEN}",
         "## Names\n",
         "A name is read as its words: `X-Api-Key`, `apiKey` and `API_KEY` are the same. In texts they count before",
-        "`=`, in quotes, as an option (`--password x`), and before `:` where what follows is no plain word of a sentence.\n",
+        "`=`, in quotes, as an option (`--password x`), and before `:` where no plain word of a sentence follows.\n",
         "| what is redacted | names |",
         "|---|---|",
     ]

@@ -60,12 +60,13 @@ ERROR = Lifecycle(
         Move(ESCALATED, RESOLVED, OPERATOR, "a person resolved it"),
         Move(RETRY_PENDING, PARKED, OPERATOR, "a person parks it"),
         Move(RETRY_PENDING, RESOLVED, OPERATOR, "a person resolved it"),
-        *(Move(status, status, OPERATOR, "assigned, reviewed, or archived by hand") for status in OPEN),
+        *(Move(status, status, OPERATOR, "assigned, reviewed, redacted, or archived by hand") for status in OPEN),
+        Move(RESOLVED, RESOLVED, OPERATOR, "redacted", through=("recoup.settle_error_redactions",)),
     ),
     exits=tuple(Exit(status, ARCHIVER, "to the archive") for status in ErrorStatus),
     frozen=(
-        "error_table", "error_id", "outreach_id", "error_code", "error_message", "error_signature", "severity",
-        "category", "ttl_tier", "expires_at", "payload", "decided_by", "clamped_from", "policy_version", "created_at",
+        "error_table", "error_id", "outreach_id", "error_code", "error_signature", "severity",
+        "category", "ttl_tier", "expires_at", "decided_by", "clamped_from", "policy_version", "created_at",
     ),
     once=("superseded_by", "archived_at", "archive_reason"),
     rising=("retry_count", "max_retries", "updated_at"),
@@ -120,6 +121,16 @@ ARCHIVE_MONTH = Lifecycle(
     rules=(On("update", "recoup.rule_archive_months"),),
     recorders=(On("insert", RECORD_CONTROL), On("update", RECORD_CONTROL, ("rows", "digest"))),
     consequences=(On("insert", "recoup.settle_archive_months"), On("update", "recoup.settle_archive_months")),
+)
+
+REDACTION = Lifecycle(
+    table="recoup.error_redaction",
+    says="Texts of an error that are erased after it was recorded. Making the row erases them.",
+    key=("redaction_id",),
+    births=(Birth("DONE", OPERATOR, "a person erases what should not have been recorded"),),
+    rules=(On("insert", "recoup.rule_error_redactions"),),
+    recorders=(On("insert", RECORD_CONTROL, ("error_table", "error_id", "digest")),),
+    consequences=(On("insert", "recoup.settle_error_redactions"),),
 )
 
 EVENTS = Log(

@@ -6,7 +6,7 @@ from recoup.domain import Command, Demo, Domain, routines
 from recoup.errors import checks, refusals, tables
 from recoup.errors.duties import DUTIES
 from recoup.errors.invariants import INVARIANTS
-from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS
+from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.verbs import SUBJECT
 
@@ -15,13 +15,14 @@ ERRORS = Domain(
     package="recoup.errors",
     description="Every failure of a hub, recorded once, and what becomes of it by policy.",
     epoch=2,  # where a retry is claimed, and who holds it, is not in the error any more
-    release=3,
-    lifecycles=(ERROR, ARCHIVE_MONTH),
+    release=4,
+    lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION),
     logs=(EVENTS, ARCHIVE),
     routines=routines(
         "recoup.errors",
         "policy",
         "promotion",
+        "redaction",
         "rules",
         "recorder",
         "queue",

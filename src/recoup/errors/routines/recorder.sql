@@ -75,7 +75,10 @@ begin
          when n.escalation_level <> o.escalation_level then 'ESCALATED'
          else 'REVIEWED' end
        when n.retry_count > o.retry_count then coalesce(n.last_outcome, 'FAILED')
-       else 'WINDOW_CLOSED' end as event_type) said;
+       else 'WINDOW_CLOSED' end as event_type) said
+   -- What erases texts and moves nothing is told in the control log. A retry that ends has its own words.
+   where n.retry_count <> o.retry_count
+      or (n.error_message, n.payload, n.last_failure) is not distinct from (o.error_message, o.payload, o.last_failure);
   return null;
 end $$;
 revoke execute on function recoup.record_error_moves() from public;
