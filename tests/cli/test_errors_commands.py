@@ -418,3 +418,13 @@ def test_a_claim_does_not_lock_out_a_reader(cli: Run, hub: Hub, dsn: str) -> Non
         assert "PARKED" in cli("show", error_id).stdout
         busy = cli("resolve", error_id, "--reason", "x", ends=1, RECOUP_LOCK_TIMEOUT_MS="200").stderr
         assert "server_said_no" in busy
+
+
+def test_a_secret_is_erased_that_is_given_on_standard_input(hub: Hub, cli: Run) -> None:
+    error = hub.record("login with swordfish failed", payload={"note": "swordfish"})
+    done = cli("redact", error, "--secret-from-stdin", "--reason", "typed there", "--json", given="swordfish\n")
+    assert parsed(done) == [
+        {"error_table": DOL, "error_id": error, "erased": ["error_message", "payload"], "in_log": 0}
+    ]
+    assert "swordfish" not in str(hub.row(error))
+    assert "nothing_asked" in cli("redact", "--reason", "x", fails=True).stderr

@@ -3519,7 +3519,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body bbb9e9f7204f44b57972f0dceae00c0c
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8622c1cbf56c70381941a3a76a754b68
 comment on function recoup.settle_error_redactions() is 'Writes the texts of a redaction into the error, live or archived.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()

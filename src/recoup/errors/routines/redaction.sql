@@ -87,14 +87,16 @@ comment on function recoup.rule_error_redactions() is
 
 create or replace function recoup.settle_error_redactions() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  ids constant bigint[] := array(select n.error_id from new_rows n);  -- looked up, however large the tables are
 begin
   perform recoup.require_table(tg_relid, 'recoup.error_redaction');
   update recoup.error e
      set error_message = n.error_message, payload = n.payload, last_failure = n.last_failure
-    from new_rows n where e.error_table = n.error_table and e.error_id = n.error_id;
+    from new_rows n where e.error_table = n.error_table and e.error_id = n.error_id and e.error_id = any(ids);
   update recoup.error_archive a
      set error_message = n.error_message, payload = n.payload, last_failure = n.last_failure
-    from new_rows n where a.error_table = n.error_table and a.error_id = n.error_id;
+    from new_rows n where a.error_table = n.error_table and a.error_id = n.error_id and a.error_id = any(ids);
   return null;
 end $$;
 revoke execute on function recoup.settle_error_redactions() from public;
