@@ -21,4 +21,5 @@ select u.error_table, u.error_id, u.message, u.payload, u.failure,
 
 -- name: said
 -- What its log says of its retries and its people; it is sealed, and stays.
-select v.error_id, v.reason from recoup.error_event v where v.error_id = any(%(ids)s::bigint[]) and v.reason is not null;
+select v.error_id, v.reason from recoup.error_event v
+ where v.error_id = any(%(ids)s::bigint[]) and v.reason is not null;

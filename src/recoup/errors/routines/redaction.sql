@@ -1,6 +1,6 @@
--- Erasing a secret that was recorded: an operator makes a row of recoup.error_redaction with the texts as they are to be
--- from now on, and its consequence writes them, into the live row or into the archive. Texts can lose something by it and
--- gain nothing.
+-- Erasing a secret that was recorded: an operator makes a row of recoup.error_redaction with the texts as they are
+-- from now on, and its consequence writes them, into the live row or into the archive. Texts can lose something by it,
+-- and gain nothing.
 
 create or replace function recoup.is_redacted_from(before_ text, after_ text) returns boolean
 language plpgsql immutable as $$

@@ -17,7 +17,8 @@ begin
                                 'authority', current_user);
   return null;
 end $$;
-comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE; but for what a consequence changes in a log that is not sealed.';
+comment on function recoup.append_only() is
+'Refuses UPDATE, DELETE and TRUNCATE; but for what a consequence changes in a log that is not sealed.';
 
 create or replace function recoup.only_recorders() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
