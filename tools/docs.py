@@ -1,8 +1,8 @@
 """Write the pages that are made from the program itself, or with --check say which of them are out of date.
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
-docs/reference/dispositions.md, docs/reference/signature-report.md, docs/reference/cli.md; and the duties in
-docs/explain/workers.md
+docs/reference/dispositions.md, docs/reference/secrets.md, docs/reference/signature-report.md, docs/reference/cli.md;
+and the duties in docs/explain/workers.md
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from recoup.domains import DOMAINS
 from recoup.errors import Category, Severity, decide, delay
 from recoup.errors.decision import retries
 from recoup.errors.policy import ErrorPolicy
+from recoup.redaction.known import document
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
 from recoup.verification.findings import VERDICTS
@@ -143,6 +144,37 @@ def findings_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def secrets_page() -> str:
+    known = document()
+    lines = [
+        "# What is taken for a secret\n",
+        "Redacted in messages, payloads, outcomes, commands and reasons before anything is stored. The list is",
+        f"`src/recoup/redaction/secrets.toml`, where each has an example and a near miss. {WRITTEN}",
+        "## Names\n",
+        "A name is read as its words: `X-Api-Key`, `apiKey` and `API_KEY` are the same. In texts they count before",
+        "`=`, in quotes, as an option (`--password x`), and before `:` where no plain word of a sentence follows.\n",
+        "| what is redacted | names |",
+        "|---|---|",
+    ]
+    for what, names in (
+        ("whatever stands under a name that has it in it", "parts"),
+        ("texts, lists and objects under a name that has it as a word", "words"),
+        ("whatever stands under exactly this name", "whole"),
+        ("in the query of a URL", "query"),
+        ("never, where a name ends so", "innocent_last"),
+        ("never, where a name begins so", "innocent_first"),
+    ):
+        lines.append(f"| {what} | {', '.join(f'`{name}`' for name in known['names'][names])} |")
+    lines += ["", "## Tokens\n", "| name | what | how it begins | source |", "|---|---|---|---|"]
+    for one in known["tokens"]:
+        begins = ", ".join(f"`{begin}`" for begin in one["begins"])
+        lines.append(f"| {one['name']} | {one['what']} | {begins} | {one['source']} |")
+    lines += ["", "## Forms\n", "| name | what | source |", "|---|---|---|"]
+    lines.append("| url | user and password of a URL; the user alone before a web address | RFC 3986 |")
+    lines += [f"| {one['name']} | {one['what']} | {one['source']} |" for one in known["forms"]]
+    return "\n".join(lines) + "\n"
+
+
 def dispositions_page() -> str:
     policy = ErrorPolicy.shipped()
     words = [None, *Severity]
@@ -238,6 +270,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/refusals.md": refusals_page,
     "docs/reference/findings.md": findings_page,
     "docs/reference/dispositions.md": dispositions_page,
+    "docs/reference/secrets.md": secrets_page,
     "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
     "docs/reference/cli.md": cli_page,
     "src/recoup/cli/commands.toml": commands_file,

@@ -18,9 +18,9 @@ from recoup.errors.archive import sweep
 from recoup.errors.decision import decide
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError, Recorded, record
-from recoup.errors.redaction import redacted
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
+from recoup.redaction import redacted
 from recoup.signatures import category, read, signature
 from recoup_bench.ground import Domain, Ground
 from recoup_bench.measure import Timed

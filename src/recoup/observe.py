@@ -1,8 +1,9 @@
 """What Recoup says about itself while it works: structured logs and counters.
 
 A line of log is an event in a few words, and its facts by name: ``duty``, ``authority``, ``unit``, ``seconds``. On a
-terminal it is for reading, elsewhere it is JSON, one object a line. Counters are Prometheus's; they are collected here
-and given out by whatever serves them.
+terminal it is for reading, elsewhere it is JSON, one object a line. In a program that has not asked for that, lines go
+where its own go: to ``logging``, or to structlog if the program has configured it. No line tells what variables held.
+Counters are Prometheus's; they are collected here and given out by whatever serves them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from structlog.typing import FilteringBoundLogger
 
 REGISTRY = CollectorRegistry()
@@ -76,4 +79,17 @@ def logger(**facts: object) -> FilteringBoundLogger:
     """A logger that tells these facts with every line."""
     import structlog  # late: it takes as long to import as everything else together
 
-    return cast("FilteringBoundLogger", structlog.get_logger(**facts))
+    if structlog.is_configured():
+        return cast("FilteringBoundLogger", structlog.get_logger(**facts))
+    # structlog's own default prints to standard output, and with an exception what all variables held.
+    plain = structlog.wrap_logger(
+        logging.getLogger("recoup"), processors=[_to_logging], wrapper_class=structlog.stdlib.BoundLogger
+    )
+    return cast("FilteringBoundLogger", plain.bind(**facts))
+
+
+def _to_logging(_: object, __: str, event: MutableMapping[str, Any]) -> tuple[tuple[str, str], dict[str, Any]]:
+    """A line for ``logging``: event and facts as its message, an exception as it prints them."""
+    words, failure = event.pop("event"), event.pop("exc_info", None)
+    facts = " ".join(f"{name}={value}" for name, value in event.items())
+    return ("%s", f"{words} {facts}".rstrip()), {"exc_info": failure}

@@ -12,7 +12,7 @@ from uuid import UUID
 from product import apply_policy
 from recoup import clock
 from recoup.database.connection import Actor, Database
-from recoup.errors import Category, Severity, Want, archive, parking, retrying
+from recoup.errors import Category, Severity, Want, archive, erasing, parking, retrying
 from recoup.errors.acts import Verb
 from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
@@ -159,7 +159,11 @@ def play_errors(database: Database) -> ErrorCast:
     hubs.act(parking.archive, TARGET, retired)
     _expire(hubs)
     hubs.sweep()
-    return _present(hubs, dropped=dropped, archived=archived, replaced=replaced, expired=expired, retired=retired)
+    cast = _present(hubs, dropped=dropped, archived=archived, replaced=replaced, expired=expired, retired=retired)
+    with database.transaction(Authority.OPERATOR, reason="it was a password") as tx:
+        erased = erasing.erase(tx, [ErrorKey(DOL, cast.parked), ErrorKey(DOL, cast.archived)], "still out")
+    assert [one.erased for one in erased] == [("last_failure",), ("last_failure",)]
+    return cast
 
 
 def _long_ago(hubs: Hubs) -> int:

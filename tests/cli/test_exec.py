@@ -17,7 +17,7 @@ import pytest
 from command_line import RECOUP, Run, clean_environment, run_in, started
 from hub import DOL, LOG, Hub
 from recoup.database.connection import Database
-from recoup.errors.commands import redacted_arguments
+from recoup.redaction import redacted_arguments
 
 
 @pytest.fixture
@@ -125,11 +125,23 @@ def test_telling_arguments_are_redacted_in_every_spelling() -> None:
     ]  # fmt: skip
     assert redacted_arguments(secret, keys) == [
         "x", "--password", "[redacted]", "--password", "[redacted]", "--db-password=[redacted]", "TOKEN=[redacted]",
-        "-H", "Authorization:[redacted]", "--header=X-Api-Key: [redacted]", "postgres://bob:[redacted]@db.example/p",
+        "-H", "Authorization: [redacted]", "--header=X-Api-Key: [redacted]", "postgres://bob:[redacted]@db.example/p",
         "--dsn=postgres://bob:[redacted]@db/x",
     ]  # fmt: skip
     plain = ["make", "-p", "8080", "passwords.txt", "--verbose", "a=b", "https://example.com/a:b@c", "12:30"]
     assert redacted_arguments(plain, keys) == plain
+
+
+def test_what_a_command_said_and_how_it_was_called_lose_their_secrets(hub: Hub, exec_: Run) -> None:
+    """Also where only the end of what it said is kept, and that begins in the middle of one."""
+    said = "PGPASSWORD=hunter2 postgresql://u:hunter2@h/db token=hunter2"
+    exec_("--", "sh", "-c", f"echo '{said}' >&2; exit 7", "-u", "bob:hunter2", "--pwd", "hunter2", ends=7)
+    row = last(hub)
+    assert row["error_message"] == "PGPASSWORD=[redacted] postgresql://u:[redacted]@h/db token=[redacted]"
+    assert "hunter2" not in str(row)
+    script = "import sys; sys.stderr.write('password=' + 'hunter2' * 800 + ' ' + 'x ' * 3_000); sys.exit(2)"
+    exec_("--", sys.executable, "-c", script, ends=2)
+    assert "hunter2" not in last(hub)["error_message"]
 
 
 def test_a_closed_standard_error_does_not_hang_it(hub: Hub) -> None:

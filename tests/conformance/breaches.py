@@ -72,12 +72,13 @@ def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
         key = ", ".join(f"e.{column}" for column in story.key)
         row_key = " || ', ' || ".join(f"r.{column}::text" for column in life.key)
         log_key = " || ', ' || ".join(f"e.{column}::text" for column in story.key)
-        last = f"(select max(e.seq) from {story.log} e where {about} and e.from_status is not null)"
+        moved = "e.from_status is not null" if life.moves else "true"  # some rows are born, and that is all
+        last = f"(select max(e.seq) from {story.log} e where {about} and {moved})"
         long = f"(select min(e.seq) from {story.log} e where {about} group by {key} having count(*) > 1 limit 1)"
         yield f"laws/L1/steps/{life.table}", _log(story.log, last, "authority = 'recoup_reader'")
         yield f"laws/L1/steps/{life.table}", _log(story.log, last, "to_status = 'NOWHERE'")
         yield f"laws/L2/chain/{life.table}", _log(story.log, last, "from_status = 'NOWHERE'")
-        if story.unborn != "true":
+        if story.unborn != "true" and life.moves:
             yield f"laws/L2/chain/{life.table}", f"delete from {story.log} where seq = {long}"
         if story.rebuilds:
             one = f"(select ctid from {life.table} limit 1)"

@@ -30,7 +30,7 @@ from company import (
 from conformance.cast import Role
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
-from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR
+from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, REDACTION
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority
 from recoup.mint.lifecycle import IDENTITY
@@ -111,6 +111,23 @@ def item_in(tx: Transaction, status: str) -> int:
         with acting(tx, Authority.OPERATOR):
             tx.execute(f"update recoup.operation_item set {ITEM[status]} where place = %s".encode(), (place,))
     return place
+
+
+REDACTION_ROW = (
+    "(error_table, error_id, error_message, digest, redacted_at)"
+    " values ('outreach.dol_errors', %(error)s, '[redacted]', recoup.redaction_digest('[redacted]', null, null),"
+    " recoup.now())"
+)
+
+
+def redaction_in(tx: Transaction, _: str) -> int:
+    error = new_error(tx)
+    with acting(tx, Authority.OPERATOR):
+        made = tx.execute(
+            f"insert into recoup.error_redaction {REDACTION_ROW} returning redaction_id".encode(), {"error": error}
+        )
+        (redaction,) = made.fetchone() or (0,)
+    return int(redaction)
 
 
 MONTH_DROPPED = "status = 'DROPPED', dropped_at = recoup.now(), rows = 0, digest = sha256('')"
@@ -315,6 +332,13 @@ ROLES: tuple[Role, ...] = (
         },
         {"KEPT": "status = 'KEPT', dropped_at = null, rows = null, digest = null", "DROPPED": MONTH_DROPPED},
         row_in=month_in,
+    ),
+    Role(
+        REDACTION,
+        {"DONE": REDACTION_ROW},
+        {"DONE": "status = 'DONE'"},
+        row_in=redaction_in,
+        given=lambda tx: {"error": new_error(tx)},
     ),
     Role(
         OPERATION,

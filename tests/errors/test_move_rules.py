@@ -52,6 +52,7 @@ RESOLVED = {"status": "RESOLVED", "archived_at": NOW, "archive_reason": "RESOLVE
 
 BREACHES = (
     Breach("over", OPERATOR, {"archived_at": -DAY}, {"assigned_to": "ann"}, "it is over", "RC046"),
+    Breach("redaction", OPERATOR, {}, {"payload": {"a": "[redacted]"}}, "as they were recorded", "RC063"),
     Breach("retry_count", HUB, {}, ENDED | {"retry_count": 3}, "by one when a retry ends"),
     Breach("token", HUB, {}, {"token": ONE}, "token changes when a retry ends"),
     Breach("max_retries", OPERATOR, IN_PARK, {"max_retries": 5}, "grants one retry"),

@@ -406,15 +406,53 @@ for told in ("dropped_at", "rows", "digest"):
 check(MONTH, "error_archive_month_check", "One that is kept has none.", dropped_at=NOW)
 
 
+TOLD = "select from recoup.control_log where subject = %s and key = %s and event_type = %s"
+
+REDACTION = "recoup.error_redaction"
+REDACT = (
+    "insert into recoup.error_redaction (error_table, error_id, error_message, digest, redacted_at)"
+    " values (%s, %s, %s, recoup.redaction_digest(%s, null, null), recoup.now()) returning redaction_id"
+)
+
+key(REDACTION, "error_redaction_pkey", "A redaction has an identity.", "redaction_id")
+check(REDACTION, "error_redaction_status_check", "A status is a listed one.", status="'LOST'")
+check(REDACTION, "error_redaction_redacted_at_check", "Times are times.", redacted_at=INFINITE)
+
+
+def redact(tx: Transaction, error: int, text: str = "[redacted]") -> int:
+    with acting(tx, OPERATOR):
+        (made,) = tx.execute(REDACT, (ERRORS, error, text, text)).fetchone() or (0,)
+    return int(made)
+
+
+@law(REDACTION, "recoup.rule_error_redactions", "insert")
+def a_text_may_lose_something_and_gains_nothing(tx: Transaction) -> None:
+    """Its message cannot be replaced by another one."""
+    words = (ERRORS, new_error(tx), "other", "other")
+    refused(tx, REDACT, words, who=OPERATOR, by="recoup.rule_error_redactions", sqlstate="RC063", words=ERRORS)
+
+
+@law(REDACTION, "recoup.record_control", "insert")
+def a_redaction_is_logged(tx: Transaction) -> None:
+    """With the digest of what is left."""
+    redaction = redact(tx, new_error(tx))
+    seen(tx, TOLD + " and facts ? 'digest'", REDACTION, str(redaction), "BIRTH")
+
+
+@law(REDACTION, "recoup.settle_error_redactions", "insert")
+def a_redaction_erases(tx: Transaction) -> None:
+    """The row says so from then on."""
+    error = new_error(tx)
+    redact(tx, error)
+    seen(tx, "select from recoup.error where error_id = %s and error_message = '[redacted]'", error)
+
+
 @law(MONTH, "recoup.rule_archive_months", "update")
 def a_month_is_kept_for_as_long_as_the_policy_says(tx: Transaction) -> None:
     """A year means that all of the month is older than that."""
     (first,) = tx.execute("select (date_trunc('month', recoup.now()) - interval '1 year')::date").fetchone() or (None,)
     month = new_archive_month(tx, month=str(first))
     refused(tx, DROP, (month,), who=ARCHIVER, by="recoup.rule_archive_months", sqlstate="RC051", words=ERRORS)
-
-
-TOLD = "select from recoup.control_log where subject = %s and key = %s and event_type = %s"
 
 
 @law(MONTH, "recoup.record_control", "insert")

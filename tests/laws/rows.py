@@ -88,6 +88,10 @@ SAMPLES: dict[str, Row] = {
         "retry_count": "0", "escalation_level": "0",
     },
     "recoup.error_archive_month": {"error_table": f"'{ERRORS}'", "month": "date '1990-02-01'", "made_at": NOW},
+    "recoup.error_redaction": {
+        "error_table": f"'{ERRORS}'", "error_id": "1", "error_message": "'[redacted]'", "digest": ZEROS,
+        "redacted_at": NOW,
+    },
     "recoup.error_event": {
         "incarnation": "1", "logged_at": NOW, "error_table": f"'{ERRORS}'", "error_id": "1", "event_type": "'REVIEWED'",
         "disposition": "'RETRY'", "retry_count": "0", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",

@@ -14,6 +14,7 @@ from recoup.cli import errors_signatures as signatures
 from recoup.cli.acting import acting, opened, person
 from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.errors_record import record
+from recoup.cli.errors_redact import redact
 from recoup.cli.operations import list_operations
 from recoup.cli.output import Demo, Json, Limit, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.verbs import Verbs
@@ -33,6 +34,7 @@ app = App(
     help_format="plaintext",
 )
 app.command(record)
+app.command(redact)
 app.command(retry.claim)
 app.command(retry.succeed)
 app.command(retry.fail)

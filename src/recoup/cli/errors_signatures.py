@@ -11,8 +11,8 @@ from recoup.cli.errors_asking import ANY, Which
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_wrapped, say, shown
 from recoup.errors import figures, grouping
 from recoup.errors.grouping import Group
-from recoup.errors.redaction import in_words
 from recoup.lifecycles.declaration import Authority
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 from recoup.signatures import VERSION, OwnRule, judge, signature
 

@@ -30,6 +30,7 @@ from recoup.database.failures import as_refusals, options_of, unreachable, where
 from recoup.database.held import Held, Length, Row, Seen
 from recoup.database.pool import Pool
 from recoup.lifecycles.declaration import Authority
+from recoup.redaction import in_words
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
@@ -193,7 +194,7 @@ def _open_here(held: Held, afterwards: list[Callable[[], object]]) -> Iterator[N
 
 def _identity(authority: Authority, actor: Actor, reason: str | None) -> dict[str, str]:
     who = {"role": authority.role, "recoup.actor_kind": actor.kind, "recoup.actor_id": actor.id}
-    return who | {"recoup.reason": reason or ""}
+    return who | {"recoup.reason": in_words(reason or "")}
 
 
 def waits(settings: Settings) -> dict[str, str]:

@@ -20,12 +20,13 @@ from recoup.database.connection import Database
 from recoup.errors import figures
 from recoup.errors.insisting import insist, record_anyhow
 from recoup.errors.recording import NewError, Recorded
-from recoup.errors.redaction import REDACTED, tells, without_passwords
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
+from recoup.redaction import in_words, redacted_arguments
 from recoup.refusals import Refusal, ServerRefused
 
-SAID_MOST = 8_000  # bytes of the end of what a command said
+SAID_MOST = 8_000  # characters of the end of what a command said
+READ_MOST = 2 * SAID_MOST  # bytes that are read for secrets: of one that is cut, the name may be gone
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
 EVERYBODYS = "public.shq_error_log"  # takes what has no better place
 FORWARDED = (signal.SIGTERM, signal.SIGHUP)
@@ -64,7 +65,7 @@ def run(command: Sequence[str]) -> CommandEnded:
         command=tuple(command),
         code=returned if returned >= 0 else 128 - returned,
         signal=None if returned >= 0 else _signal_name(-returned),
-        said=b"".join(list(said_last))[-SAID_MOST:].decode("utf-8", "replace").strip(),
+        said=b"".join(list(said_last))[-READ_MOST:].decode("utf-8", "replace").strip(),
         seconds=time.monotonic() - begun,
     )
 
@@ -83,9 +84,10 @@ def failed(
     try:
         with opened as database:
             keys = insist(lambda: _redact_keys(database))
+            said = in_words(ended.said)[-SAID_MOST:]
             new = NewError(
                 table=table,
-                message=ended.said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
+                message=said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
                 outreach_id=outreach_id,
                 work_key=work_key,
                 code=code or _code(ended),
@@ -109,33 +111,6 @@ def _redact_keys(database: Database) -> Sequence[str]:
         return figures.kept(tx).errors.redact_keys
 
 
-def redacted_arguments(command: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """The command without secrets: ``--password x``, ``-H "Api-Key: x"``, ``TOKEN=x``, and passwords in URLs."""
-    plain: list[str] = []
-    hide_next = False
-    for argument in command:
-        name, sign, value = _named(argument)
-        inner, colon, _ = value.partition(":")  # --header="X-Api-Key: x"
-        if hide_next:
-            plain.append(REDACTED)
-        elif sign and tells(name, keys):
-            plain.append(f"{name}{sign}{REDACTED}")
-        elif colon and tells(inner, keys):
-            plain.append(f"{name}{sign}{inner}: {REDACTED}")
-        else:
-            plain.append(without_passwords(argument))
-        hide_next = not hide_next and not sign and argument.startswith("-") and tells(argument, keys)
-    return plain
-
-
-def _named(argument: str) -> tuple[str, str, str]:
-    """Name, sign and value of an argument; of a URL nothing: it is not named by its scheme."""
-    at = min((argument.find(sign) for sign in "=:" if sign in argument), default=-1)
-    if at < 0 or argument.startswith("://", at):
-        return argument, "", ""
-    return argument[:at], argument[at], argument[at + 1 :]
-
-
 def _pass_on(stream: IO[bytes], kept: deque[bytes]) -> None:
     """Everything to our own standard error, and its end to be kept."""
     size = 0
@@ -145,7 +120,7 @@ def _pass_on(stream: IO[bytes], kept: deque[bytes]) -> None:
             sys.stderr.buffer.flush()
         kept.append(chunk)
         size += len(chunk)
-        while size - len(kept[0]) >= SAID_MOST:
+        while size - len(kept[0]) >= READ_MOST:
             size -= len(kept.popleft())
 
 

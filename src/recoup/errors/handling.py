@@ -20,8 +20,8 @@ from importlib.metadata import entry_points
 from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.errors.policy import ErrorPolicy
-from recoup.errors.redaction import in_words
 from recoup.errors.retrying import Claimed, Failed, Succeeded, due_lag, finish, turn
+from recoup.redaction import in_words
 from recoup.work.flow import Flow, Overrun, ThreadEach, Work
 from recoup.worker.duty import Hands
 

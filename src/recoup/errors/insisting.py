@@ -21,9 +21,9 @@ from recoup.database.queries import load
 from recoup.errors.given import entity, word
 from recoup.errors.plain import plain
 from recoup.errors.recording import CODE_MOST, NewError, Recorded, record, usable_work_key
-from recoup.errors.redaction import in_words
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused, LawRefused, Refusal
 
 Q = load("recoup.errors", "promotion.sql")

@@ -62,14 +62,15 @@ ERROR = Lifecycle(
         Move(ESCALATED, RESOLVED, OPERATOR, "a person resolved it"),
         Move(RETRY_PENDING, PARKED, OPERATOR, "a person parks it"),
         Move(RETRY_PENDING, RESOLVED, OPERATOR, "a person resolved it"),
-        *(Move(status, status, OPERATOR, "assigned, reviewed, or archived by hand") for status in OPEN),
+        *(Move(status, status, OPERATOR, "assigned, reviewed, redacted, or archived by hand") for status in OPEN),
+        Move(RESOLVED, RESOLVED, OPERATOR, "redacted", through=("recoup.settle_error_redactions",)),
     ),
     exits=tuple(Exit(status, ARCHIVER, "to the archive") for status in ErrorStatus),
     frozen=(
-        "error_table", "error_id", "outreach_id", "work_key", "error_code", "error_message", "error_signature",
-        "severity", "category", "ttl_tier", "payload", "decided_by", "clamped_from", "overruled", "policy_version",
-        "created_at",
+        "error_table", "error_id", "outreach_id", "work_key", "error_code", "error_signature", "severity", "category",
+        "ttl_tier", "decided_by", "clamped_from", "overruled", "policy_version", "created_at",
     ),
+    erasable=("error_message", "payload"),
     once=("superseded_by", "archived_at", "archive_reason"),
     rising=("retry_count", "max_retries", "expires_at", "updated_at"),
     move_rule=MoveRule(
@@ -111,7 +112,7 @@ ERROR = Lifecycle(
     story=Story(log="recoup.error_event", key=("error_table", "error_id"), gone="ARCHIVED", rebuilds=False),
     pausable=True,
     archive="recoup.error_archive",
-    given=Given(log="recoup.error_event", key=("error_table", "error_id"), born="RECORDED", redacted="REDACTED"),
+    given=Given(log="recoup.error_event", key=("error_table", "error_id"), born="RECORDED"),
 )  # fmt: skip
 
 ARCHIVE_MONTH = Lifecycle(
@@ -126,6 +127,19 @@ ARCHIVE_MONTH = Lifecycle(
     recorders=(On("insert", RECORD_CONTROL), On("update", RECORD_CONTROL, ("rows", "digest"))),
     consequences=(On("insert", "recoup.settle_archive_months"), On("update", "recoup.settle_archive_months")),
 )
+
+REDACTION = Lifecycle(
+    table="recoup.error_redaction",
+    says="Texts of an error that are erased after it was recorded. Making the row erases them.",
+    key=("redaction_id",),
+    births=(Birth("DONE", OPERATOR, "a person erases what should not have been recorded"),),
+    frozen=(
+        "redaction_id", "error_table", "error_id", "error_message", "payload", "last_failure", "digest", "redacted_at",
+    ),
+    rules=(On("insert", "recoup.rule_error_redactions"),),
+    recorders=(On("insert", RECORD_CONTROL, ("error_table", "error_id", "digest")),),
+    consequences=(On("insert", "recoup.settle_error_redactions"),),
+)  # fmt: skip
 
 EVENTS = Log(
     table="recoup.error_event",

@@ -6,9 +6,10 @@ from recoup.domain import Command, Demo, Domain, routines
 from recoup.errors import checks, refusals, tables
 from recoup.errors.duties import DUTIES
 from recoup.errors.invariants import INVARIANTS
-from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS
+from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.verbs import SUBJECT
+from recoup.lifecycles.declaration import CONTENT_LOG
 
 ERRORS = Domain(
     name="errors",
@@ -16,13 +17,15 @@ ERRORS = Domain(
     description="Every failure of a hub, recorded once, and what becomes of it by policy.",
     epoch=3,  # errors are recorded, and superseded, by their work key too
     release=4,
-    lifecycles=(ERROR, ARCHIVE_MONTH),
+    lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION),
     logs=(EVENTS, ARCHIVE),
+    records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
     routines=routines(
         "recoup.errors",
         "policy",
         "holding",
         "promotion",
+        "redaction",
         "facts",
         "rules",
         "recorder",

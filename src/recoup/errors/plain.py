@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from recoup.errors.redaction import DEPTH_MOST, VALUES_MOST
+from recoup.redaction.payloads import DEPTH_MOST, VALUES_MOST
 
 # Asked of the built-in type: what a class of somebody's own overrides does not matter.
 _BUILT_IN: tuple[tuple[type, Callable[[Any], Any]], ...] = (

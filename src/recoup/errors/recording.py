@@ -22,9 +22,9 @@ from recoup.errors.decision import Decision, decide, never_weaker
 from recoup.errors.figures import Figures
 from recoup.errors.given import entity, shown, word
 from recoup.errors.plain import plain
-from recoup.errors.redaction import in_words, redacted
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity, Want
+from recoup.redaction import in_words, redacted
 from recoup.refusals import InputRefused
 from recoup.signatures import read
 

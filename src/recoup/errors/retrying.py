@@ -12,8 +12,8 @@ from recoup.database.queries import load
 from recoup.errors import figures
 from recoup.errors.given import shown
 from recoup.errors.lifecycle import ERROR
-from recoup.errors.redaction import in_words
 from recoup.errors.vocabulary import Category, Severity
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 from recoup.work.queues import WorkQueue
 from recoup.worker.duty import seconds

@@ -28,9 +28,9 @@ from recoup import observe
 from recoup.database.connection import Database
 from recoup.errors.insisting import record_anyhow, transaction_in_the_way, usable, with_more
 from recoup.errors.recording import CODE_MOST, NewError, Recorded
-from recoup.errors.redaction import in_words
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity
+from recoup.redaction import in_words
 from recoup.refusals import Refusal
 
 ORPHANS = "public.shq_orphan_errors"
@@ -174,4 +174,4 @@ def _frames(error: Exception) -> str:
         told = traceback.format_exception(type(error), error, error.__traceback__, limit=-FRAMES_MOST)
     except Exception:  # noqa: BLE001 - an exception may be made so that it cannot be told
         return "[a traceback that cannot be printed]"
-    return "".join(told)[-TRACEBACK_MOST:]
+    return in_words("".join(told))[-TRACEBACK_MOST:]  # in this order: what is cut is not known for a secret

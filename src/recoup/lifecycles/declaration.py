@@ -140,8 +140,7 @@ class Given:
 
     log: str
     key: tuple[str, ...]  # columns of the log, in the order of the lifecycle's key
-    born: str  # event of its birth …
-    redacted: str | None = None  # … and of an erasure, from which on another digest holds
+    born: str  # event of its birth
 
 
 CONTROL_LOG = "recoup.control_log"
@@ -162,6 +161,7 @@ class Lifecycle:
     status_column: str = "status"
     counter: str | None = None  # the column a counting move raises by exactly one
     frozen: tuple[str, ...] = ()  # never change after birth
+    erasable: tuple[str, ...] = ()  # the same, but for a secret that is erased; the domain's own rule sees to it
     once: tuple[str, ...] = ()  # change once, from null to a value
     rising: tuple[str, ...] = ()  # never fall
     move_rule: MoveRule | None = None
@@ -197,7 +197,7 @@ class Lifecycle:
         that was in use stays: old digests have it.
         """
         digested = self.births and set(self.frozen) > set(self.key) and not self.follows
-        return (*self.earlier_contents, self.frozen) if digested else ()
+        return (*self.earlier_contents, (*self.frozen, *self.erasable)) if digested else ()
 
     @property
     def digesting(self) -> Iterator[On]:

@@ -10,6 +10,7 @@ from psycopg.sql import Composable
 
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 
 MAX_TEXT_BYTES = 2000
@@ -139,4 +140,5 @@ def act(verbs: Sequence[Verb], verb: str, /, **given: Any) -> Act:
         raise InputRefused("argument_unknown", f"To {verb} takes no {name}.", f"It takes {', '.join(arguments)}.")
     for name, argument in arguments.items():
         argument.check(given.get(name), verb)
-    return Act(verb=str(known[verb].name), given={name: value for name, value in given.items() if value is not None})
+    clean = {name: in_words(value) if isinstance(value, str) else value for name, value in given.items()}
+    return Act(verb=str(known[verb].name), given={name: value for name, value in clean.items() if value is not None})

@@ -271,14 +271,13 @@ def _content(life: Lifecycle) -> str:
 
 
 def _told(life: Lifecycle) -> str:
-    """A query for the digests that its own log has: key, digest, form, seq, and whether a secret was erased."""
+    """A query for the digests that its own log has: key, digest, form, seq, and whether it is of an erasure."""
     given = life.given
     if given is None:
         return "select null, null::bytea, null::integer, null::bigint, null::boolean where false"
     key = f"concat_ws(', ', {', '.join(f'e.{column}' for column in given.key)})"
-    events = f"e.event_type in ('{given.born}'" + (f", '{given.redacted}')" if given.redacted else ")")
-    redacted = f"e.event_type <> '{given.born}'"
-    return f"select {key}, e.digest, e.form, e.seq, {redacted} from {given.log} e where {events} and e.form is not null"
+    born = f"e.event_type = '{given.born}' and e.form is not null"
+    return f"select {key}, e.digest, e.form, e.seq, false from {given.log} e where {born}"
 
 
 def _gone(life: Lifecycle) -> str:

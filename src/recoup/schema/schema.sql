@@ -1127,6 +1127,8 @@ create schema recoup authorization recoup_owner;
 comment on schema recoup is 'Recoup''s own tables: time, lifecycles, logs shared by all domains, subscriptions.';
 grant usage on schema recoup to recoup_reader;
 
+create sequence recoup.error_redaction_redaction_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.error_redaction.redaction_id;
+
 create sequence recoup.error_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.error_seq is 'Ids of errors, over all error tables.';
 grant usage on sequence recoup.error_seq to recoup_hub;
@@ -1832,6 +1834,50 @@ grant update (claimed_at, token, wake_at, worker) on table recoup.error_queue to
 grant update (claimed_at, token, wake_at, worker) on table recoup.error_queue to recoup_hub;
 grant update (wake_at) on table recoup.error_queue to recoup_archiver;
 grant update (wake_at) on table recoup.error_queue to recoup_operator;
+
+create table recoup.error_redaction (
+  redaction_id bigint not null generated always as identity,
+  error_table text not null,
+  error_id bigint not null,
+  status text not null default 'DONE'::text,
+  error_message text not null,
+  payload jsonb,
+  last_failure text,
+  digest bytea not null,
+  redacted_at timestamp with time zone not null,
+  constraint error_redaction_pkey PRIMARY KEY (redaction_id),
+  constraint error_redaction_redacted_at_check CHECK (isfinite(redacted_at)),
+  constraint error_redaction_status_check CHECK (status = 'DONE'::text)
+);
+comment on table recoup.error_redaction is 'What was erased from errors after they were recorded. Making the row erases it; who and why is in the control log.';
+comment on column recoup.error_redaction.redaction_id is 'Identity.';
+comment on column recoup.error_redaction.error_table is 'The error''s table …';
+comment on column recoup.error_redaction.error_id is '… and its id there.';
+comment on column recoup.error_redaction.status is 'DONE.';
+comment on column recoup.error_redaction.error_message is 'Its message from now on: as it was, with [redacted] in the place of what is erased.';
+comment on column recoup.error_redaction.payload is 'Its payload from now on.';
+comment on column recoup.error_redaction.last_failure is 'What its last failed retry said, from now on.';
+comment on column recoup.error_redaction.digest is 'SHA-256 of the three (recoup.redaction_digest).';
+comment on column recoup.error_redaction.redacted_at is 'When.';
+CREATE INDEX error_redaction_error ON recoup.error_redaction USING btree (error_id);
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_redaction_births('recoup.error_redaction');
+alter table recoup.error_redaction enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error_redaction REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error_redaction');
+alter table recoup.error_redaction enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_redaction REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error_redaction');
+alter table recoup.error_redaction enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_redaction FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_redaction');
+alter table recoup.error_redaction enable always trigger a_guard_truncate;
+CREATE TRIGGER b_rule_error_redactions_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_redactions();
+alter table recoup.error_redaction enable always trigger b_rule_error_redactions_on_insert;
+CREATE TRIGGER c_content_error_redaction_births_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_redaction_births();
+alter table recoup.error_redaction enable always trigger c_content_error_redaction_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('error_table', 'error_id', 'digest');
+alter table recoup.error_redaction enable always trigger c_record_control_on_insert;
+CREATE TRIGGER d_settle_error_redactions_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_error_redactions();
+alter table recoup.error_redaction enable always trigger d_settle_error_redactions_on_insert;
+grant insert (digest, error_id, error_message, error_table, last_failure, payload, redacted_at) on table recoup.error_redaction to recoup_operator;
+grant select on table recoup.error_redaction to recoup_reader;
 
 create view recoup.error_story (
   seq bigint,
@@ -2549,8 +2595,8 @@ grant execute on function recoup.allows(allowed jsonb, disposition_ text) to pub
 CREATE OR REPLACE FUNCTION recoup.append_only()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9f042a20bc58f4abc2eb68be95c321cb
-comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3da8492a19dd6dac6339792d00a6d55d
+comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE; but for what a consequence changes in a log that is not sealed.';
 grant execute on function recoup.append_only() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
@@ -2844,6 +2890,16 @@ CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
  SET bytea_output TO 'hex'; -- body baf1a94bf39cf91aec39230e7eb7a782
 comment on function recoup.content_error_archive_month_births() is 'Digests of what rows of recoup.error_archive_month were given at birth, written out from the declaration.';
 
+CREATE OR REPLACE FUNCTION recoup.content_error_redaction_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 404d6fd2392aae12250b605ad029a601
+comment on function recoup.content_error_redaction_births() is 'Digests of what rows of recoup.error_redaction were given at birth, written out from the declaration.';
+
 CREATE OR REPLACE FUNCTION recoup.content_function(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
@@ -2977,15 +3033,23 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body a045e10770f6970ae714c971c9f6e3af
+ STABLE; -- body 0750029ce323f38e6648eca8c401257d
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
+
+grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE; -- body 4319e7e0f20364f69be40fc2ee317bcd
+comment on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) is 'Digest of what an error was given, times in the zone of whoever asks: UTC.';
 
 grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 38c8df294d906dd6f0316d21962678e2
+ STABLE; -- body c1e411e6a4fc0b413da86d850c696949
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -2999,7 +3063,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 70d1d40a6d361ce45cdd8e41bafab075
+ IMMUTABLE; -- body f7bd1a759fbab94c177cf0838c1d6df3
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -3115,9 +3179,20 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body e9e4927da61489366516b641fbde5efd
+ SET enable_mergejoin TO 'off'; -- body 3284686ccdffd7e912e793d54ac8fece
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 15ed75e217f1e8ba4d78108a762dd893
+comment on function recoup.guard_error_redaction_births() is 'The guard of births of recoup.error_redaction, written out from the declaration.';
+grant execute on function recoup.guard_error_redaction_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_exits()
  RETURNS trigger
@@ -3351,6 +3426,20 @@ CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began ti
  STABLE; -- body ba5a14172c8cb177d8f1a67639669168
 comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
 
+CREATE OR REPLACE FUNCTION recoup.is_redacted_from(before_ text, after_ text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE; -- body a72d099ec2f1e38df06e9785005e4069
+comment on function recoup.is_redacted_from(before_ text, after_ text) is 'Whether a text is another one with [redacted] in the place of parts of it.';
+grant execute on function recoup.is_redacted_from(before_ text, after_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_redaction(o recoup.error, n recoup.error)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body a24d8ce4863958862b70899fe780920e
+comment on function recoup.is_redaction(o recoup.error, n recoup.error) is 'Asked by a guard: whether a move of an error erases something of its texts, and does nothing else.';
+grant execute on function recoup.is_redaction(o recoup.error, n recoup.error) to public;
+
 CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb, changes jsonb)
  RETURNS void
  LANGUAGE plpgsql; -- body a65e0eb4f43b3941992f8b23ed3d2f5f
@@ -3580,7 +3669,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body ed94b7c9c1f27ed4e38547594ee1dbdc
+ SET "DateStyle" TO 'iso, ymd'; -- body 86ee6f3b2e6dd1280467b56f93169776
 comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one, and with what was overruled.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()
@@ -3591,7 +3680,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 78f3530bc788e477e8fbc7ada571485b
+ SET enable_mergejoin TO 'off'; -- body 1ac38d8d9fe23bb39071883389cb1d03
 comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) to public;
@@ -3614,6 +3703,13 @@ CREATE OR REPLACE FUNCTION recoup.record_pauses()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0297516b70af0fc26d882c66b47bca3b
 comment on function recoup.record_pauses() is 'PAUSE or RESUME, in the pause log.';
+
+CREATE OR REPLACE FUNCTION recoup.redaction_digest(message_ text, payload_ jsonb, failure_ text)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE; -- body 6aecf2250c74fded5c82064518ee9a55
+comment on function recoup.redaction_digest(message_ text, payload_ jsonb, failure_ text) is 'Digest of the texts of an error.';
+grant execute on function recoup.redaction_digest(message_ text, payload_ jsonb, failure_ text) to public;
 
 grant execute on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) to public;
 
@@ -3739,6 +3835,13 @@ CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
 comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
 grant execute on function recoup.rule_error_exits() to public;
 
+CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8bcd9deafd5da04ec125fb9d678c5dad
+comment on function recoup.rule_error_redactions() is 'A redaction is of an error that there is, now, and takes something away from its texts.';
+grant execute on function recoup.rule_error_redactions() to public;
+
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3811,6 +3914,15 @@ CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  SET lock_timeout TO '2s'
  SET "TimeZone" TO 'UTC'; -- body 2a3a48926f3ac1bb470921e1a49bbf29
 comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
+
+CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'; -- body c1703526d7f42ae4b99b4cfd54748327
+comment on function recoup.settle_error_redactions() is 'Writes the texts of a redaction into the error, live or archived.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
  RETURNS pg_snapshot

@@ -329,7 +329,11 @@ select b.breaks, r.error_table, r.error_id, r.live, r.archived, r.status, r.told
 -- An archived error is what it was when it left, or what was left of it when a secret in it was erased.
 select 'errors/7/archived-as-it-was' as breaks, a.error_table, a.error_id, a.archived_at, e.seq
   from recoup.error_archive a
-  join (select distinct on (e.error_id, e.error_table) e.error_id, e.error_table, e.seq, e.facts ->> 'digest' as digest
-          from recoup.error_event e where e.facts ? 'digest' order by e.error_id, e.error_table, e.seq desc) e
-    on e.error_id = a.error_id and e.error_table = a.error_table
- where encode(sha256(convert_to(jsonb_strip_nulls(to_jsonb(a))::text, 'UTF8')), 'hex') <> e.digest
+  join recoup.error_event e on e.error_id = a.error_id and e.error_table = a.error_table and e.event_type = 'ARCHIVED'
+  left join (
+    select distinct on (u.key) u.key, encode(u.digest, 'hex') as digest
+      from recoup.content_log l cross join lateral unnest(l.keys, l.digests) u (key, digest)
+     where l.subject = 'recoup.error_archive' order by u.key, l.seq desc) r
+    on r.key = concat_ws(', ', a.error_table, a.error_id)
+ where encode(sha256(convert_to(jsonb_strip_nulls(to_jsonb(a))::text, 'UTF8')), 'hex')
+       <> coalesce(r.digest, e.facts ->> 'digest')

@@ -26,9 +26,9 @@ begin
                 'at_least', case when n.superseded_by is not null then n.disposition end)) end,
          kind, id, role_,
          1, sha256(convert_to(array[
-           n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_message,
-           n.error_signature, n.severity, n.category, n.ttl_tier, n.payload::text, n.decided_by, n.clamped_from,
-           n.overruled, n.policy_version::text, n.created_at::text]::text, 'UTF8'))
+           n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_signature, n.severity,
+           n.category, n.ttl_tier, n.decided_by, n.clamped_from, n.overruled, n.policy_version::text,
+           n.created_at::text, n.error_message, n.payload::text]::text, 'UTF8'))
     from new_rows n;
   return null;
 end $$;
@@ -85,7 +85,10 @@ begin
          when n.escalation_level <> o.escalation_level then 'ESCALATED'
          else 'REVIEWED' end
        when n.retry_count > o.retry_count then coalesce(n.last_outcome, 'FAILED')
-       else 'WINDOW_CLOSED' end as event_type) said;
+       else 'WINDOW_CLOSED' end as event_type) said
+   -- What erases texts and moves nothing is told in the control log. A retry that ends has its own words.
+   where n.retry_count <> o.retry_count
+      or (n.error_message, n.payload, n.last_failure) is not distinct from (o.error_message, o.payload, o.last_failure);
   return null;
 end $$;
 revoke execute on function recoup.record_error_moves() from public;

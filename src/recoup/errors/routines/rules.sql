@@ -81,7 +81,9 @@ language sql stable as $$
   -- STABLE, as the sums in it are: only then is it inlined.
   select coalesce(
     case
-      when o.archived_at is not null then 'over'
+      when o.archived_at is not null and not recoup.is_redaction(o, n) then 'over'
+      when (n.error_message is distinct from o.error_message or n.payload is distinct from o.payload)
+           and not recoup.is_redaction(o, n) then 'redaction'
       -- A retry ends, with the token of its claim, which recoup.queue_error_moves compares; or none does.
       when n.retry_count <> o.retry_count
            and (n.retry_count <> o.retry_count + 1 or o.status <> 'RETRY_PENDING' or n.token is null) then 'retry_count'
@@ -144,6 +146,8 @@ language sql immutable as $$
   values
     ('over', 'RC046', 'it is over, and waits for the archiver.',
      'What is over does not come back: if it still fails, it is recorded anew.'),
+    ('redaction', 'RC063', 'its message and its payload stay as they were recorded.',
+     'To erase a secret: recoup errors redact ID --reason …'),
     ('retry_count', 'RC049', 'retry_count rises by one when a retry ends, with the token of its claim, and at no'
      ' other time.', null),
     ('token', 'RC049', 'token changes when a retry ends, and at no other time.', null),

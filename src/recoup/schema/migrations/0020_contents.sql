@@ -90,8 +90,8 @@ begin
       ('recoup.operation_item', null, 'operation_id, place', 'operation_id, place, unit'),
       ('recoup.error_archive_month', null, 'error_table, month', 'error_table, month, made_at'),
       ('recoup.error', 'recoup.error_archive', 'error_table, error_id', 'error_table, error_id, outreach_id,'
-       ' work_key, error_code, error_message, error_signature, severity, category, ttl_tier, payload, decided_by,'
-       ' clamped_from, overruled, policy_version, created_at')) t (subject, archive, key, columns)
+       ' work_key, error_code, error_signature, severity, category, ttl_tier, decided_by, clamped_from, overruled,'
+       ' policy_version, created_at, error_message, payload')) t (subject, archive, key, columns)
   loop
     execute format($adopt$
       insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor, actor_id,

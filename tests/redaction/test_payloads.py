@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recoup.errors.policy import ErrorPolicy
-from recoup.errors.redaction import REDACTED, redacted
+from recoup.redaction import REDACTED, redacted
 
 KEYS = ErrorPolicy.shipped().redact_keys
 
@@ -54,3 +54,14 @@ def test_the_deepest_is_left_out() -> None:
     for _ in range(5000):
         deep = {"a": deep}
     assert "bottom" not in repr(redacted(deep, KEYS))
+
+
+def test_keys_lose_their_secrets_too_however_often_they_come() -> None:
+    for _ in range(3):
+        said = redacted({"postgresql://bob:hunter2@h/db": "down", "ghp_" + "16C7e42F292c6912E7710c838347": 1}, ())
+        assert said == {f"postgresql://bob:{REDACTED}@h/db": "down", f"ghp_{REDACTED}": 1}
+
+
+def test_lists_of_names_are_no_pairs() -> None:
+    payload = {"missing": ["password", "email"], "fields": ["token", "name", "ein"]}
+    assert redacted(payload, ()) == payload

@@ -1,0 +1,39 @@
+"""``recoup errors redact``: erases a secret that was recorded."""
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from recoup.cli.acting import acting
+from recoup.cli.output import Demo, Json, print_rows, say
+from recoup.errors import erasing, naming
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused
+
+
+def redact(
+    *errors: Annotated[str, Parameter(help="Ids, such as 123, or table and id, such as outreach.dol_errors/123.")],
+    reason: Annotated[str, Parameter(help="Why. It goes into the log, with your name.")],
+    secret_from_stdin: Annotated[
+        bool,
+        Parameter(negative="", show_default=False, help="Read what is to be erased from standard input, as one line."),
+    ] = False,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Erase secrets from the message, the payload and the last failure of errors, live or archived, for good.
+
+    What Recoup knows for a secret is erased; what it does not know, if it is given: not as an argument, which others
+    could read, but on standard input. Who, when and why is in the control log. Change the secret all the same.
+
+    For example: recoup errors redact 123 --secret-from-stdin --reason "the vendor's key was in the message" < key.txt
+    """
+    if not errors:
+        raise InputRefused("nothing_asked", "No error was named.", "Give one or more ids.")
+    secret = sys.stdin.readline().rstrip("\r\n") if secret_from_stdin else None
+    with acting(Authority.OPERATOR, reason=reason, demo=demo) as tx:
+        erased = erasing.erase(tx, naming.keys(tx, errors), secret)
+    print_rows(erased, as_json=json, empty="")
+    if held := sum(one.in_log for one in erased):
+        say(f"{held} events of the log hold it still: they are sealed, and stay. Change the secret.")

@@ -1,0 +1,94 @@
+"""Erasing a secret that was recorded before it was known for one: from an error's texts, live or archived.
+
+What is found by the list of today is replaced, and a text that is given. The row says ``[redacted]`` from then on, the
+control log who erased it, when and why, with the digest of what is left. The log of events is sealed: what a failed
+retry said stands there as it was said, and is counted here so that it is not forgotten.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.errors.naming import ErrorKey
+from recoup.redaction import REDACTED, in_words, redacted
+from recoup.refusals import InputRefused
+
+Q = load("recoup.errors", "erasing.sql")
+SECRET_LEAST = 4  # characters: less would be found everywhere
+
+
+class Erased(NamedTuple):
+    """What became of an error's texts."""
+
+    error_table: str
+    error_id: int
+    erased: tuple[str, ...]  # from these columns
+    in_log: int  # events that hold it still, and keep it
+
+
+class _Texts(NamedTuple):
+    error_table: str
+    error_id: int
+    error_message: str
+    payload: Any
+    last_failure: str | None
+
+
+def erase(tx: Transaction, errors: Sequence[ErrorKey], secret: str | None = None) -> list[Erased]:
+    """Erase secrets from these errors, as operator: those that are known by now, and this one wherever it stands."""
+    if secret is not None and len(secret.strip()) < SECRET_LEAST:
+        raise InputRefused(
+            "secret_short",
+            "What is to be erased is too short: it would be found in places that it is not meant for.",
+            f"Give at least {SECRET_LEAST} characters.",
+        )
+    named = {"tables": [key.error_table for key in errors], "ids": [key.error_id for key in errors]}
+    found = [_Texts(*row) for row in tx.execute(Q["texts"], named)]
+    changed = [(before, after) for before in found if (after := _without(before, secret)) != before]
+    if changed:
+        tx.execute(Q["redact"], _arrays([after for _, after in changed]))
+    said = tx.execute(Q["said"], {"ids": named["ids"]}).fetchall()
+    erased = {before.error_id: tuple(_differing(before, after)) for before, after in changed}
+    held = [error_id for error_id, reason in said if _text(reason, secret) != reason]
+    return [Erased(*key, erased.get(key.error_id, ()), held.count(key.error_id)) for key in errors]
+
+
+def _without(texts: _Texts, secret: str | None) -> _Texts:
+    failure = texts.last_failure
+    return texts._replace(
+        error_message=_text(texts.error_message, secret),
+        payload=_payload(texts.payload, secret),
+        last_failure=None if failure is None else _text(failure, secret),
+    )
+
+
+def _text(text: str, secret: str | None) -> str:
+    return in_words(text if secret is None else text.replace(secret, REDACTED))
+
+
+def _payload(payload: Any, secret: str | None) -> Any:
+    if secret is not None:
+        # As it stands in JSON; where that leaves none, all of it goes.
+        try:
+            payload = json.loads(json.dumps(payload, ensure_ascii=False).replace(json.dumps(secret)[1:-1], REDACTED))
+        except ValueError:
+            return REDACTED
+    return redacted(payload, ())
+
+
+def _differing(before: _Texts, after: _Texts) -> Iterator[str]:
+    for name, one, other in zip(_Texts._fields, before, after, strict=True):
+        if one != other:
+            yield name
+
+
+def _arrays(changed: Sequence[_Texts]) -> dict[str, Any]:
+    return {
+        "tables": [one.error_table for one in changed],
+        "ids": [one.error_id for one in changed],
+        "messages": [one.error_message for one in changed],
+        "payloads": [None if one.payload is None else json.dumps(one.payload, ensure_ascii=False) for one in changed],
+        "failures": [one.last_failure for one in changed],
+    }

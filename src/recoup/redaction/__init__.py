@@ -1,0 +1,6 @@
+"""Secrets are not recorded. Pure functions, no database: they take what is to be stored, and return it without."""
+
+from recoup.redaction.payloads import in_words, redacted, redacted_arguments
+from recoup.redaction.texts import REDACTED, is_hinted
+
+__all__ = ["REDACTED", "in_words", "is_hinted", "redacted", "redacted_arguments"]

@@ -1,0 +1,165 @@
+"""Secrets are not recorded: they are replaced before anything is stored, in payloads, messages and commands.
+
+What stands under a name that tells is replaced, in an object, in a pair or behind an option; so is what is found in
+texts. Whatever failed, its failure is recorded: so nothing here raises, and nothing takes for ever, whatever a payload
+holds.
+"""
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from recoup.redaction.known import KEY_MOST, Telling, Tells, document, names, telling, words_of
+from recoup.redaction.texts import REDACTED, is_hinted, without_secrets
+
+DEPTH_MOST = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
+VALUES_MOST = 100_000  # of one payload; the rest is left out. What contains itself has no end
+DIGITS_MOST = 1_000  # a longer number is told by its length
+NAME_LEAST = 19  # characters of a key that may be a secret itself: no token is shorter
+_PAIR = 2
+# TOKEN=x, --token=x, X-Api-Key: x, --header=X-Api-Key: x
+_ARGUMENT = re.compile(r"((?:--?[\w-]{1,60}=)?([\w.$-]{1,100})(?:=|:(?!//)\s{0,5})).+", re.DOTALL)
+
+
+def redacted(payload: Any, own_keys: Sequence[str]) -> Any:
+    """A payload as JSON can hold it, without secrets. Names that have one of the own keys in them tell, too."""
+    tells = telling(tuple(own_keys))
+    texts: list[str] = []
+
+    def kept(value: object) -> str:
+        texts.append(_plain(value))
+        return texts[-1]
+
+    plain = _Walk(tells, kept).value(payload, DEPTH_MOST)
+    # All texts are asked at once whether one is worth reading; few are. Names were judged by their words.
+    return _Walk(tells, in_words).value(plain, DEPTH_MOST) if is_hinted("\n".join(texts)) else plain
+
+
+def in_words(value: object) -> str:
+    """Whatever it is, as a text that the database can keep, without secrets."""
+    return without_secrets(_plain(value))
+
+
+def redacted_arguments(command: Sequence[str], own_keys: Sequence[str]) -> list[str]:
+    """A command without secrets: ``--password x``, ``-H "Api-Key: x"``, ``TOKEN=x``, ``-u user:x``, URLs."""
+    tells = telling(tuple(own_keys))
+    program = os.path.basename(command[0]) if command else ""
+    plain: list[str] = []
+    before = ""
+    for argument in command:
+        plain.append(_argument(argument, before, program, tells))
+        before = argument if plain[-1] != REDACTED else ""
+    return plain
+
+
+def _argument(argument: str, before: str, program: str, tells: Telling) -> str:
+    programs = document()["programs"]
+    joined = programs["joined"].get(program)
+    if before.startswith("-") and (
+        (_is_secret(tells[before]) and "=" not in before) or before == programs["next"].get(program)
+    ):
+        return REDACTED
+    if joined and argument.startswith(joined) and argument != joined:
+        return f"{joined}{REDACTED}"
+    if before in ("-u", "--user", "--proxy-user"):
+        return in_words(f"-u {argument}").removeprefix("-u ")
+    named = _ARGUMENT.fullmatch(argument)
+    return f"{named[1]}{REDACTED}" if named and _is_secret(tells[named[2]]) else in_words(argument)
+
+
+def _is_secret(told: Tells) -> bool:
+    return told in (Tells.TEXT, Tells.ALL)
+
+
+class _Walk:
+    """One walk through a payload, which ends."""
+
+    def __init__(self, tells: Telling, text: Callable[[object], str]) -> None:
+        self.tells = tells
+        self.text = text
+        self.left = VALUES_MOST
+
+    def value(self, value: Any, depth: int) -> Any:
+        self.left -= 1
+        if depth == 0 or self.left < 0:
+            return "[too deep]" if depth == 0 else "[too much]"
+        if isinstance(value, str):
+            return self.text(value)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, Mapping):
+            return self.mapping(value, depth)
+        if isinstance(value, list | tuple | set | frozenset):
+            return self.several(list(value), depth)
+        return _number(value) if isinstance(value, int | float) else self.text(value)
+
+    def several(self, values: list[Any], depth: int) -> list[Any]:
+        if _is_pair(values) and _joined(values[0]) in names().headers:
+            return self.pair(values, depth)
+        return [
+            self.pair(one, depth - 1) if isinstance(one, list | tuple) and _is_pair(one) else self.value(one, depth - 1)
+            for one in values[: max(self.left, 0) + 1]
+        ]
+
+    def pair(self, values: Sequence[Any], depth: int) -> list[Any]:
+        """A name and its value, as a list of headers or parameters has them."""
+        self.left -= 1
+        name = self.text(_decoded(values[0]))
+        return [name, self.under(self.tells[name], values[1], depth)]
+
+    def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        plain: dict[str, Any] = {}
+        other = Tells.NOTHING  # what the value of "name" tells of that of "value"
+        values: list[str] = []
+        for key, one in value.items():
+            is_short = type(key) is str and len(key) < NAME_LEAST and key.isidentifier()
+            name = key if is_short else self.text(key)
+            told = self.tells[name]
+            if told == Tells.NAME and isinstance(one, str):
+                other = max(other, self.tells[_plain(one)])
+            elif told == Tells.VALUE:
+                values.append(name)
+            plain[name] = self.under(told, one, depth)
+            if self.left < 0:
+                break
+        if values and _is_secret(other):
+            plain |= dict.fromkeys(values, REDACTED)
+        return plain
+
+    def under(self, told: Tells, value: Any, depth: int) -> Any:
+        """What is kept of a value under a name that tells this."""
+        is_number = value is None or isinstance(value, int | float)
+        if told == Tells.ALL or (told == Tells.TEXT and not is_number):
+            return REDACTED
+        return self.value(value, depth - 1)
+
+
+def _plain(value: object) -> str:
+    try:
+        text = value if isinstance(value, str) else str(value)
+    except Exception:  # noqa: BLE001 - whatever its author made of it
+        return f"[{type(value).__name__} that cannot be printed]"
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _is_pair(values: Sequence[Any]) -> bool:
+    return len(values) == _PAIR and isinstance(values[0], str | bytes)
+
+
+def _decoded(name: str | bytes) -> str:
+    return name if isinstance(name, str) else name.decode("utf-8", "replace")
+
+
+def _joined(name: str | bytes) -> str:
+    return "".join(words_of(_decoded(name)[:KEY_MOST]))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    bits = int(value).bit_length()
+    return int(value) if bits <= DIGITS_MOST * 3 else f"[a number of {bits} bits]"
