@@ -2692,7 +2692,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body e805673bde3856839c22d7b3522be11a
+ IMMUTABLE; -- body 29dace97c038540297592050421283a9
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -3380,7 +3380,7 @@ grant execute on function recoup.rule_error_births() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ba7aaa0c546abb07063a5991c105d5e2
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 063f02b12ca7183a85913d5e22649ff1
 comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
 grant execute on function recoup.rule_error_exits() to public;
 
