@@ -43,7 +43,7 @@ MESSAGE_CHARS_MOST = 100
 WATCH_EVERY_S = 2.0
 CLEAR = "\033[H\033[2J"
 # As many as a terminal has room for; recoup errors show and --json have the rest.
-LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "first_failed", "next", "message")
+LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "work_key", "first_failed", "next", "message")
 
 
 @app.command(name="list")
@@ -162,13 +162,15 @@ def print_listed(found: Sequence[Listed], *, as_json: bool) -> None:
             "error_table": one.error_table,
             "status": f"{one.status} {one.retry_count}/{one.max_retries}" if one.disposition == "RETRY" else one.status,
             "error_code": one.error_code,
+            "work_key": one.work_key,
             "first_failed": one.created_at,
             "next": _next(one),
             "message": _shortened(one.error_message),
         }
         for one in found
     ]
-    print_rows(told, as_json=False, columns=LIST_COLUMNS, empty="No error fits.")
+    columns = [name for name in LIST_COLUMNS if name != "work_key" or any(one.work_key for one in found)]
+    print_rows(told, as_json=False, columns=columns, empty="No error fits.")
 
 
 def _next(one: Listed) -> str | None:
