@@ -2692,7 +2692,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 29dace97c038540297592050421283a9
+ IMMUTABLE; -- body 6837211b921d62a56c32ad1be730c5a5
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -3194,14 +3194,14 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 8114fd820ed88f5c5bb59856e7e4fac7
+ SET enable_mergejoin TO 'off'; -- body 271be2a15a3c31e923cacc5ee7a0945e
 comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 6c00d17d2e4e8b367891c3d59bd0cec3
+ SET quote_all_identifiers TO 'off'; -- body f7f436568f3e54cfd563b4ead92100df
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -3332,7 +3332,7 @@ CREATE OR REPLACE FUNCTION recoup.retries_end(retry_count integer, max_retries i
  RETURNS text
  LANGUAGE sql
  IMMUTABLE; -- body 52e3e40a6c7c334fc8e53c14a1ad24d9
-comment on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Why no retry follows: the budget is spent, or none comes by itself, or it would come after the window. Null: one does.';
+comment on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Why no retry follows: the budget is spent, none comes by itself, or it would come after the window. Null: one does.';
 
 grant execute on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) to public;
 

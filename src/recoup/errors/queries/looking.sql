@@ -17,9 +17,9 @@ select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
    select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
-          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, q.worker as leased_by,
-          e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
-          e.archive_reason
+          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
+          q.worker as leased_by, e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at,
+          e.expires_at, e.archived_at, e.archive_reason
      from recoup.error e
      left join recoup.error_queue q on q.unit = e.error_id
     where e.error_table = t.name and (%(archived)s or e.archived_at is null)
@@ -31,9 +31,9 @@ select f.*
   from unnest(%(tables)s::text[]) t (name)
  cross join lateral (
    select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
-          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, null as leased_by,
-          e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
-          e.archive_reason
+          e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
+          null as leased_by, e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at,
+          e.expires_at, e.archived_at, e.archive_reason
      from recoup.error_archive e
     where e.error_table = t.name and %(archived)s
       and {matching}
