@@ -227,7 +227,7 @@ def partition_of(tx: Transaction, error: int) -> str:
 
 def leaves(tx: Transaction, error: int) -> None:
     """Its time is over, no window is to be closed before, and there is room in the archive."""
-    if tx.execute("select from recoup.error where error_id = %s and status = 'RETRY_PENDING'", (error,)).fetchone():
+    if tx.execute("select 1 from recoup.error where error_id = %s and status = 'RETRY_PENDING'", (error,)).fetchone():
         without_window(tx, error)
     advance(tx, timedelta(days=100))
     room_in_archive(tx, error)

@@ -46,7 +46,7 @@ WATCH_EVERY_S = 2.0
 PAGE = 1000
 CLEAR = "\033[H\033[2J"
 # As many as a terminal has room for; recoup errors show and --json have the rest.
-LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "first_failed", "next", "message")
+LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "work_key", "first_failed", "next", "message")
 
 
 @app.command(name="list")
@@ -189,6 +189,7 @@ def print_listed(found: Iterable[Listed], *, as_json: bool) -> None:
             "error_table": one.error_table,
             "status": f"{one.status} {one.retry_count}/{one.max_retries}" if one.disposition == "RETRY" else one.status,
             "error_code": one.error_code,
+            "work_key": one.work_key,
             "first_failed": one.created_at,
             "next": _next(one),
             "message": _shortened(one.error_message),

@@ -200,25 +200,30 @@ def _later(
     last: dict[tuple[str, tuple[UUID | None, str | None, str]], int] = {}
     # What is kept for ever is not superseded.
     tables = [None if decision.ttl is None else key.table for key, decision in decided]
+    others: dict[tuple[_Key, Decision], int] = {}
     for at, (place, failure) in enumerate(zip(places, failures, strict=True)):
         table = tables[place - 1]
         if table is not None and failure[0] is not None:
             before = last.get((table, failure))
             if before is not None:
                 later[before] = at + 1
-                places[at] = _never_weaker(decided, place, places[before])
+                places[at] = _never_weaker(decided, others, place, places[before])
             last[table, failure] = at
     return later
 
 
-def _never_weaker(decided: list[tuple[_Key, Decision]], place: int, before: int) -> int:
+def _never_weaker(
+    decided: list[tuple[_Key, Decision]], others: dict[tuple[_Key, Decision], int], place: int, before: int
+) -> int:
     """The place of a decision, or of another one that is no less than an earlier one."""
     key, decision = decided[place - 1]
     held = never_weaker(decision, decided[before - 1][1])
     if held == decision:
         return place
-    decided.append((key, held))
-    return len(decided)
+    if (key, held) not in others:
+        decided.append((key, held))
+        others[key, held] = len(decided)
+    return others[key, held]
 
 
 def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any] | None]:

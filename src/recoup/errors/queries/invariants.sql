@@ -107,8 +107,8 @@ recorded as (
 unparked as (
   select e.error_table, e.error_id, max(e.retry_count) as retry_count
     from recoup.error_event e where e.event_type = 'UNPARKED' group by 1, 2),
--- What was superseded; and whether by the rules of today, under which a newer error never weakens what was open, be it by
--- an earlier one of its own call, and takes nothing over from what was never to be retried.
+-- What was superseded; and whether by the rules of today, under which a newer error never weakens what was open, be it
+-- by an earlier one of its own call, and takes nothing over from what was never to be retried.
 superseded as (
   select k.*, e.superseded_at_birth,
          exists (select from recoup.error_event v

@@ -50,7 +50,8 @@ with t as materialized (select recoup.now() as now_, recoup.error_policy() as po
 update recoup.error e
    set status = 'RETRY_PENDING', disposition = 'RETRY', max_retries = greatest(e.max_retries, e.retry_count + 1),
        next_retry_at = t.now_, retry_until = null,
-       expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)), parked_at = null, parked_by = null, park_reason = null,
+       expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)),
+       parked_at = null, parked_by = null, park_reason = null,
        escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)

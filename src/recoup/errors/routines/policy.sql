@@ -52,7 +52,7 @@ language sql immutable as $$
               when next_retry_at > retry_until then 'RETRY_WINDOW_CLOSED' end
 $$;
 comment on function recoup.retries_end(integer, integer, timestamptz, timestamptz) is
-'Why no retry follows: the budget is spent, or none comes by itself, or it would come after the window. Null: one does.';
+'Why no retry follows: the budget is spent, none comes by itself, or it would come after the window. Null: one does.';
 
 create or replace function recoup.ends_as(policy jsonb) returns jsonb
 language sql immutable as $$

@@ -156,8 +156,8 @@ language sql immutable as $$
     ('superseded_by_another', 'RC049', 'only a hub that records a newer error gives that reason: SUPERSEDED.', null),
     ('archived_by_another', 'RC049', 'only an operator gives that reason: MANUAL.', null),
     ('unexpired', 'RC049', 'it expires at %1$s, not now.', null),
-    ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table, or its window has yet to be'
-     ' closed.', null),
+    ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table, or its window has yet to'
+     ' be closed.', null),
     ('resolved_unclaimed', 'RC049', 'a retry that nobody claimed does not succeed.', null),
     ('resolved_by_failure', 'RC049', 'a retry whose last_outcome is not SUCCEEDED resolves nothing.', null),
     ('park_reason', 'RC049',

@@ -420,8 +420,8 @@ select b.breaks, x.intake_id, x.status, x.recovery_status, x.attempt_id, x.reent
  where x.broken <> '{}'
 
 -- name: late_results
--- A late result belongs to an attempt that had ended, or whose lease had; or it carries another token: else it was to be
--- applied.
+-- A late result belongs to an attempt that had ended, or whose lease had; or it carries another token: else it was to
+-- be applied.
 select 'laws/L5/late-attempts' as breaks, l.late_result_id, l.subject, l.unit_id, l.received_at, a.status, a.finished_at
   from recoup.late_result l
   left join cl.gate_zero_attempt a on a.attempt_id::text = l.unit_id

@@ -95,13 +95,14 @@ begin
          count(*) filter (where not (n.{status} in ({waiting})<open: and n.{open} is null>)) as gone into kinds
     from new_rows n;
   -- Who ends an attempt that is under way counts it, and presents its token; who ends none does neither. (Offset: what
-  -- an update or delete is joined to is carried along row by row, so it is cut down to what is needed.)
+  -- an update or delete is joined to is carried along row by row, so it is cut down to what is needed. Any of an array:
+  -- else a queue that was vacuumed while it was empty is read whole for each row.)
   if kinds.gone > 0 then
     with gone as (
       delete from {queue} q
        using (select n.{unit}, n.{round}, n.{token} from new_rows n
                where not (n.{status} in ({waiting})<open: and n.{open} is null>) offset 0) n
-       where q.unit = n.{unit}
+       where q.unit = any(array[n.{unit}])
       returning q.unit, n.{round} - q.round <> (q.token is not null)::integer
                         or q.token is not null and q.token is distinct from n.{token} as is_broken)
     select min(g.unit::text) filter (where g.is_broken) into broken from gone g;
@@ -111,7 +112,7 @@ begin
        set token = null, worker = null, claimed_at = null, wake_at = n.{due}, round = n.{round}
       from (select n.{unit}, n.{round}, n.{token}, n.{due} from new_rows n
              where n.{status} in ({waiting})<open: and n.{open} is null> offset 0) n
-     where q.unit = n.{unit} and q.token = n.{token} and q.round + 1 = n.{round};
+     where q.unit = any(array[n.{unit}]) and q.token = n.{token} and q.round + 1 = n.{round};
     get diagnostics put_off = row_count;
   end if;
   if kinds.waiting > put_off and broken is null then
