@@ -624,7 +624,7 @@ CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease i
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body a77d4030bc77ef3616ca5fad7c8a2662
+ SET jit TO 'off'; -- body f1dd7bc588924977e31dfb0162a8731e
 comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none. Refuses unknown intakes.';
 
 grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
@@ -2693,7 +2693,7 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body a045e10770f6970ae714c971c9f6e3af
+ STABLE; -- body 7a86205ed8a60f4eec3bff46cc06dcca
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
@@ -3025,14 +3025,6 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
  LANGUAGE sql; -- body 73c27f0e0b2fb69c779cfea17deb2d42
 comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
 grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
-
-grant execute on function recoup.is_now(at timestamp with time zone, now_ timestamp with time zone) to public;
-
-CREATE OR REPLACE FUNCTION recoup.is_now(at timestamp with time zone, now_ timestamp with time zone)
- RETURNS boolean
- LANGUAGE sql
- STABLE; -- body ec2a2a0aff46ef0930c09e84df8ba779
-comment on function recoup.is_now(at timestamp with time zone, now_ timestamp with time zone) is 'Whether a time is what a statement may call now: its clock was read a moment ago.';
 
 grant execute on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
 
