@@ -2678,7 +2678,7 @@ grant execute on function recoup.error_birth_broken(n recoup.error, now_ timesta
 CREATE OR REPLACE FUNCTION recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body d4923b39af52f529fca0e8bdf84c47c3
+ STABLE; -- body 10ac91ed99af532139a65f132c7f6038
 comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) is 'What is wrong with an error at its birth, in words, or null.';
 
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
@@ -3388,7 +3388,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 44bcbec64e40071d1a3e3d6d845651a6
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d98098510fdf3c6cefded203403a432f
 comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
 grant execute on function recoup.rule_error_births() to public;
 

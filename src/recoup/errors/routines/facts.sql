@@ -11,8 +11,7 @@ language sql stable as $$
       then 'has a time that is yet to come.'
     when least(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) < n.created_at - interval '1 hour'
       then 'has a time before it first failed.'
-    when n.last_retry_at is not null and n.retry_count = 0 then 'has the time of a retry, and no retry.'
-    when n.error_signature !~ '^s[0-9]+-[0-9a-f]{24}$' then 'has a signature that is none.' end
+    when n.last_retry_at is not null and n.retry_count = 0 then 'has the time of a retry, and no retry.' end
 $$;
 comment on function recoup.error_birth_broken(recoup.error, timestamptz) is
 'What is wrong with an error at its birth, in words, or null.';
