@@ -18,13 +18,15 @@ import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from command_line import RECOUP, Run, clean_environment, refusal, run_in, started
-from hub import DAY, DOL, LOG, MASTER, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
+from hub import DAY, DOL, LOG, MASTER, MINUTE, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
+from product import pause, resume
 from recoup.cli.errors_asking import Status
 from recoup.database import embedded
-from recoup.database.connection import Database
+from recoup.database.connection import Actor, Database
 from recoup.errors.looking import ARCHIVED
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import ErrorStatus
+from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 from written import parquet_of
 
@@ -81,7 +83,7 @@ def test_one_error_from_its_record_to_its_end(cli: Run, hub: Hub) -> None:
     assert ended["status"] == "RETRY_PENDING"
     again = parsed(cli("fail", error_id, "--token", claimed["token"], "--said", "still slow", "--json"))
     assert again == [ended]
-    late = cli("succeed", error_id, "--token", claimed["token"]).stdout
+    late = cli("succeed", error_id, "--token", claimed["token"], ends=1).stdout
     assert "Stored, and not applied" in late
     assert parsed(cli("park", error_id, "--reason", "EXTERNAL_DEPENDENCY", "--json"))[0]["done"]
     assert "parked_already" in cli("park", error_id, "--reason", "again", ends=1).stdout
@@ -126,14 +128,14 @@ def test_many_are_previewed_then_done(cli: Run, hub: Hub) -> None:
     preview = parsed(cli("unpark", *asked, "--json"))
     assert (preview["rows"], list(preview["refused"].values())) == (3, [1])
     assert {hub.row(one)["status"] for one in errors} == {"PARKED"}
-    done = cli("unpark", *asked, "--yes")
+    done = cli("unpark", *asked, "--yes", ends=1)
     assert "3 done, 1 refused, of 4" in done.stdout
     assert "retry_not_allowed" in done.stdout
     assert {hub.row(one)["status"] for one in errors} == {"RETRY_PENDING"}
     operation = done.stderr.split("--resume ")[1].strip()
     (listed,) = [one for one in parsed(cli("operations", "--json")) if one["operation_id"] == operation]
     assert (listed["verb"], listed["done"], listed["requested_by"]) == ("unpark", 3, "ada")
-    again = parsed(cli("unpark", "--resume", operation, "--json"))
+    again = parsed(cli("unpark", "--resume", operation, "--json", ends=1))
     assert (again["status"], again["done"], again["refused"]) == ("DONE", 3, 1)
     assert operation in cli("operations").stdout
     other = refusal(cli("park", "--resume", operation, "--json", fails=True))
@@ -496,3 +498,36 @@ def test_a_secret_is_erased_that_is_given_on_standard_input(hub: Hub, cli: Run) 
     ]
     assert "swordfish" not in str(hub.row(error))
     assert "nothing_asked" in cli("redact", "--reason", "x", fails=True).stderr
+
+
+@pytest.mark.parametrize("verb", ["succeed", "fail"])
+def test_a_result_that_is_not_applied_ends_with_1(cli: Run, hub: Hub, verb: str) -> None:
+    """Whose token it is not is told so, in JSON too."""
+    error_id = hub.record(TRANSIENT)
+    (told,) = parsed(cli(verb, error_id, "--token", uuid.uuid4(), "--json", ends=1))
+    assert (told["error_id"], told["status"]) == (error_id, "late")
+    assert "not applied" in told["hint"]
+
+
+def test_many_of_which_none_could_be_done_end_with_1(cli: Run, hub: Hub) -> None:
+    """As by ids. A preview says it before: it counts what can be done."""
+    code = uuid.uuid4().hex
+    hub.record(TRANSIENT, code=code)
+    assert "There is no error to unpark" in cli("unpark", "--code", code).stdout
+    assert "0 done, 1 refused, of 1" in cli("unpark", "--code", code, "--reason", "x", "--yes", ends=1).stdout
+
+
+def test_a_claim_of_what_is_paused_says_so(cli: Run, hub: Hub) -> None:
+    """By whom and why, instead of that nothing is due."""
+    hub.record(TRANSIENT, table=PEOPLE)
+    hub.advance(MINUTE)
+    for scope in (("table", PEOPLE), ("global", None)):
+        with hub.db.transaction(Authority.OPERATOR, actor=Actor("human", "eve")) as tx:
+            pause(tx, *scope, reason="the vendor is down")
+        said = cli("claim", "--table", PEOPLE)
+        assert "Nothing is claimed" in said.stdout
+        assert "paused by eve" in said.stderr
+        assert "the vendor is down" in said.stderr
+        with hub.db.transaction(Authority.OPERATOR) as tx:
+            resume(tx, *scope, reason="it is back")
+    assert parsed(cli("claim", "--table", PEOPLE, "--json"))

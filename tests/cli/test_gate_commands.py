@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -194,3 +195,27 @@ def test_an_interrupted_run_finishes_what_it_looks_at(
     ((waiting,),) = rows(dsn, "select count(*) from cl.gate_zero_intake where status = 'PENDING'")
     assert isinstance(waiting, int)
     assert waiting > 0
+
+
+@pytest.mark.parametrize("verb", [("pass",), ("fail", "STATE_MISMATCH")], ids=lambda verb: verb[0])
+def test_a_result_that_is_not_applied_ends_with_1(cli: Run, verb: tuple[str, ...]) -> None:
+    """With another token than the attempt's, or when it had ended before."""
+    intake = cli("gate", "add", "Acme").stdout.strip()
+    (attempt,) = json.loads(cli("gate", "open", intake, "--json").stdout)
+    name, *reason = verb
+    told = json.loads(cli("gate", name, attempt["attempt_id"], uuid.uuid4(), *reason, "--json", ends=1).stdout)
+    assert told["status"] == "late"
+    assert "not applied" in told["hint"]
+    cli("gate", name, attempt["attempt_id"], attempt["token"], *reason)
+    other = ("gate", "fail", attempt["attempt_id"], attempt["token"], "TIMEOUT")
+    assert "not applied" in cli(*other, ends=1).stdout
+
+
+def test_what_is_authorised_is_not_said_to_be_verified(cli: Run) -> None:
+    intake = cli("gate", "add", "Acme").stdout.strip()
+    (attempt,) = json.loads(cli("gate", "open", intake, "--json").stdout)
+    assert "attempt_open" in cli("gate", "open", intake, ends=1).stderr
+    cli("gate", "pass", attempt["attempt_id"], attempt["token"])
+    said = cli("gate", "open", intake, ends=1).stderr
+    assert "intake_not_waiting" in said
+    assert "is AUTHORIZED" in said

@@ -20,7 +20,7 @@ from plans import assert_reads_only, carried_out, handled, nodes
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
 from recoup.errors import archive, figures, grouping, parking, promotion, retrying
-from recoup.errors.looking import Filter
+from recoup.errors.looking import Filter, list_errors
 from recoup.errors.naming import ErrorKey
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError, record
@@ -205,6 +205,12 @@ ASKED = {
         Authority.READER, lambda tx: promotion.is_blocked(tx, next(iter(SOME))), True, 2 * len(TABLES)
     ),
     "what blocks": Asked(Authority.READER, lambda tx: len(promotion.blocking(tx, list(SOME))), SET, LOOKED_AT * SET),
+    "a page of a list": Asked(
+        Authority.READER, lambda tx: len(list_errors(tx, Filter(), limit=SET, after=IDLE // 2)), SET, LOOKED_AT * SET
+    ),
+    "a page of what is over": Asked(
+        Authority.READER, lambda tx: len(list_errors(tx, Filter(), limit=SET, archived=True)), SET, LOOKED_AT * SET
+    ),
     "gate, locking": Asked(
         Authority.HUB, lambda tx: promotion.blocked_locking(tx, [*SOME, *FRESH]), set(SOME), LOOKED_AT * SET
     ),

@@ -391,8 +391,8 @@ check(ARCHIVE, "error_archive_final_disposition_check", "A disposition is a list
 MONTH = "recoup.error_archive_month"
 DROPPED = {"status": "'DROPPED'", "dropped_at": NOW, "rows": "0", "digest": "''"}
 DROP = (
-    "update recoup.error_archive_month set status = 'DROPPED', dropped_at = recoup.now(), rows = 0, digest = ''"
-    " where month = %s"
+    "update recoup.error_archive_month set status = 'DROPPED', dropped_at = recoup.now(), rows = 0,"
+    " digest = sha256('') where month = %s"
 )
 
 key(MONTH, "error_archive_month_pkey", "A month is kept once.", "error_table", "month")

@@ -10,14 +10,16 @@ from cyclopts import Parameter, validators
 
 from recoup.cli.acting import acting
 from recoup.cli.clock import duration
-from recoup.cli.output import Demo, Json, print_rows, refuse_unheard, shown
+from recoup.cli.output import Demo, Json, ends_with, print_rows, refuse_unheard, say, shown
 from recoup.errors import naming, retrying
 from recoup.errors.naming import ErrorKey
 from recoup.errors.retrying import Ended, Failed, Succeeded
 from recoup.lifecycles.declaration import Authority
+from recoup.pauses import GLOBAL
 from recoup.refusals import InputRefused
 
 CLAIM_MOST = 10_000
+LATE = "The retry had ended before, or the token is not its own. Stored, and not applied."
 Names = Annotated[str, Parameter(help="Ids, such as 123, or table and id, such as outreach.dol_errors/123.")]
 Token = Annotated[UUID, Parameter(help="The token that recoup errors claim printed.")]
 
@@ -52,8 +54,12 @@ def claim(
     asked = None if lease is None else duration(lease)
     with acting(Authority.HUB, demo=demo) as tx:
         claimed = retrying.claim(tx, limit=limit, worker=name, tables=table or None, lease=asked)
+        held = [] if claimed else retrying.pauses_of(tx, table)
     if json or not claimed:
-        print_rows(claimed, as_json=json, empty="Nothing is due.")
+        print_rows(claimed, as_json=json, empty="Nothing is claimed:" if held else "Nothing is due.")
+        for pause in held:
+            what = "everything" if pause.scope == GLOBAL else pause.scope_id
+            say(f"{what} is paused by {shown(pause.paused_by)} since {shown(pause.paused_at)}: {shown(pause.reason)}")
         return
     columns = ("error_id", "error_table", "outreach_id", "error_code", "error_message", "retry_count", "max_retries")
     print_rows(claimed, as_json=False, columns=columns, empty="")
@@ -83,6 +89,7 @@ def _report(
         raise InputRefused("nothing_asked", "No error was named.", "Give one or more ids.")
     with acting(Authority.HUB, demo=demo) as tx:
         ended: list[Ended] = retrying.finish(tx, [outcome(key) for key in naming.keys(tx, errors)])
-    print_rows(ended, as_json=as_json, empty="")
-    if not as_json and any(one.status == "late" for one in ended):
-        print("Late: the retry had ended before, or the token is not its own. Stored, and not applied.")
+    late = any(one.status == "late" for one in ended)
+    rows = [one._asdict() | ({"hint": LATE if one.status == "late" else None} if late else {}) for one in ended]
+    with ends_with(1 if late else 0):
+        print_rows(rows, as_json=as_json, empty="")

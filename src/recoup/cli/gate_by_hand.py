@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from uuid import UUID
 
 from recoup import gate
@@ -12,6 +13,8 @@ from recoup.gate.importing.checks import domain_reader
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
+
+LATE = "The attempt had ended before, or the token is not its own: the result was stored, and not applied."
 
 
 def create_batch(name: str, *, demo: Demo = False) -> None:
@@ -137,9 +140,10 @@ def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
 
 
 def _print_outcome(done: Finished, *, as_json: bool) -> None:
-    print_fields(done, as_json=as_json)
-    if done.status == "late" and not as_json:
-        print("The attempt had ended before, or the token is not its own: the result was stored, and not applied.")
+    late = {"hint": LATE} if done.status == "late" else {}
+    print_fields(done._asdict() | late, as_json=as_json)
+    if late:
+        sys.exit(1)
 
 
 def refuse_no_domain(domain: str | None) -> None:

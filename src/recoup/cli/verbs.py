@@ -162,6 +162,8 @@ class _Call:
             print_fields(_plain_operation(ended), as_json=True)
         else:
             _print_ended(ended, self.subject.noun)
+        if ended.refused:  # as by ids
+            sys.exit(1)
 
 
 def _plain_preview(found: Preview) -> dict[str, Any]:

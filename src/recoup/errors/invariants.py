@@ -105,6 +105,8 @@ PARKING: tuple[Invariant, ...] = (
     _log("errors/4/max-retries-parks", "moves",
         "What had its last retry, or outlived its window, was parked wherever its table allows that.",
         "errors/4/max-retries-exceeded"),
+    _log("errors/4/by-people", "by_people",
+        "Who parked, assigned, reviewed or escalated an error is in its log, unless it inherited that."),
     _log("errors/4/exits", "neighbours",
         "A parked error left that status by UNPARKED, RESOLVED, ESCALATED or ARCHIVED only.",
         "errors/4/unpark", "errors/4/resolve", "errors/4/escalate", "errors/4/archive"),

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from recoup import pauses
 from recoup.database.arrays import Routine, call_in_turn, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import figures
+from recoup.errors import figures, naming
 from recoup.errors.given import shown
 from recoup.errors.lifecycle import ERROR
 from recoup.errors.vocabulary import Category, Severity
@@ -112,6 +113,13 @@ def turn(
     asked = _asked(tx, limit, worker, tables, lease)
     ended, claimed = call_in_turn(tx, (END, _reports(outcomes)), (CLAIM, asked))
     return records(Ended, ended), records(Claimed, claimed)
+
+
+def pauses_of(tx: Transaction, tables: Sequence[str] = ()) -> list[pauses.Pause]:
+    """What stops claims of these tables; without any, of one table or another."""
+    found = [one for one in pauses.pauses(tx) if one.scope in (pauses.GLOBAL, pauses.TABLE)]
+    all_ = [one for one in found if one.scope == pauses.GLOBAL or one.scope_id == ERROR.table]
+    return all_ or [one for one in found if one.scope_id in (tables or naming.tables(tx))]
 
 
 def lapse(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:

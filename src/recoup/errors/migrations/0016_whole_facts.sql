@@ -1,7 +1,8 @@
 -- Columns of an error that say one thing together are set together, whoever writes them.
 
--- No program of ours wrote what the constraints refuse, but by hand it was possible. Such a row could not move any more:
--- what its status has no room for is taken out. As a change of types, because a row is updated by its lifecycle alone.
+-- No program of ours wrote what the constraints refuse, but by hand it was possible. Such a row could not move any
+-- more: what its status has no room for is taken out. As a change of types, because a row is updated by its lifecycle
+-- alone.
 do $$
 begin
   if exists (

@@ -337,3 +337,36 @@ select 'errors/7/archived-as-it-was' as breaks, a.error_table, a.error_id, a.arc
     on r.key = concat_ws(', ', a.error_table, a.error_id)
  where encode(sha256(convert_to(jsonb_strip_nulls(to_jsonb(a))::text, 'UTF8')), 'hex')
        <> coalesce(r.digest, e.facts ->> 'digest')
+
+-- name: by_people
+-- What an error has from people, beside their events. One that superseded another may have inherited it, and so may one
+-- that is older than its record; whether that is true the births tell.
+with kept as (
+  select e.error_table, e.error_id, e.parked_by, e.assigned_to, e.last_reviewed_at, e.escalation_level, e.created_at
+    from recoup.error e
+   where e.assigned_to is not null or e.last_reviewed_at is not null or e.escalation_level > 0
+      or e.parked_by <> 'system'
+  union all
+  select a.error_table, a.error_id, a.parked_by, a.assigned_to, a.last_reviewed_at, a.escalation_level, a.created_at
+    from recoup.error_archive a
+   where a.assigned_to is not null or a.last_reviewed_at is not null or a.escalation_level > 0
+      or a.parked_by <> 'system'),
+replaced as (
+  select e.error_table, e.superseded_by as error_id from recoup.error e where e.superseded_by is not null
+  union
+  select a.error_table, a.superseded_by from recoup.error_archive a where a.superseded_by is not null),
+told as (
+  select e.error_table, e.error_id, min(e.logged_at) filter (where e.event_type = 'RECORDED') as recorded_at,
+         bool_or(e.event_type = 'PARKED') as parked, bool_or(e.event_type = 'ASSIGNED') as assigned,
+         bool_or(e.event_type = 'REVIEWED') as reviewed, bool_or(e.event_type = 'ESCALATED') as escalated
+    from recoup.error_event e
+   where (e.error_table, e.error_id) in (select k.error_table, k.error_id from kept k)
+   group by 1, 2)
+select 'errors/4/by-people' as breaks, k.error_table, k.error_id, k.parked_by, k.assigned_to, k.last_reviewed_at,
+       k.escalation_level
+  from kept k
+  join told t on t.error_table = k.error_table and t.error_id = k.error_id
+  left join replaced r on r.error_table = k.error_table and r.error_id = k.error_id
+ where r.error_id is null and k.created_at >= t.recorded_at
+   and (k.parked_by <> 'system' and not t.parked or k.assigned_to is not null and not t.assigned
+        or k.last_reviewed_at is not null and not t.reviewed or k.escalation_level > 0 and not t.escalated)

@@ -13,15 +13,18 @@
 
 -- name: list_live
 -- Along the primary keys from the newest on, or from behind the last that was shown: no more is read than is shown,
--- unless little fits.
+-- unless little fits. num_nulls: "is null" would lead the planner to an index on what is open, and to sort all of it; so
+-- only where such an index may be the way.
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
        e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
        e.archive_reason
   from recoup.error e
- where e.error_table = any(%(tables)s::text[]) and (%(archived)s or e.archived_at is null)
-   and e.error_id < %(after)s
+ where e.error_table = any(%(tables)s::text[]) and e.error_id < %(after)s
+   and (%(archived)s
+        or case when %(entities)s::uuid[] is null and %(statuses)s::text[] is null and %(parked)s::interval is null
+                then num_nulls(e.archived_at) = 1 else e.archived_at is null end)
    and {matching}
  order by e.error_id desc limit %(limit)s;
 

@@ -1,13 +1,6 @@
 -- What the columns of an error may say at its birth, and what of them a move may change: an event has one name, and
 -- nothing changes that its name does not say. What is wrong with a single row by itself is a constraint of the table.
 
-create or replace function recoup.is_now(at timestamptz, now_ timestamptz) returns boolean
-language sql stable as $$
-  select at >= now_ - interval '60 seconds' and at <= now_ + interval '1 second'
-$$;
-comment on function recoup.is_now(timestamptz, timestamptz) is
-'Whether a time is what a statement may call now: its clock was read a moment ago.';
-
 create or replace function recoup.error_birth_broken(n recoup.error, now_ timestamptz) returns text
 language sql stable as $$
   -- An hour, because clocks are set back: what was inherited is older than now, as a rule. Whether it was inherited at
@@ -18,8 +11,7 @@ language sql stable as $$
       then 'has a time that is yet to come.'
     when least(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) < n.created_at - interval '1 hour'
       then 'has a time before it first failed.'
-    when n.last_retry_at is not null and n.retry_count = 0 then 'has the time of a retry, and no retry.'
-    when n.error_signature !~ '^s[0-9]+-[0-9a-f]{24}$' then 'has a signature that is none.' end
+    when n.last_retry_at is not null and n.retry_count = 0 then 'has the time of a retry, and no retry.' end
 $$;
 comment on function recoup.error_birth_broken(recoup.error, timestamptz) is
 'What is wrong with an error at its birth, in words, or null.';
@@ -48,13 +40,14 @@ language sql stable as $$
       when n.status = 'PARKED' and o.status <> 'PARKED' and n.parked_by <> recoup.acting_id() then 'parked_by'
       when n.status = 'ESCALATED' and n.escalation_level > o.escalation_level
            or n.status = 'ESCALATED' and o.status <> 'ESCALATED' then case
-        when n.escalation_level < o.escalation_level or not recoup.is_now(n.escalated_at, now_) then 'escalation' end
+        when n.escalation_level < o.escalation_level
+             or not recoup.is_now(n.escalated_at, now_ - interval '1 minute', now_) then 'escalation' end
       when (n.escalation_level, n.escalated_at, n.escalated_to, n.escalation_reason)
            is distinct from (o.escalation_level, o.escalated_at, o.escalated_to, o.escalation_reason)
         then 'escalation' end end,
     case when acting = 'recoup_operator' then case
       when n.last_reviewed_at is distinct from o.last_reviewed_at
-           and not coalesce(recoup.is_now(n.last_reviewed_at, now_), false) then 'last_reviewed_at'
+           and recoup.is_now(n.last_reviewed_at, now_ - interval '1 minute', now_) is not true then 'last_reviewed_at'
       when (n.status <> o.status or n.archived_at is not null)::integer
            + (n.assigned_to is distinct from o.assigned_to)::integer
            + (n.last_reviewed_at is distinct from o.last_reviewed_at)::integer
@@ -63,7 +56,8 @@ language sql stable as $$
            + (num_nulls(n.archived_at) = 1
               and (n.status, n.assigned_to, n.last_reviewed_at, n.escalation_level)
                   is not distinct from (o.status, o.assigned_to, o.last_reviewed_at, o.escalation_level)
-              and coalesce(recoup.is_now(n.last_reviewed_at, now_), false))::integer <> 1 then 'not_one_thing' end end)
+              and recoup.is_now(n.last_reviewed_at, now_ - interval '1 minute', now_) is true)::integer <> 1
+        then 'not_one_thing' end end)
 $$;
 comment on function recoup.error_change_broken(recoup.error, recoup.error, timestamptz, text) is
 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';

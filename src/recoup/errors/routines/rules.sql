@@ -43,10 +43,17 @@ begin
   if found then
     perform recoup.refuse_disposition(bad.error_table, bad.disposition, bad.allowed);
   end if;
-  if exists (select from (select distinct n.policy_version from new_rows n) d
-              where not exists (select from recoup.policy p where p.version = d.policy_version)) then
-    raise exception using errcode = 'RC045', message = 'An error names a policy that there is not.',
-      hint = 'Stamp it with recoup.policy_version().', detail = jsonb_build_object('in_force', recoup.policy_version());
+  -- Distinct, because an expression takes longer than the rest of a row's rules.
+  select d.policy_version, d.error_signature, d.error_signature !~ '^s[0-9]+-[0-9a-f]{24}$' as unsigned into bad
+    from (select distinct n.policy_version, n.error_signature from new_rows n) d
+   where not exists (select from recoup.policy p where p.version = d.policy_version)
+      or d.error_signature !~ '^s[0-9]+-[0-9a-f]{24}$' limit 1;
+  if found then
+    raise exception using errcode = 'RC045',
+      message = case when bad.unsigned then 'An error has a signature that is none.'
+                     else 'An error names a policy that there is not.' end,
+      hint = 'Stamp it with recoup.policy_version(), and sign it as the library does.',
+      detail = jsonb_build_object('in_force', recoup.policy_version(), 'signature', bad.error_signature);
   end if;
   select n.error_id, n.token is not null as leased, n.archive_reason, recoup.error_birth_broken(n, now_) as broken
     into bad

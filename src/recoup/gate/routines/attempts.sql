@@ -18,14 +18,22 @@ declare
   now_    timestamptz;
   batches text[];
   again   boolean;
+  ended   text;  -- an intake that waits for none, and its status
 begin
   -- In id order, so that two sets that share intakes wait for each other instead of deadlocking.
-  select array_agg(i.intake_id), array_agg(i.batch_id), bool_or(i.status <> 'PENDING')
-    into intakes, batches, again from (
+  select array_agg(i.intake_id), array_agg(i.batch_id), bool_or(i.status <> 'PENDING'),
+         min(i.intake_id || ' is ' || i.status) filter (where i.status in ('AUTHORIZED', 'REENTER_SUCCEEDED'))
+    into intakes, batches, again, ended from (
     select i.intake_id, i.batch_id, i.status from cl.gate_zero_intake i
      where i.intake_id = any(wanted) order by i.intake_id for no key update) i;
   if cardinality(intakes) is distinct from cardinality(wanted) then  -- or one is asked for twice
     perform recoup.refuse_unknown('intake', wanted, coalesce(intakes, '{}'), 'RC057');
+  end if;
+  if ended is not null then  -- the unique index would say that it is being verified
+    raise exception using errcode = 'RC025',
+      message = format('Intake %s and not waiting for an attempt.', ended),
+      hint = 'Look at its history: recoup gate history ' || left(ended, 36),
+      detail = jsonb_build_object('intake_id', left(ended, 36), 'intake_status', substr(ended, 41));
   end if;
   if again then
     -- Behind the intakes, and before an attempt is written: a claim holds the recovery alone.
