@@ -2970,7 +2970,7 @@ CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0fba6b937db1ea8f914dc9fe1fa52f5f
-comment on function recoup.hold_entities(entities uuid[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking), or waits for them.';
+comment on function recoup.hold_entities(entities uuid[]) is 'Makes promotions of these entities wait until this transaction is over, or waits for those that are under way.';
 grant execute on function recoup.hold_entities(entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_few(keys integer[], entities uuid[])
@@ -3322,7 +3322,7 @@ comment on function recoup.refuse_disposition(error_table_ text, disposition_ te
 
 CREATE OR REPLACE FUNCTION recoup.refuse_held(entities uuid[], recording boolean)
  RETURNS void
- LANGUAGE plpgsql; -- body 6ede5b5453c6ed54590d5433f0c269ab
+ LANGUAGE plpgsql; -- body 90da251c8df96622eb34610ca54fb1d0
 comment on function recoup.refuse_held(entities uuid[], recording boolean) is 'Says which of the entities cannot be had, and whose session holds them. Recording is held up by promotions alone.';
 grant execute on function recoup.refuse_held(entities uuid[], recording boolean) to public;
 
