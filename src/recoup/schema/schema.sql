@@ -2393,7 +2393,7 @@ grant execute on function recoup.acts_for_another() to public;
 
 CREATE OR REPLACE FUNCTION recoup.add_held(more integer)
  RETURNS integer
- LANGUAGE sql; -- body 3696410b33f8ae6ff202ef87001d4391
+ LANGUAGE sql; -- body 084ba0860d46a7d6d9a580376ab49e3c
 comment on function recoup.add_held(more integer) is 'How many locks of entities this transaction has asked for, with these.';
 grant execute on function recoup.add_held(more integer) to public;
 

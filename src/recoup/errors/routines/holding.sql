@@ -29,8 +29,8 @@ comment on function recoup.common(integer[], integer[]) is 'What is in both, in 
 
 create or replace function recoup.add_held(more integer) returns integer
 language sql volatile as $$
-  select set_config('recoup.entities_held', (coalesce(nullif(current_setting('recoup.entities_held', true), ''), '0')
-                                             ::integer + more)::text, true)::integer
+  select set_config('recoup.entities_held', h.count::text, true)::integer
+    from (select coalesce(nullif(current_setting('recoup.entities_held', true), ''), '0')::integer + more as count) h
 $$;
 comment on function recoup.add_held(integer) is
 'How many locks of entities this transaction has asked for, with these.';
