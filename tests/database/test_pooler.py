@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,11 +26,12 @@ from psycopg.conninfo import make_conninfo
 
 from command_line import run_in
 from company import new_intake
-from hub import OPERATIONAL, TRANSIENT, Hub, failed, succeeded
+from hub import DOL, OPERATIONAL, TRANSIENT, Hub, failed, succeeded
 from product import DUTIES, RELEASES
 from recoup import gate
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database, connect
+from recoup.errors import NewError, failures, promotion
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, ServerRefused
 from recoup.settings import Settings
@@ -222,3 +224,16 @@ def test_the_doctor_says_what_it_costs(db: Database, hub: Hub) -> None:
         assert found["sessions"]["verdict"] == verdict
         assert word in found["sessions"]["found"]
         assert not [finding for finding in found.values() if finding["verdict"] == "broken"]
+
+
+def test_a_failure_inside_its_own_promotion_is_recorded_when_that_has_ended(hub: Hub) -> None:
+    """The session that holds the entity is known, though the pooler tells another process; and no lock is left."""
+    entity = uuid.uuid4()
+    watching = failures(hub.db, DOL, outreach_id=entity)
+    with contextlib.suppress(ValueError), hub.db.transaction(Authority.HUB) as tx:
+        promotion.blocked_locking(tx, [entity])
+        with watching:
+            raise ValueError("the promotion failed")
+    assert watching.recorded is not None
+    hub.record_all([NewError(table=DOL, message=OPERATIONAL, outreach_id=uuid.uuid4()) for _ in range(300)])
+    assert hub.rows("select from pg_locks where locktype = 'advisory'") == []

@@ -73,8 +73,8 @@ def test_failures_of_a_function_have_the_key_of_its_call_and_are_recorded_withou
         with pytest.raises(ValueError, match="no address"):
             find(person)
     found = hub.rows(
-        "select work_key, payload ?| '{no_work_key,work_key_given}', archived_at is null from recoup.error where outreach_id = %s"
-        " order by error_id",
+        "select work_key, payload ?| '{no_work_key,work_key_given}', archived_at is null from recoup.error"
+        " where outreach_id = %s order by error_id",
         entity,
     )
     assert found == [("p-1", False, True), ("7", False, True), (None, True, False), (None, True, True)]

@@ -1,5 +1,6 @@
 """Commands made from declared verbs: one row or many, previewed, frozen, carried out and resumed in the same way."""
 
+import sys
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

@@ -2574,7 +2574,7 @@ grant execute on function recoup.acts_for_another() to public;
 
 CREATE OR REPLACE FUNCTION recoup.add_held(more integer)
  RETURNS integer
- LANGUAGE sql; -- body 3696410b33f8ae6ff202ef87001d4391
+ LANGUAGE sql; -- body 084ba0860d46a7d6d9a580376ab49e3c
 comment on function recoup.add_held(more integer) is 'How many locks of entities this transaction has asked for, with these.';
 grant execute on function recoup.add_held(more integer) to public;
 
@@ -3329,7 +3329,7 @@ CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0fba6b937db1ea8f914dc9fe1fa52f5f
-comment on function recoup.hold_entities(entities uuid[]) is 'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking), or waits for them.';
+comment on function recoup.hold_entities(entities uuid[]) is 'Makes promotions of these entities wait until this transaction is over, or waits for those that are under way.';
 grant execute on function recoup.hold_entities(entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_few(keys integer[], entities uuid[])
@@ -3720,7 +3720,7 @@ comment on function recoup.refuse_disposition(error_table_ text, disposition_ te
 
 CREATE OR REPLACE FUNCTION recoup.refuse_held(entities uuid[], recording boolean)
  RETURNS void
- LANGUAGE plpgsql; -- body 6ede5b5453c6ed54590d5433f0c269ab
+ LANGUAGE plpgsql; -- body 90da251c8df96622eb34610ca54fb1d0
 comment on function recoup.refuse_held(entities uuid[], recording boolean) is 'Says which of the entities cannot be had, and whose session holds them. Recording is held up by promotions alone.';
 grant execute on function recoup.refuse_held(entities uuid[], recording boolean) to public;
 

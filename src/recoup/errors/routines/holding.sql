@@ -7,8 +7,8 @@
 --   7704, seconds            shared: since when a promotion's transaction is open, for those who wait
 --
 -- A lock for each entity would use up the server's table of locks. So whoever records many says so (7702), and then
--- looks which entities are promoted (pg_locks): promotions that come later see the 7702 and wait for it, those that came
--- before are seen and waited for, with the 7702 given back meanwhile. Keys are taken in order, against deadlocks.
+-- looks which entities are promoted (pg_locks). Promotions that come later see the 7702 and wait for it; those that
+-- came before are waited for, with the 7702 given back meanwhile. Keys are taken in order, against deadlocks.
 
 create or replace function recoup.entity_key(entity uuid) returns integer
 language sql immutable parallel safe as $$ select pg_catalog.uuid_hash(entity) $$;
@@ -18,7 +18,8 @@ create or replace function recoup.entity_keys(entities uuid[]) returns integer[]
 language sql immutable parallel safe as $$
   select array_agg(distinct recoup.entity_key(e)) from unnest(entities) e where e is not null  -- distinct: in order
 $$;
-comment on function recoup.entity_keys(uuid[]) is 'The keys of entities'' locks, each once and in order. Null: there are none.';
+comment on function recoup.entity_keys(uuid[]) is
+'The keys of entities'' locks, each once and in order. Null: there are none.';
 
 create or replace function recoup.common(these integer[], others integer[]) returns integer[]
 language sql immutable parallel safe as $$
@@ -28,10 +29,11 @@ comment on function recoup.common(integer[], integer[]) is 'What is in both, in 
 
 create or replace function recoup.add_held(more integer) returns integer
 language sql volatile as $$
-  select set_config('recoup.entities_held', (coalesce(nullif(current_setting('recoup.entities_held', true), ''), '0')
-                                             ::integer + more)::text, true)::integer
+  select set_config('recoup.entities_held', h.count::text, true)::integer
+    from (select coalesce(nullif(current_setting('recoup.entities_held', true), ''), '0')::integer + more as count) h
 $$;
-comment on function recoup.add_held(integer) is 'How many locks of entities this transaction has asked for, with these.';
+comment on function recoup.add_held(integer) is
+'How many locks of entities this transaction has asked for, with these.';
 
 create or replace function recoup.entity_locks()
 returns table (pid integer, class integer, key integer, exclusive boolean)
@@ -55,7 +57,8 @@ begin
    where e is not null and case when recording then l.exclusive and l.class <> 7702 else l.class <> 7704 end;
   -- Whoever holds it longest.
   select l.pid, s.application_name, s.usename,
-         coalesce(timestamptz '2020-01-01 00:00+00' + make_interval(secs => min(l.key) filter (where l.class = 7704)), min(s.xact_start)) as since into holder
+         coalesce(timestamptz '2020-01-01 00:00+00' + make_interval(secs => min(l.key) filter (where l.class = 7704)),
+                  min(s.xact_start)) as since into holder
     from recoup.entity_locks() l
     left join pg_stat_activity s on s.pid = l.pid
    group by l.pid, s.application_name, s.usename
@@ -169,7 +172,7 @@ begin
   end if;
 end $$;
 comment on function recoup.hold_entities(uuid[]) is
-'Makes promotions of these entities wait until this transaction is over (recoup.is_blocked_locking), or waits for them.';
+'Makes promotions of these entities wait until this transaction is over, or waits for those that are under way.';
 
 create or replace function recoup.hold_for_promotion(entities uuid[]) returns void
 language plpgsql
