@@ -59,7 +59,11 @@ class Database:
     def transaction(
         self, authority: Authority, *, actor: Actor | None = None, reason: str | None = None
     ) -> Iterator[Transaction]:
-        """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
+        """One transaction under one authority. Commits at the end of the block, rolls back on any exception.
+
+        An error of the server that is caught within the block ended the transaction: then the block ends with
+        :class:`~recoup.refusals.TransactionLost`. What may fail is tried within ``with tx.transaction():``, a savepoint.
+        """
         with (
             as_refusals(self.conninfo),
             self._opened().lent(authority) as held,
@@ -115,11 +119,11 @@ class Database:
         Cursor(held).execute(_beginning(tuple(unsaid.items())), prepare=False)
         try:
             yield
+            held.commit()
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 held.rollback()
             raise
-        held.commit()
 
     def _opened(self) -> Pool:
         with self._opening:

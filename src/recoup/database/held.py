@@ -7,18 +7,21 @@ cannot show is a function of somebody's own that changes the session behind a SE
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Self
 
 import psycopg
-from psycopg import Connection, Cursor
+from psycopg import Connection, Cursor, errors
 from psycopg.abc import Query
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg.sql import Composable
 
 from recoup.lifecycles.declaration import Authority
+from recoup.refusals import TransactionLost
 
 Row = tuple[Any, ...]
 
@@ -44,11 +47,37 @@ class Held(Connection[Row]):
     since = used = own_used = 0.0  # when it logged in, was used, was used by its own authority
     changed = False  # something may be left in the session
     statements_left: int | None = None  # that its borrower may send; None: any number
+    failed = ""  # what the last statement that failed was told
 
     def cursor(self, *args: Any, **given: Any) -> Any:
         if args or given.get("name"):
             self.changed = True  # a cursor of the server's may be held beyond its transaction
         return super().cursor(*args, **given)
+
+    def commit(self) -> None:
+        """Commit; or refuse, where the server would answer COMMIT with a rollback and say nothing."""
+        self._refuse_lost()
+        super().commit()
+
+    @contextlib.contextmanager
+    def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> Iterator[psycopg.Transaction]:
+        """As the driver's, but for a block that ends well although its transaction cannot."""
+        with super().transaction(savepoint_name, force_rollback) as block:
+            yield block
+            if not force_rollback:
+                self._refuse_lost()
+
+    def _refuse_lost(self) -> None:
+        if self.pgconn.transaction_status == TransactionStatus.INERROR and self.statements_left is None:
+            raise TransactionLost(
+                "transaction_lost",
+                f"An error was caught within the transaction, which ended with it: {self.failed}",
+                "Nothing of the block was kept. Let the error leave the block; or try what may fail within"
+                " `with tx.transaction():`, a savepoint, and catch the error around that.",
+                failed=self.failed,
+            )
 
     def cleaned(self) -> bool:
         """As it was after login, whatever was done with it. False: it cannot be used any more."""
@@ -73,7 +102,12 @@ class Seen(Cursor[Row]):
         assert isinstance(held, Held)
         if held.statements_left == 0:
             raise psycopg.ProgrammingError("This transaction is one statement, and it is done.")
-        super().execute(query, *args, **given)
+        try:
+            super().execute(query, *args, **given)
+        except psycopg.Error as error:
+            if not isinstance(error, errors.InFailedSqlTransaction):  # which only repeats the one before it
+                held.failed = error.diag.message_primary or str(error)
+            raise
         if (self.statusmessage or "").partition(" ")[0] not in _PLAIN or _changes_session(_text(query)):
             held.changed = True
         if held.statements_left is not None:

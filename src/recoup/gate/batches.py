@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from psycopg import errors
 from psycopg.rows import class_row
 
 from recoup.database.connection import Transaction
@@ -44,15 +43,13 @@ def create_batch(tx: Transaction, batch_id: str) -> None:
         raise InputRefused(
             "batch_unnamed", "A batch needs a name, and not an endless one.", f"Use 1 to {BATCH_ID_BYTES_MOST} bytes."
         )
-    try:
-        tx.execute(Q["create_batch"], {"batch_id": batch_id})
-    except errors.UniqueViolation as error:
+    if tx.execute(Q["create_batch"], {"batch_id": batch_id}).rowcount == 0:
         raise InputRefused(
             "batch_exists",
             f"There is a batch {batch_id!r} already.",
             "Choose another name.",
             batch_id=batch_id,
-        ) from error
+        )
 
 
 def complete_batch(tx: Transaction, batch_id: str) -> datetime:
