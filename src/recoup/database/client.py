@@ -43,11 +43,17 @@ def major(of: Path) -> int:
 def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) -> None:
     """Run a program, against a database if ``uri`` is given. What it says at its failure becomes the refusal."""
     found = program(settings, name)
-    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program.
-    around = {key: value for key, value in os.environ.items() if not key.startswith("RECOUP_")} | {"LC_ALL": "C"}
+    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program:
+    # for a server of others that is what the shell says, for ours nothing.
+    kept_back = ("RECOUP_", "PG") if settings.dsn is None else ("RECOUP_",)
+    around = {key: value for key, value in os.environ.items() if not key.startswith(kept_back)} | {"LC_ALL": "C"}
     login: list[str] = []
     if uri is not None:
         options = options_of(uri)
+        if (
+            settings.dsn is None
+        ):  # what keeps the shell's variables away is not needed, and an older program may not know it
+            options = {key: options.get(key) for key in ("host", "port", "user", "password", "dbname")}
         around |= {"PGPASSWORD": str(options.pop("password"))} if options.get("password") else {}
         if options.get("sslpassword"):
             raise InputRefused(

@@ -33,6 +33,7 @@ from recoup.database import memory, server_user
 from recoup.database.data_folder import ADMIN, APP, Place, home_of, passwords_of, prepared, start_failed, tail
 from recoup.database.postmaster import POLL_S, alive, came_true, ended, noted_in
 from recoup.database.server_user import as_account, write_whole
+from recoup.database.session import unswayed
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
@@ -58,6 +59,8 @@ log_timezone = 'UTC'
 timezone = 'UTC'
 """
 
+# Said of PGSERVICE, PGDATESTYLE, PGTZ and PGGEQO, which a connection string cannot outdo.
+SWAYED = re.compile(r"definition of service|service file|invalid value for parameter|parameter \"\w+\" requires")
 # Said while something of a dead server is still there: its unreaped process, or its last backends.
 HELD_BY_THE_DEAD = re.compile(r'lock file ".*" already exists|pre-existing shared memory block')
 
@@ -78,11 +81,11 @@ class Server:
     app: str = APP
 
     def uri(self, database: str, *, admin: bool = False) -> str:
-        """A connection string, password included, for any client built on libpq."""
+        """A connection string, password included, for any client built on libpq; PG* variables do not sway it."""
         user, password = (self.admin, self.admin_password) if admin else (self.app, self.app_password)
         login = f"{quote(user, safe='')}:{quote(password, safe='')}"
         host = quote(os.fsencode(self.socket_folder), safe="")
-        return f"postgresql://{login}@/{quote(database, safe='')}?host={host}&port={self.port}"
+        return f"postgresql://{login}@/{quote(database, safe='')}?host={host}&port={self.port}{unswayed()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +207,8 @@ def _asked(settings: Settings) -> _Reached | None:
         with _connected(server, settings) as connection:
             folder, login, database = _described(connection)
     except psycopg.OperationalError as error:
+        if SWAYED.search(str(error)):
+            raise _environment_wrong(str(error)) from error
         if "password authentication failed" not in str(error):
             raise
         raise ServerRefused(
@@ -215,6 +220,15 @@ def _asked(settings: Settings) -> _Reached | None:
     if folder.resolve() != server.data:
         return None  # home is a copy, and its pid file leads to the original's server with the right password
     return _Reached(server=server, furnished=login and database)
+
+
+def _environment_wrong(said: str) -> ServerRefused:
+    return ServerRefused(
+        "environment_wrong",
+        f"PostgreSQL's library goes by PG* variables, and one of this shell makes no sense: {' '.join(said.split())}.",
+        "Unset it: env | grep ^PG shows them.",
+        said=said,
+    )
 
 
 def _connected(server: Server, settings: Settings) -> psycopg.Connection[tuple[Any, ...]]:

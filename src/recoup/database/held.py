@@ -20,6 +20,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg.sql import Composable
 
+from recoup.database.session import pinning, pinning_locally
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import TransactionLost
 
@@ -64,7 +65,10 @@ class Held(Connection[Row]):
         self, savepoint_name: str | None = None, force_rollback: bool = False
     ) -> Iterator[psycopg.Transaction]:
         """As the driver's, but for a block that ends well although its transaction cannot."""
+        outermost = self.pgconn.transaction_status == TransactionStatus.IDLE
         with super().transaction(savepoint_name, force_rollback) as block:
+            if outermost and not self.direct:
+                Cursor(self).execute(pinning_locally(self.info.server_version).encode(), prepare=False)
             yield block
             if not force_rollback:
                 self._refuse_lost()
@@ -87,7 +91,7 @@ class Held(Connection[Row]):
             if self.pgconn.transaction_status != TransactionStatus.IDLE:
                 self.rollback()
             if self.changed and self.direct:
-                Cursor(self).execute(_CLEAN, prepare=False)
+                Cursor(self).execute(f"{_CLEAN}; {pinning(self.info.server_version)}".encode(), prepare=False)
         except psycopg.Error:
             return False
         self.changed, self.row_factory = False, tuple_row
