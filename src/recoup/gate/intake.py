@@ -11,6 +11,7 @@ from psycopg.sql import SQL
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.batches import unknown_batch
+from recoup.gate.texts import unprintable
 from recoup.refusals import InputRefused, LawRefused
 from recoup.worker.duty import seconds
 
@@ -186,10 +187,10 @@ def _check(place: int, intake: NewIntake) -> None:
                 row=place,
                 column=column,
             )
-        if "\x00" in text:
+        if said := unprintable(text):
             raise InputRefused(
-                "text_has_nul",
-                f"Intake {place}: {column} holds a NUL character.",
+                "text_unprintable",
+                f"Intake {place}: {column} cannot be taken as it is. {said}",
                 "Remove it.",
                 row=place,
                 column=column,
