@@ -2,9 +2,10 @@
 
 import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from recoup.database import access, memory
+from recoup.database.backup import left_behind
 from recoup.database.connection import connect
 from recoup.database.failures import where
 from recoup.database.held import Held
@@ -39,6 +40,7 @@ def examine(domains: Sequence[Domain], *, demo: bool = False) -> list[Finding]:
             findings.append(_sessions(connection, settings))
             if settings.dsn is None:
                 findings.append(_memory(connection))
+            findings.extend(_restores(connection))
             first: tuple[Check, ...] = (checks.login, checks.roles, checks.guards, checks.children)
             for check in first:
                 findings.extend(check(connection))
@@ -85,6 +87,17 @@ def _sessions(connection: Held, settings: Settings) -> Finding:
         next_step="Let RECOUP_DSN lead past the pooler, at least for workers; or set RECOUP_POOLER=transaction to say"
         " that it is meant.",
     )
+
+
+def _restores(connection: Held) -> Iterator[Finding]:
+    """Databases without a use, if there are any."""
+    if left := left_behind(connection):
+        yield Finding(
+            check="restores",
+            verdict="look",
+            found=f"left by restores that were killed: {', '.join(left)}",
+            next_step="The next recoup db restore removes them; or, as an administrator: DROP DATABASE.",
+        )
 
 
 def _memory(connection: Held) -> Finding:

@@ -5,7 +5,8 @@
     ├── ServerRefused        no usable PostgreSQL: unreachable, too old, not startable, a login that may not
     ├── MigrationRefused     the schema cannot be brought to, or is not at, the version this program knows
     ├── InputRefused         what the caller gave makes no sense; nothing was sent to the database
-    └── LawRefused           the database refused: a move, a birth, an exit, a column, a log, a throttle
+    ├── LawRefused           the database refused: a move, a birth, an exit, a column, a log, a throttle
+    └── TransactionLost      an error was caught within a transaction, which the server had given up by then
 
 A refusal is an answer, not a crash: the command line, and whatever else speaks to people, prints the same four
 parts. ``code`` is stable and documented, ``happened`` and ``next_step`` are sentences, ``facts`` is typed data.
@@ -104,6 +105,10 @@ class InputRefused(Refusal):
 
 class LawRefused(Refusal):
     """The database refused, and said what is allowed."""
+
+
+class TransactionLost(Refusal):
+    """A transaction was to commit in which an error had been caught. Nothing of its block was kept."""
 
 
 def from_database(error: Error) -> LawRefused | None:

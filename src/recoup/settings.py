@@ -1,8 +1,8 @@
 """Every setting Recoup reads, as one table.
 
 Settings come from the environment. Validation happens once, at start, and names the setting, the value and what is
-allowed; an unknown ``RECOUP_*`` variable is refused, because a misspelt setting that is silently ignored is found
-only in the worst moment. ``docs/reference/settings.md`` is rendered from this table.
+allowed; an unknown ``RECOUP_*`` variable is refused, and so is an empty one, because a setting that is silently ignored
+is found only in the worst moment. ``docs/reference/settings.md`` is rendered from this table.
 """
 
 import difflib
@@ -120,8 +120,8 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
             )  # fmt: skip
     values: dict[str, object] = {}
     for setting in SETTINGS:
-        text = given.get(setting.variable, "")
-        value = _parsed(setting, text) if text != "" else setting.default
+        text = given.get(setting.variable)
+        value = _parsed(setting, text) if text is not None else setting.default
         if value is not None:
             values[setting.name] = value
     values.setdefault("home", default_home(environment))
@@ -130,6 +130,13 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def _parsed(setting: Setting, text: str) -> str | int | Path:
+    if not text.strip():
+        raise SettingRefused(
+            "empty_setting",
+            f"{setting.variable} is set, and empty.",
+            f"Unset {setting.variable} for the default, or give it a value: what it was made of may be unset.",
+            variable=setting.variable,
+        )
     if setting.kind is Path:
         return Path(text).expanduser().absolute()
     if setting.kind is str:

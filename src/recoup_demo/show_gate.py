@@ -30,7 +30,7 @@ def show() -> None:
             print_rows(events, as_json=False, columns=columns, empty="Nothing has happened yet.")
     print("\nLook around:   recoup gate batches --demo, recoup gate eligible --demo, recoup gate exhausted --demo")
     print("Resume:        recoup gate run --demo, or recoup worker --demo")
-    print('Or by hand:    psql "$(recoup db uri --demo)"')
+    print("Or by hand:    recoup db psql --demo")
 
 
 @contextmanager

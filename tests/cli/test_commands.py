@@ -60,6 +60,16 @@ def test_help_is_quick() -> None:
     assert done.stderr.strip() == "[]"
 
 
+def test_psql_has_the_password_and_the_machine_does_not(cli: Run, server: embedded.Server, database_name: str) -> None:
+    """It stands on no command line, where everybody could read it."""
+    shown = cli("db", "psql", "--", "-X", "-A", "-t", "-c", "select current_user, current_database()").stdout
+    assert shown == f"recoup_app|{database_name}\n"
+    called = cli("db", "psql", "--", "-X", "-c", r"\! tr '\0' ' ' < /proc/$PPID/cmdline").stdout
+    assert str(server.socket_folder) in called
+    assert server.app_password not in called
+    assert cli("db", "psql", "--", "-X", "-v", "ON_ERROR_STOP=1", "-c", "select 1/0", fails=True).returncode == 1
+
+
 def test_one_company_by_hand(cli: Run) -> None:
     """The whole way through the command line: batch, intake, attempt, outcome, history; and it says who did it."""
     batch = f"cli-{uuid.uuid4().hex[:8]}"

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -21,11 +24,12 @@ from psycopg.sql import SQL, Identifier
 
 from company import failed_intake, intake_in, new_batch, new_intake, open_attempt
 from product import RELEASES
-from recoup import clock, gate
+from recoup import clock, doctor, gate
 from recoup.database import backup as backup_module
 from recoup.database import client, embedded
-from recoup.database.backup import Restored, backup, restore
+from recoup.database.backup import BEING_RESTORED, Restored, backup, restore
 from recoup.database.connection import Database, Transaction, connect
+from recoup.database.postmaster import came_true
 from recoup.ledger import Log, acknowledge, read, subscribe
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused, MigrationRefused, Refusal, ServerRefused
@@ -523,3 +527,52 @@ def test_a_subscription_reads_on_in_another_cluster(
             assert value(tx, "select count(*) from recoup.incarnation") == 2
     assert read_before + read_after == written, "each once, in order"
     assert lower > 0, "the second cluster's ids were to be lower than the first one's"
+
+
+# Killed --------------------------------------------------------------------------------------------------------------
+
+VICTIM = """
+import sys, time
+from pathlib import Path
+from product import RELEASES
+from recoup.database import backup
+from recoup.settings import Settings
+def fill(settings, uri, *others):
+    print(backup._named(uri), flush=True)
+    time.sleep(60)
+backup._fill = fill
+home, uri, source, login = sys.argv[1:]
+backup.restore(Settings(home=Path(home), actor="t"), uri, Path(source), RELEASES, replace=False, login=login)
+"""
+
+
+def test_what_a_killed_restore_left_is_named_and_removed(
+    kept: Path,
+    settings: Settings,
+    server: embedded.Server,
+    uri_of: Callable[[str], str],
+) -> None:
+    """By the next one, and not while it is being filled; nor is anything that only has such a name."""
+    uri, name = uri_of("test_killed"), "test_killed_restoring_0badcafe"
+    around = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
+        admin.execute(SQL("create database {}").format(Identifier(name)))
+        command = [sys.executable, "-c", VICTIM, str(settings.home), uri, str(kept), server.app]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=around) as victim:
+            try:
+                assert victim.stdout is not None
+                left = victim.stdout.readline().strip()
+                assert databases(server, "test_killed") == sorted([left, name])
+                assert backup_module.left_behind(admin) == []
+                assert backup_module._removed(admin) == ()
+            finally:
+                victim.kill()
+        assert came_true(lambda: backup_module.left_behind(admin) == [left], 10)
+        with contextlib.closing(connect(server.uri("postgres"), settings)) as everyday:
+            (finding,) = doctor._restores(everyday)
+        assert left in finding.found
+    restored = restore(settings, uri, kept, RELEASES, replace=False, login=server.app)
+    assert restored.removed == (left,)
+    assert databases(server, "test_killed") == ["test_killed", name]
+    with psycopg.connect(server.uri("postgres", admin=True)) as admin:
+        assert admin.execute("select from pg_shdescription where description = %s", (BEING_RESTORED,)).rowcount == 0

@@ -25,7 +25,9 @@ import psycopg
 import pytest
 
 from recoup.database import embedded, programs, server_user
+from recoup.database.connection import connect
 from recoup.database.embedded import Server
+from recoup.database.postmaster import came_true
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
@@ -74,6 +76,14 @@ def used_home() -> Iterator[Path]:
         yield settings.home
 
 
+def end(settings: Settings) -> None:
+    """Stop what runs there, unless it is somebody else's, whose test stops it."""
+    try:
+        embedded.stop(settings)
+    except ServerRefused as refused:
+        assert refused.code == "home_of_another"
+
+
 @pytest.fixture
 def homes(room: Path, used_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Homes]:
     """Makes settings for a home, and stops whatever runs there at the end, also after a failed test."""
@@ -83,7 +93,7 @@ def homes(room: Path, used_home: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         def make(home: str | Path = "home", *, used: bool = False, **others: object) -> Settings:
             chosen = {"server_bin": SERVER_BIN, **others}
             settings = Settings(home=room / home, actor="test", **chosen)  # type: ignore[arg-type]
-            stack.callback(embedded.stop, settings)
+            stack.callback(end, settings)
             if used:
                 subprocess.check_call(["cp", "-a", used_home, settings.home])
             return settings
@@ -460,15 +470,18 @@ def test_a_folder_without_a_usable_server_is_refused(homes: Homes, room: Path, p
     assert not (settings.home / "data").exists()
 
 
-def test_a_server_that_cannot_be_used_is_refused_with_the_reason(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here a PG* variable of the caller spoils every connection; the server is left as it is."""
+def test_a_server_that_cannot_be_used_is_refused_with_the_reason(homes: Homes) -> None:
+    """Here it lets nobody in; it is left as it is."""
     settings = homes(used=True, start_timeout_s=1)
-    monkeypatch.setenv("PGOPTIONS", "-c role=nobody_knows")
+    lets_in = settings.home / "data" / "pg_hba.conf"
+    kept = lets_in.read_text()
+    lets_in.write_text("local all all reject\n")
     refused = refusal(embedded.start, settings)
     assert refused.code == "server_not_answering"
-    assert "nobody_knows" in str(refused.facts["reason"])
-    monkeypatch.delenv("PGOPTIONS")
-    assert embedded.status(settings) is not None
+    assert "rejects" in str(refused.facts["reason"])
+    lets_in.write_text(kept)
+    os.kill(int((settings.home / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGHUP)
+    assert came_true(lambda: embedded.status(settings) is not None, 10)
 
 
 def test_a_held_lock_is_waited_for_only_so_long(homes: Homes) -> None:
@@ -495,6 +508,91 @@ def test_a_socket_folder_that_somebody_else_made_is_refused(homes: Homes, room: 
     finally:
         server.socket_folder.unlink()
     assert embedded.start(settings).started_here
+
+
+@pytest.mark.parametrize("name", ["server.log", "passwords", "lock", "data/postmaster.pid", "data/PG_VERSION"])
+def test_a_link_in_a_home_is_not_followed(homes: Homes, room: Path, name: str) -> None:
+    """Nothing is written through it, and nothing is read."""
+    settings = homes(used=True)
+    path, elsewhere = settings.home / name, room / "elsewhere"
+    if path.exists():
+        elsewhere.write_bytes(path.read_bytes())
+        path.unlink()
+    before = elsewhere.read_bytes() if elsewhere.exists() else None
+    path.symlink_to(elsewhere)
+    assert refusal(embedded.start, settings).code == "home_unwritable"
+    assert (elsewhere.read_bytes() if elsewhere.exists() else None) == before
+    path.unlink()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_home_that_others_can_write_is_refused(homes: Homes, mode: int) -> None:
+    settings = homes(used=True)
+    settings.home.chmod(mode)
+    for attempt in (embedded.start, embedded.status, embedded.stop):
+        refused = refusal(attempt, settings)
+        assert (refused.code, refused.next_step.endswith(f"chmod go-w {settings.home}")) == (
+            "home_open_to_others",
+            True,
+        )
+    settings.home.chmod(mode & ~0o022)
+    assert embedded.status(settings) is None
+
+
+@only_as_root
+def test_a_home_of_somebody_else_is_refused(homes: Homes) -> None:
+    """Its passwords and its data would be somebody else's choice."""
+    settings = homes(used=True)
+    nobody = pwd.getpwnam("nobody").pw_uid
+    os.chown(settings.home, nobody, -1)
+    for attempt in (embedded.start, embedded.status, embedded.stop):
+        refused = refusal(attempt, settings)
+        assert (refused.code, refused.facts["owner"]) == ("home_of_another", nobody)
+    os.chown(settings.home, os.geteuid(), -1)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "no number\n", "12 34\n/x\n1\nport\n/tmp\n", "\0\0\0", "-1\nx\n1\n2\n3\n"]
+)
+def test_a_spoiled_pid_file_is_repaired(homes: Homes, text: str) -> None:
+    """As a power failure may leave it. No server runs, none is to be stopped, and the next start starts one."""
+    settings = homes(used=True)
+    spoiled = settings.home / "data" / "postmaster.pid"
+    spoiled.write_text(text)
+    assert embedded.status(settings) is None
+    assert embedded.stop(settings) is False
+    assert embedded.start(settings).started_here
+
+
+def test_a_spoiled_pid_file_of_a_server_that_runs_is_left_alone(homes: Homes) -> None:
+    """Two servers over one folder would ruin it."""
+    settings = homes(used=True, start_timeout_s=1)
+    server = embedded.start(settings)
+    pid_file = server.data / "postmaster.pid"
+    kept = pid_file.read_bytes()
+    pid_file.write_bytes(b"")
+    try:
+        assert refusal(embedded.start, settings).code == "server_start_failed"
+    finally:
+        pid_file.write_bytes(kept)
+    assert embedded.start(settings).pid == server.pid
+
+
+def test_a_server_without_a_free_connection_says_so(homes: Homes) -> None:
+    """To everyone, and at once: it runs, and starting it again would not help."""
+    settings = homes(used=True, connect_timeout_s=2)
+    server = embedded.start(settings)
+    ask(server, "alter system set max_connections = 3")
+    ask(server, "alter system set superuser_reserved_connections = 0")
+    embedded.stop(settings)
+    server = embedded.start(settings)
+    with contextlib.ExitStack() as stack:
+        with pytest.raises(psycopg.OperationalError, match=r"too many clients|remaining connection slots"):
+            for _ in range(4):
+                stack.enter_context(psycopg.connect(server.uri("recoup")))
+        for attempt in (embedded.status, embedded.start, lambda settings: connect(server.uri("recoup"), settings)):
+            refused = refusal(attempt, settings)
+            assert (refused.code, "max_connections" in refused.next_step) == ("connections_used_up", True)
 
 
 @only_as_root
@@ -607,12 +705,15 @@ with psycopg.connect(server.uri("recoup")) as connection:
 del os.environ["XDG_RUNTIME_DIR"]  # as in a cron job: the running server is found all the same
 assert embedded.start(settings).pid == server.pid
 assert embedded.stop(settings) and embedded.start(settings).started_here
-print(server.socket_folder.parent, embedded.start(settings).socket_folder.parent)
+again = embedded.start(settings)
+print(server.socket_folder.parent, again.socket_folder.parent, again.pid)
 """
-    assert said_by(child(settings, lines, uid=uid)) == f"{settings.home.parent} /tmp"
-    server = embedded.status(settings)
-    assert server is not None
-    assert Path(f"/proc/{server.pid}").stat().st_uid == uid
+    try:
+        *folders, pid = said_by(child(settings, lines, uid=uid)).split()
+        assert folders == [str(settings.home.parent), "/tmp"]
+        assert Path(f"/proc/{pid}").stat().st_uid == uid
+    finally:
+        said_by(child(settings, "embedded.stop(settings)", uid=uid))
     assert mode(settings.home) == 0o700
     assert all(path.stat().st_uid == uid for path in (settings.home, *settings.home.iterdir()))
 

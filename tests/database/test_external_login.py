@@ -401,6 +401,19 @@ def test_a_newer_release_of_the_same_epoch_is_kept_and_worked_with(
         assert describe(connection) == schema
 
 
+def test_an_older_program_does_not_put_its_routine_over_a_later_ones(home: Elsewhere) -> None:
+    """Where the release is the same and a text differs: it says which version wrote it, and changes nothing."""
+    name, file = home.migrated(), DOMAINS[-1].routines[0].name
+    forged = f"update recoup.routine set checksum = 'another', recoup_version = '{{}}' where name = '{file}'"
+    home.ask(forged.format("9.9.9"), name)
+    with home.connect(name) as connection:
+        told = refused(MigrationRefused, "routine_newer", lambda: migrate(connection, login="app"))
+        assert (told.facts["routine"], "9.9.9" in told.next_step) == (file, True)
+        assert home.ask(f"select checksum from recoup.routine where name = '{file}'", name) == [("another",)]
+        home.ask(forged.format("0.0.9"), name)
+        assert migrate(connection, login="app").routines == (file,)
+
+
 @pytest.mark.parametrize("before", ["empty", "migrated"])
 def test_a_migration_that_fails_leaves_nothing(home: Elsewhere, with_migration: WithMigration, before: str) -> None:
     """Neither its own first half nor the migrations before it."""

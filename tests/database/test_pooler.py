@@ -25,7 +25,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from command_line import run_in
-from company import new_intake
+from company import new_batch, new_intake
 from hub import DOL, OPERATIONAL, TRANSIENT, Hub, failed, succeeded
 from product import DUTIES, RELEASES
 from recoup import gate
@@ -159,6 +159,26 @@ def test_nothing_is_left_in_the_sessions_of_others(db: Database, settings: Setti
             with database.transaction(Authority.GATE) as tx:
                 assert tx.execute(show, ("lock_timeout",)).fetchone() == (before[0], "recoup_gate", "tester", "77ms")
             assert session() == before
+
+
+def test_what_is_pinned_is_pinned_in_each_transaction(
+    db: Database, settings: Settings, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in the session; and without fixing the moment that a transaction sees."""
+    monkeypatch.setenv("PGDATESTYLE", "German")
+    conninfo = pooled(db.conninfo, more="default_pool_size = 2")  # whose sessions no other test has touched
+    shown = "select current_setting('DateStyle'), current_setting('search_path')"
+    with Database(conninfo, settings) as database, database.transaction(Authority.GATE) as tx:
+        assert tx.execute(shown).fetchone() == ("ISO, MDY", "public, pg_temp")
+    with contextlib.closing(connect(conninfo, settings)) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        with connection.transaction():
+            connection.execute("set local role recoup_reader")
+            with db.transaction(Authority.HUB) as tx:
+                batch = new_batch(tx)
+            assert connection.execute(shown).fetchone() == ("ISO, MDY", "public, pg_temp")
+            assert gate.find_batch(connection, batch).batch_id == batch
+        assert connection.execute(shown).fetchone() == ("German, DMY", '"$user", public')
 
 
 def test_errors_are_recorded_claimed_and_finished(hub: Hub) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 import uuid
@@ -14,7 +15,7 @@ from company import new_batch, new_intake
 from recoup import gate
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import LawRefused
+from recoup.refusals import LawRefused, Refusal, TransactionLost
 from recoup.settings import Settings
 
 
@@ -89,3 +90,63 @@ def test_a_lock_is_waited_for_only_so_long(impatient: Database, admin: Transacti
         admin.execute("select from cl.gate_zero_batch where batch_id = %s for update", (batch,))
         with pytest.raises(psycopg.errors.LockNotAvailable), impatient.transaction(Authority.HUB) as tx:
             gate.complete_batch(tx, batch)
+
+
+def count_of(db: Database, batch: str) -> int:
+    with db.transaction(Authority.READER) as tx:
+        return tx.execute("select from cl.gate_zero_intake where batch_id = %s", (batch,)).rowcount
+
+
+def test_a_refusal_of_ours_that_is_caught_keeps_the_rest(db: Database) -> None:
+    """Create it unless it is there, add to one that is not there, start afresh into none: the block goes on."""
+    with db.transaction(Authority.HUB) as tx:
+        name = new_batch(tx)
+        companies = [gate.NewIntake(company_name=f"Company {number}") for number in range(10)]
+        (first, *_) = gate.add_intakes(tx, companies, batch_id=name)
+        for refused in (
+            lambda: gate.create_batch(tx, name),
+            lambda: gate.add_intakes(tx, companies, batch_id="nowhere"),
+            lambda: gate.restart(tx, first, batch_id="nowhere"),
+            lambda: gate.restart(tx, uuid.uuid4(), batch_id=name),
+        ):
+            with pytest.raises(Refusal):
+                refused()
+    assert count_of(db, name) == 10
+
+
+@pytest.mark.parametrize("how", ["transaction", "another actor", "commit", "autocommit", "savepoint"])
+def test_an_error_that_is_caught_without_a_savepoint_is_said_at_the_end(
+    db: Database, admin: Transaction, how: str
+) -> None:
+    """The server has given the transaction up, and would answer COMMIT with a rollback: nobody may take it for done."""
+    name = ""
+    actor = Actor("human", "ann") if how == "another actor" else None
+    with pytest.raises(TransactionLost, match="non-DEFAULT") as lost:
+        if how == "autocommit":
+            with admin.transaction():
+                name = new_batch(admin)
+                swallowed(admin)
+        else:
+            with db.transaction(Authority.HUB, actor=actor) as tx:
+                name = new_batch(tx)
+                with tx.transaction() if how == "savepoint" else contextlib.nullcontext():
+                    swallowed(tx)
+                if how == "commit":
+                    tx.commit()
+    assert (lost.value.code, "savepoint" in lost.value.next_step) == ("transaction_lost", True)
+    with pytest.raises(Refusal), db.transaction(Authority.READER) as tx:
+        gate.find_batch(tx, name)
+
+
+def swallowed(tx: Transaction) -> None:
+    """A move that is refused, and a statement after it: what is told is the first of the two."""
+    for statement in ("insert into cl.gate_zero_batch (batch_id, status) values ('x', 'FROZEN')", "select 1"):
+        with contextlib.suppress(psycopg.Error):
+            tx.execute(statement.encode())
+
+
+@pytest.mark.parametrize("actor", [None, Actor("human", "ann")], ids=["own", "foreign"])
+def test_the_only_statement_of_a_transaction_may_fail_and_be_caught(db: Database, actor: Actor | None) -> None:
+    """There is nothing beside it to be lost."""
+    with db.one_statement(Authority.HUB, actor=actor) as tx, contextlib.suppress(psycopg.Error):
+        tx.execute("select 1 / 0")

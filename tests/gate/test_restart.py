@@ -224,7 +224,7 @@ def test_what_makes_no_sense_is_refused_in_words(desk: Desk) -> None:
         ("batch_unknown", exhausted, {"batch_id": "nowhere"}),
         ("intake_unnamed", exhausted, {"company_name": "  "}),
         ("intake_unnamed", exhausted, {"company_name": ""}),
-        ("text_has_nul", exhausted, {"state": "T\x00X"}),
+        ("text_unprintable", exhausted, {"state": "T\x00X"}),
     ):
         with pytest.raises(Refusal) as caught:
             restart(desk, intake, **better)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import refusal, run_in
 from product import PARTS, shipped, shipped_document
 from recoup import policy
 from recoup.errors.policy import ErrorPolicy
@@ -206,3 +207,16 @@ def test_a_key_that_is_no_more_is_left_out_of_a_rule_too() -> None:
     stored = {"errors": {"category_rules": [{"category": "TRANSIENT", "code": "A", "gone": 1}]}}
     (kept,) = policy.Policy(stored)[ErrorPolicy].category_rules
     assert (kept.code, kept.words) == ("A", None)
+
+
+def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_it() -> None:
+    """Some editors write one before UTF-8."""
+    text = "[worker]\nheartbeat_s = 7\n"
+    assert policy.read("\ufeff" + text, PARTS).figures == policy.read(text, PARTS).figures
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "-"])
+def test_a_document_without_an_end_is_refused(file: str) -> None:
+    """It is read no further than a policy may go."""
+    done = run_in({})("policy", "check", file, "--json", fails=True, given="#" * 1_000_001)
+    assert refusal(done)["refused"] == "policy_too_long"

@@ -72,9 +72,13 @@ def test_a_misspelt_setting_names_the_one_that_was_meant() -> None:
         load({"RECOUP_XYZZY": "1"})
 
 
-def test_an_empty_setting_is_an_unset_one() -> None:
-    """As in most shells: VARIABLE= means nothing."""
-    assert load({"RECOUP_DSN": ""}).dsn is None
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_setting_is_refused(setting: Setting, text: str) -> None:
+    """As from "$UNSET" in a script: it would silently be another server, or another home, than was meant."""
+    with pytest.raises(SettingRefused) as refused:
+        load({setting.variable: text})
+    assert (refused.value.code, refused.value.facts["variable"]) == ("empty_setting", setting.variable)
 
 
 def test_paths_are_made_absolute() -> None:

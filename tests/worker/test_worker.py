@@ -25,7 +25,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.refusals import InputRefused, from_database
 from recoup.settings import Settings
-from recoup.worker import register
+from recoup.worker import loop, register
 from recoup.worker.duty import Duty
 from recoup.worker.loop import Worker
 
@@ -210,6 +210,45 @@ def test_a_notification_wakes_a_duty(lonely: Database) -> None:
         with lonely.transaction(Authority.OPERATOR) as tx:
             tx.execute("update recoup.clock set at = at + interval '1 second'")
         until(lambda: counted("recoup_worker_wakes_total") > woken and len(ran) > before)
+
+
+def test_many_notifications_are_few_looks(lonely: Database) -> None:
+    """However many there are: a duty looks once for all those of a moment."""
+    looks: list[float] = []
+
+    def look(_tx: Transaction, _policy: Policy) -> int:
+        looks.append(time.monotonic())
+        return 0
+
+    with working(lonely, duty("flooded", look)), contextlib.closing(connect(lonely.conninfo, lonely.settings)) as other:
+        until(lambda: looks)
+        time.sleep(0.3)
+        begun, before = time.monotonic(), len(looks)
+        while time.monotonic() < begun + 1:
+            other.execute("select pg_notify('recoup_wake', 'flooded')")
+        time.sleep(0.2)
+        assert 2 <= len(looks) - before <= 2 * (time.monotonic() - begun) / loop.WAKE_LEAST_S
+
+
+def test_a_flood_of_notifications_is_not_listened_to(lonely: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a while; what is notified meanwhile is looked for at its end."""
+    monkeypatch.setattr(loop, "FLOOD_PAUSE_S", 1.0)
+    looks: list[float] = []
+
+    def look(_tx: Transaction, _policy: Policy) -> int:
+        looks.append(time.monotonic())
+        return 0
+
+    with working(lonely, duty("flooded", look)), contextlib.closing(connect(lonely.conninfo, lonely.settings)) as other:
+        until(lambda: looks)
+        time.sleep(0.3)
+        flood = "select pg_notify('recoup_wake', n::text) from generate_series(1, %s) n"
+        heard, before = counted("recoup_worker_wakes_total"), len(looks)
+        for _ in range(20):
+            other.execute(flood, (loop.FLOOD,))
+        other.execute("select pg_notify('recoup_wake', 'flooded')")
+        until(lambda: len(looks) > before)
+        assert counted("recoup_worker_wakes_total") - heard < 20 * loop.FLOOD / 2
 
 
 def test_a_paused_duty_does_nothing_until_it_is_resumed(lonely: Database) -> None:

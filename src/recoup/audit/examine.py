@@ -57,6 +57,7 @@ def audit(
     before each invariant.
     """
     begin_incarnation(connection)
+    before = connection.isolation_level
     connection.isolation_level, connection.read_only = IsolationLevel.REPEATABLE_READ, True
     try:
         with connection.transaction():
@@ -68,7 +69,7 @@ def audit(
             )
             return examine(connection, invariants, say=say)
     finally:
-        connection.isolation_level, connection.read_only = None, None
+        connection.isolation_level, connection.read_only = before, None
 
 
 def _hold(connection: Transaction, tables: Sequence[str]) -> None:

@@ -1,13 +1,14 @@
 """``recoup db``: the server behind everything."""
 
 import contextlib
+import os
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from recoup.cli.output import Demo, Json, print_fields
-from recoup.database import access, embedded
+from recoup.database import access, client, embedded
 from recoup.database import backup as backups
 from recoup.database.connection import connect
 from recoup.database.embedded import Server
@@ -23,6 +24,11 @@ app = App(
     "The embedded server starts when it is needed, stays up when the command ends, and is stopped by recoup db stop.",
     help_format="plaintext",
 )
+
+
+Admin = Annotated[
+    bool, Parameter(negative="", show_default=False, help="As the administrator (embedded: the superuser).")
+]
 
 
 @app.command
@@ -62,15 +68,28 @@ def status(*, json: Json = False) -> None:
 def uri(
     *,
     demo: Demo = False,
-    admin: Annotated[
-        bool, Parameter(negative="", show_default=False, help="As the administrator (embedded: the superuser).")
-    ] = False,
+    admin: Admin = False,
 ) -> None:
     """Print a connection URI for any client, starting the server if needed. It holds a password: mind who sees it.
 
-    Try: psql "$(recoup db uri)"
+    On a command line everybody on the machine sees it. For a look by hand: recoup db psql
     """
     print(access.uri(load(), demo=demo, admin=admin))
+
+
+@app.command
+def psql(
+    *arguments: Annotated[str, Parameter(help="Arguments for psql, after --.", allow_leading_hyphen=True)],
+    demo: Demo = False,
+    admin: Admin = False,
+) -> None:
+    """Become psql on the database, starting the server if needed. The password is on no command line.
+
+    Try: recoup db psql -- -c "select * from recoup.pauses"
+    """
+    settings = load()
+    command, around = client.called(settings, "psql", access.uri(settings, demo=demo, admin=admin))
+    os.execve(command[0], [*command, *arguments], around)
 
 
 @app.command

@@ -54,7 +54,7 @@ def complete(batch: str, *, demo: Demo = False) -> None:
     """
     with acting(Authority.OPERATOR, demo=demo) as tx:
         closes = gate.complete_batch(tx, batch)
-    print(f"batch {batch} is complete; its recovery window closes at {shown(closes)} UTC")
+    print(f"batch {shown(batch)} is complete; its recovery window closes at {shown(closes)} UTC")
 
 
 @app.command

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from recoup import gate
 from recoup.cli.acting import acting
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows
+from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.gate import Finished
 from recoup.gate.importing.checks import domain_reader
 from recoup.lifecycles.declaration import Authority
@@ -27,7 +27,7 @@ def create_batch(name: str, *, demo: Demo = False) -> None:
     """
     with acting(Authority.OPERATOR, demo=demo) as tx:
         gate.create_batch(tx, name)
-    print(f"batch {name} begun; when everything is in: recoup gate complete {name}")
+    print(f"batch {shown(name)} begun; when everything is in: recoup gate complete {shown(name)}")
 
 
 def add(

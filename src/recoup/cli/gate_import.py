@@ -82,7 +82,9 @@ def _print(imported: Imported) -> None:
         _print_refused(imported)
     name = shlex.quote(imported.batch_id)
     if imported.batch_freeze_at is None:
-        print(f"Next: recoup gate complete {name}, when everything is in; recoup gate run verifies what came in.")
+        print(
+            f"Next: recoup gate complete {shown(name)}, when everything is in; recoup gate run verifies what came in."
+        )
     else:
         print(f"The batch is complete; its recovery window closes at {shown(imported.batch_freeze_at)} UTC.")
         print("Next: recoup gate run verifies what came in.")

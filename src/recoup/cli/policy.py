@@ -16,7 +16,7 @@ from recoup.domain import parts
 from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Change, Parts, Version
-from recoup.policy.document import flattened
+from recoup.policy.document import DOCUMENT_MOST_CHARACTERS, flattened
 from recoup.refusals import InputRefused
 
 app = App(
@@ -150,8 +150,9 @@ def _parts() -> Parts:
 def _text(file: Path) -> str:
     try:
         if str(file) == "-":
-            return sys.stdin.read()
-        return file.read_text(encoding="utf-8")
+            return sys.stdin.read(DOCUMENT_MOST_CHARACTERS + 1)
+        with file.open(encoding="utf-8") as opened_:
+            return opened_.read(DOCUMENT_MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise InputRefused(
             "policy_unreadable", f"{file} cannot be read: {error}.", "Name a TOML file in UTF-8.", file=str(file)

@@ -1,7 +1,7 @@
 """Commands made from declared verbs: one row or many, previewed, frozen, carried out and resumed in the same way."""
 
-import sys
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Protocol

@@ -41,6 +41,17 @@ FIRST_USER_OID = 16384  # what is below came with the server
 # From 17 on pg_restore sets this without asking, and a server that does not know it refuses the whole restore.
 NEW_SETTING, NEW_SETTING_FROM = b"\nSET transaction_timeout = 0;", 17
 SCRIPT_HEAD_BYTES = 10_000
+# A database that is being filled bears this comment, and its restore holds a session's lock under the number in its
+# name: the comment without the lock is what a restore that was killed has left.
+BEING_RESTORED = "Being restored by Recoup. Without a name of its own yet."
+_LOCK = 7_265_667
+_LEFT = """
+select d.datname from pg_database d join pg_shdescription c on c.objoid = d.oid and c.classoid = 'pg_database'::regclass
+ where c.description = %(mark)s and d.datname ~ '_restoring_[0-9a-f]{8}$'
+   and not exists (select from pg_locks l where l.locktype = 'advisory' and l.classid = %(lock)s
+                      and l.objid::bigint = ('x' || right(d.datname, 8))::bit(32)::bigint)
+ order by 1
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +61,7 @@ class Restored:
     database: str
     set_aside: str | None  # the name under which the database that stood there is kept
     lacks: tuple[str, ...]  # what an older backup lacks of this program's schema; `recoup migrate` brings it
+    removed: tuple[str, ...] = ()  # what restores that were killed had left on the server
 
 
 def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
@@ -94,16 +106,41 @@ def restore(
             _refuse_to_replace(there, replace=replace)
         _refuse_without_right(connection, there)
         ensure_roles(connection, login=login)
-        beside = _beside(database, f"_restoring_{secrets.token_hex(4)}")
+        removed = _removed(connection)
+        number = secrets.randbits(32)
+        beside = _beside(database, f"_restoring_{number:08x}")
+        connection.execute("select pg_advisory_lock(%s)", (_LOCK << 32 | number,))
         connection.execute(SQL("create database {} template template0 encoding 'UTF8'").format(Identifier(beside)))
         try:
+            connection.execute(SQL("comment on database {} is {}").format(Identifier(beside), BEING_RESTORED))
             lacks = _fill(settings, make_conninfo(admin_uri, dbname=beside), source, connection, releases)
             set_aside = _put_in_place(connection, beside, database, there)
         except BaseException:
             with contextlib.closing(_maintenance(settings, admin_uri)) as anew:  # the other one may be broken
                 anew.execute(SQL("drop database if exists {} with (force)").format(Identifier(beside)))
             raise
-    return Restored(database=database, set_aside=set_aside, lacks=lacks)
+    return Restored(database=database, set_aside=set_aside, lacks=lacks, removed=removed)
+
+
+# What others left ----------------------------------------------------------------------------------------------------
+
+
+def left_behind(connection: Transaction) -> list[str]:
+    """Databases that restores have left which were killed. Nobody fills them any more."""
+    return [name for (name,) in connection.execute(_LEFT, {"mark": BEING_RESTORED, "lock": _LOCK})]
+
+
+def _removed(connection: Transaction) -> tuple[str, ...]:
+    return tuple(name for name in left_behind(connection) if _dropped(connection, name))
+
+
+def _dropped(connection: Transaction, name: str) -> bool:
+    """Not by force: a program of the one that was killed may still be filling it."""
+    try:
+        connection.execute(SQL("drop database {}").format(Identifier(name)))
+    except (errors.ObjectInUse, errors.InvalidCatalogName, errors.InsufficientPrivilege):
+        return False
+    return True
 
 
 # The database that is there ------------------------------------------------------------------------------------------
@@ -183,13 +220,17 @@ def _refuse_without_right(connection: Transaction, there: _There | None) -> None
 def _put_in_place(connection: Transaction, beside: str, database: str, there: _There | None) -> str | None:
     """Give the new database its name, and the old one another. Both or neither: renames are transactional."""
     rename = SQL("alter database {} rename to {}")
+    unmark = SQL("comment on database {} is null").format(Identifier(beside))
     if there is None:
-        connection.execute(rename.format(Identifier(beside), Identifier(database)))
+        with connection.transaction():
+            connection.execute(unmark)
+            connection.execute(rename.format(Identifier(beside), Identifier(database)))
         return None
     aside = _beside(database, datetime.now(UTC).strftime("_before_%Y%m%dT%H%M%S_%fZ"))
     try:
         with connection.transaction():
             # The server waits by itself for sessions that are just closing, and refuses because of all others.
+            connection.execute(unmark)
             connection.execute(rename.format(Identifier(database), Identifier(aside)))
             connection.execute(rename.format(Identifier(beside), Identifier(database)))
             if there.owner != connection.info.user:
@@ -200,12 +241,8 @@ def _put_in_place(connection: Transaction, beside: str, database: str, there: _T
         raise _in_use(database) from error
     if not there.empty:
         return aside
-    try:
-        # Not by force: whoever got in meanwhile may have made something.
-        connection.execute(SQL("drop database {}").format(Identifier(aside)))
-    except errors.ObjectInUse:
-        return aside
-    return None
+    # Whoever got in meanwhile may have made something.
+    return None if _dropped(connection, aside) else aside
 
 
 # Filling the new one -------------------------------------------------------------------------------------------------

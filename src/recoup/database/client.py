@@ -40,14 +40,20 @@ def major(of: Path) -> int:
     return int(match[1]) if match else 0
 
 
-def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) -> None:
-    """Run a program, against a database if ``uri`` is given. What it says at its failure becomes the refusal."""
+def called(settings: Settings, name: str, uri: str | None) -> tuple[list[str], dict[str, str]]:
+    """A program as it is called, against a database if ``uri`` is given; and its environment, with the password."""
     found = program(settings, name)
-    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program.
-    around = {key: value for key, value in os.environ.items() if not key.startswith("RECOUP_")} | {"LC_ALL": "C"}
+    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program:
+    # for a server of others that is what the shell says, for ours nothing.
+    kept_back = ("RECOUP_", "PG") if settings.dsn is None else ("RECOUP_",)
+    around = {key: value for key, value in os.environ.items() if not key.startswith(kept_back)}
     login: list[str] = []
     if uri is not None:
         options = options_of(uri)
+        if (
+            settings.dsn is None
+        ):  # what keeps the shell's variables away is not needed, and an older program may not know it
+            options = {key: options.get(key) for key in ("host", "port", "user", "password", "dbname")}
         around |= {"PGPASSWORD": str(options.pop("password"))} if options.get("password") else {}
         if options.get("sslpassword"):
             raise InputRefused(
@@ -56,8 +62,15 @@ def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) 
                 "Use a key without a password for backup and restore.",
             )
         options.setdefault("connect_timeout", settings.connect_timeout_s)
-        login = ["--no-password", "--dbname", make_conninfo("", **options)]
-    command = [found, *login, *arguments]
+        login = ["--dbname", make_conninfo("", **options)]
+    return [str(found), *login], around
+
+
+def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) -> None:
+    """Run a program. What it says at its failure becomes the refusal."""
+    (found, *login), around = called(settings, name, uri)
+    command = [found, *login, *(["--no-password"] if login else []), *arguments]
+    around["LC_ALL"] = "C"
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=around, check=False)
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
@@ -67,5 +80,5 @@ def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) 
             f"{name} ended with code {done.returncode}: {(complaints or said)[-1]}",
             "Correct what its last words complain of, then try again; nothing was changed. If they are about versions,"
             " set RECOUP_SERVER_BIN to the programs of the newest PostgreSQL that is involved.",
-            program=str(found), said="\n".join(said[-SAID_LINES:]),
+            program=found, said="\n".join(said[-SAID_LINES:]),
         )  # fmt: skip

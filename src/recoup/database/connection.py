@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,20 +21,19 @@ from datetime import timedelta
 from functools import cached_property, lru_cache
 
 import psycopg
-from psycopg import Connection, Cursor
+from psycopg import Connection, Cursor, IsolationLevel
 from psycopg.conninfo import make_conninfo
-from psycopg.sql import SQL
 
 from recoup.database.failures import as_refusals, options_of, unreachable, where
 from recoup.database.held import Held, Length, Row, Seen
 from recoup.database.pool import Pool
+from recoup.database.session import configured, pinned, startup_options, waits
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
 OLDEST_SERVER = 150000
-_SPLITS, _ESCAPED = re.compile(r"[\\\s]"), r"\\\g<0>"  # what ends a startup option, unless escaped
 
 Transaction = Connection[Row]
 # The transactions that are open around this code, in this thread or task.
@@ -64,7 +62,11 @@ class Database:
     def transaction(
         self, authority: Authority, *, actor: Actor | None = None, reason: str | None = None
     ) -> Iterator[Transaction]:
-        """One transaction under one authority. Commits at the end of the block, rolls back on any exception."""
+        """One transaction under one authority. Commits at the end of the block, rolls back on any exception.
+
+        An error of the server that is caught within the block has ended the transaction: then the block ends with
+        :class:`~recoup.refusals.TransactionLost`. Try what may fail within ``with tx.transaction():``, a savepoint.
+        """
         afterwards: list[Callable[[], object]] = []
         try:
             with (
@@ -114,7 +116,8 @@ class Database:
     def _unsaid(self, held: Held, authority: Authority, actor: Actor | None, reason: str | None) -> dict[str, str]:
         """The settings of a transaction that its connection does not have by itself."""
         if held.authority is None:
-            return _identity(authority, actor or self._actor, reason) | waits(self.settings)
+            every = waits(self.settings) | pinned(held.info.server_version)
+            return _identity(authority, actor or self._actor, reason) | every
         unsaid = {} if held.authority is authority else {"role": authority.role}
         if actor not in (None, self._actor) or reason:
             unsaid |= _identity(authority, actor or self._actor, reason)
@@ -126,11 +129,11 @@ class Database:
         Cursor(held).execute(_beginning(tuple(unsaid.items())), prepare=False)
         try:
             yield
+            held.commit()
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 held.rollback()
             raise
-        held.commit()
 
     def _opened(self) -> Pool:
         with self._opening:
@@ -197,47 +200,39 @@ def _identity(authority: Authority, actor: Actor, reason: str | None) -> dict[st
     return who | {"recoup.reason": in_words(reason or "")}
 
 
-def waits(settings: Settings) -> dict[str, str]:
-    """Bounds on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
-    return {
-        "statement_timeout": str(settings.statement_timeout_ms),
-        "lock_timeout": str(settings.lock_timeout_ms),
-        "idle_in_transaction_session_timeout": str(settings.idle_in_transaction_timeout_ms),
-    }
-
-
 @lru_cache(maxsize=1000)
 def _beginning(unsaid: tuple[tuple[str, str], ...]) -> str:
-    if not unsaid:
-        return "begin"
-    settings = (SQL("set_config({}, {}, true)").format(name, value) for name, value in unsaid)
-    return SQL("begin; select {}").format(SQL(", ").join(settings)).as_string()
+    begin = "begin isolation level read committed"
+    return f"{begin}; select {configured(dict(unsaid), 'true')}" if unsaid else begin
 
 
 def _has(held: Held, wanted: dict[str, str]) -> bool:
-    """Whether its session is what was asked for at login."""
-    role, *settings = wanted.values()
-    asked = SQL(", ").join(SQL("current_setting({}, true)").format(name) for name in list(wanted)[1:])
-    row = Cursor(held).execute(SQL("select current_user, {}").format(asked), prepare=False).fetchone()
-    return row == (role, *settings)
+    """Whether its session is what was asked for at login. If so, what we depend on is pinned in it."""
+    role, *names = wanted
+    asked = ", ".join(f"pg_catalog.current_setting('{name}', true)" for name in names)
+    pins = configured(pinned(held.info.server_version), f"current_user <> '{wanted[role]}'")
+    row = Cursor(held).execute(f"select current_user, {asked}, {pins}".encode(), prepare=False).fetchone()
+    return row is not None and row[: len(wanted)] == tuple(wanted.values())
 
 
 def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = None) -> Held:
     """One connection in autocommit, with bounded waits, to a server that is new enough; or a refusal.
 
-    ``given``: settings that it has from its login on, and falls back to.
+    What we depend on is pinned in its session, or where that is a pooler's, in each transaction. ``given``: settings
+    that it has from its login on, and falls back to.
     """
     known = options_of(conninfo)
-    options = str(known.get("options") or os.environ.get("PGOPTIONS") or "")
+    options = str(known.get("options", os.environ.get("PGOPTIONS")) or "")
     if given is not None:
-        options = " ".join((options, *_startup_options(given | waits(settings)))).strip()
+        options = " ".join((options, *startup_options(given | waits(settings)))).strip()
     try:
         connection = Held.connect(
             make_conninfo(
                 conninfo,
                 connect_timeout=known.get("connect_timeout") or settings.connect_timeout_s,
                 application_name=known.get("application_name") or "recoup",
-                options=options or None,
+                client_encoding="UTF8",
+                options=options,
             ),
             autocommit=True,
             cursor_factory=Seen,
@@ -255,6 +250,7 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
         )  # fmt: skip
     connection.adapters.register_dumper(timedelta, Length)
     connection.since = connection.used = connection.own_used = time.monotonic()
+    connection.isolation_level = IsolationLevel.READ_COMMITTED
     if given is None:
         connection.direct = _bounded(connection, settings)
     if not connection.direct:
@@ -262,18 +258,17 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
     return connection
 
 
-def _startup_options(settings: dict[str, str]) -> list[str]:
-    return [f"-c {name}={_SPLITS.sub(_ESCAPED, value)}" for name, value in settings.items()]
-
-
 def _bounded(connection: Held, settings: Settings) -> bool:
-    """Bound its waits if the session is ours: not a pooler's, which shows by another process than the login told."""
+    """Bound its waits and pin what we depend on, if the session is ours.
+
+    Not if it is a pooler's, which shows by another process than the login told.
+    """
     if settings.pooler == "transaction":
         return False
     pid = connection.info.backend_pid if settings.pooler == "auto" else None
-    bounds = SQL(", ").join(SQL("set_config({}, {}, false)").format(*wait) for wait in waits(settings).items())
-    query = SQL("select {} where %s::integer is null or pg_backend_pid() = %s").format(bounds)
-    return Cursor(connection).execute(query, (pid, pid), prepare=False).rowcount == 1
+    bounds = configured(waits(settings) | pinned(connection.info.server_version), "false")
+    query = f"select {bounds} where %s::integer is null or pg_catalog.pg_backend_pid() = %s"
+    return Cursor(connection).execute(query.encode(), (pid, pid), prepare=False).rowcount == 1
 
 
 def begin_incarnation(connection: Transaction) -> None:

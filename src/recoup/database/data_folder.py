@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recoup.database import server_user
-from recoup.database.postmaster import end_stranded
+from recoup.database.postmaster import end_stranded, remove_spoiled
 from recoup.database.programs import binaries, major_of
-from recoup.database.server_user import Account, as_account, make_closed, move_durably, write_whole
+from recoup.database.server_user import Account, as_account, make_closed, move_durably, read_itself, write_whole
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
@@ -47,6 +47,7 @@ def prepared(settings: Settings, lock: int) -> Place:
     programs = binaries(settings)
     _check_version(major_of(programs), programs, home / "data")
     end_stranded(home / "data", settings.start_timeout_s)
+    remove_spoiled(home / "data")
     base = server_user.base_folder(home, account)
     place = Place(
         home=home,
@@ -65,7 +66,7 @@ def prepared(settings: Settings, lock: int) -> Place:
 
 def _check_version(major: int, programs: Path, data: Path) -> None:
     try:
-        made_by = (data / "PG_VERSION").read_text().strip()
+        made_by = read_itself(data / "PG_VERSION").decode(errors="replace").strip()
     except FileNotFoundError:
         return
     if made_by != str(major):
@@ -81,7 +82,7 @@ def _check_version(major: int, programs: Path, data: Path) -> None:
 def passwords_of(home: Path) -> dict[str, str]:
     path = home / "passwords"
     try:
-        known = json.loads(path.read_text())
+        known = json.loads(read_itself(path))
         return {ADMIN: known[ADMIN], APP: known[APP]}
     except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
         raise ServerRefused(

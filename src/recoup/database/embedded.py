@@ -31,8 +31,10 @@ from psycopg import sql
 
 from recoup.database import memory, server_user
 from recoup.database.data_folder import ADMIN, APP, Place, home_of, passwords_of, prepared, start_failed, tail
+from recoup.database.failures import ConnectionRefused, refused_as_full
 from recoup.database.postmaster import POLL_S, alive, came_true, ended, noted_in
-from recoup.database.server_user import as_account, write_whole
+from recoup.database.server_user import as_account, opened_itself, read_itself, write_whole
+from recoup.database.session import unswayed
 from recoup.refusals import ServerRefused
 from recoup.settings import Settings
 
@@ -58,6 +60,8 @@ log_timezone = 'UTC'
 timezone = 'UTC'
 """
 
+# Said of PGSERVICE, PGDATESTYLE, PGTZ and PGGEQO, which a connection string cannot outdo.
+SWAYED = re.compile(r"definition of service|service file|invalid value for parameter|parameter \"\w+\" requires")
 # Said while something of a dead server is still there: its unreaped process, or its last backends.
 HELD_BY_THE_DEAD = re.compile(r'lock file ".*" already exists|pre-existing shared memory block')
 
@@ -78,11 +82,11 @@ class Server:
     app: str = APP
 
     def uri(self, database: str, *, admin: bool = False) -> str:
-        """A connection string, password included, for any client built on libpq."""
+        """A connection string, password included, for any client built on libpq; PG* variables do not sway it."""
         user, password = (self.admin, self.admin_password) if admin else (self.app, self.app_password)
         login = f"{quote(user, safe='')}:{quote(password, safe='')}"
         host = quote(os.fsencode(self.socket_folder), safe="")
-        return f"postgresql://{login}@/{quote(database, safe='')}?host={host}&port={self.port}"
+        return f"postgresql://{login}@/{quote(database, safe='')}?host={host}&port={self.port}{unswayed()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +135,7 @@ def stop(settings: Settings) -> bool:
 def _os_errors_refused(settings: Settings) -> Iterator[None]:
     home = home_of(settings)
     try:
+        server_user.refuse_home_of_others(home)
         yield
     except OSError as error:
         raise ServerRefused(
@@ -146,7 +151,7 @@ def _os_errors_refused(settings: Settings) -> Iterator[None]:
 def _locked(settings: Settings) -> Iterator[int]:
     """Hold the home's lock, which the kernel frees with its last holder: no crash can leave it taken."""
     path = home_of(settings) / "lock"
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    lock = opened_itself(path, os.O_RDWR | os.O_CREAT)
     try:
         if not came_true(lambda: _took(lock), settings.start_timeout_s):
             raise _lock_timeout(path, settings.start_timeout_s)
@@ -171,7 +176,7 @@ def _took(lock: int) -> bool:
 
 
 def _lock_timeout(path: Path, waited_s: int) -> ServerRefused:
-    holder = path.read_text(errors="replace").strip()
+    holder = read_itself(path).decode(errors="replace").strip()
     return ServerRefused(
         "server_lock_timeout",
         f"Process {holder or '(unknown)'}, or a program it started, has held {path} for {waited_s} s.",
@@ -184,7 +189,9 @@ def _reach(settings: Settings) -> _Reached | None:
     """The server of this home if there is one that answers, else None."""
     try:
         return _asked(settings)
-    except psycopg.OperationalError:
+    except psycopg.OperationalError as error:
+        if isinstance(error, ConnectionRefused):  # it is there, and says why not
+            raise
         return None
 
 
@@ -204,6 +211,8 @@ def _asked(settings: Settings) -> _Reached | None:
         with _connected(server, settings) as connection:
             folder, login, database = _described(connection)
     except psycopg.OperationalError as error:
+        if SWAYED.search(str(error)):
+            raise _environment_wrong(str(error)) from error
         if "password authentication failed" not in str(error):
             raise
         raise ServerRefused(
@@ -217,9 +226,24 @@ def _asked(settings: Settings) -> _Reached | None:
     return _Reached(server=server, furnished=login and database)
 
 
+def _environment_wrong(said: str) -> ServerRefused:
+    return ServerRefused(
+        "environment_wrong",
+        f"PostgreSQL's library goes by PG* variables, and one of this shell makes no sense: {' '.join(said.split())}.",
+        "Unset it: env | grep ^PG shows them.",
+        said=said,
+    )
+
+
 def _connected(server: Server, settings: Settings) -> psycopg.Connection[tuple[Any, ...]]:
     uri = server.uri("postgres", admin=True)
-    return psycopg.connect(uri, autocommit=True, connect_timeout=settings.connect_timeout_s)
+    try:
+        return psycopg.connect(uri, autocommit=True, connect_timeout=settings.connect_timeout_s)
+    except psycopg.OperationalError as error:
+        full = refused_as_full(uri, error)
+        if full is None:
+            raise
+        raise full from error
 
 
 def _described(connection: psycopg.Connection[tuple[Any, ...]]) -> tuple[Path, bool, bool]:
@@ -294,7 +318,7 @@ def _launched(place: Place, settings: Settings) -> _Reached:
 
 def _spawned(place: Place) -> subprocess.Popen[bytes]:
     """Run the postmaster in a session of its own: it survives our end, and our terminal's signals."""
-    with place.log.open("ab") as log:
+    with os.fdopen(opened_itself(place.log, os.O_WRONLY | os.O_APPEND), "ab") as log:
         child = subprocess.Popen(
             [place.programs / "postgres", "-D", place.data.resolve()],
             stdout=log, stderr=log, start_new_session=True, **as_account(place.account),
@@ -307,7 +331,7 @@ def _spawned(place: Place) -> subprocess.Popen[bytes]:
 
 def _trimmed_log(log: Path) -> int:
     """See to it that there is a log and that it does not grow for ever. Returns where it ends."""
-    os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    os.close(opened_itself(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     if log.stat().st_size > LOG_KEPT_BYTES:
         log.rename(log.with_name("server.log.old"))
         return _trimmed_log(log)
@@ -315,6 +339,4 @@ def _trimmed_log(log: Path) -> int:
 
 
 def _read(log: Path, offset: int) -> str:
-    with log.open("rb") as file:
-        file.seek(offset)
-        return file.read().decode(errors="replace")
+    return read_itself(log)[offset:].decode(errors="replace")

@@ -38,6 +38,20 @@ def where(conninfo: str) -> str:
     return f"{parts.get('user') or 'the current user'}@{host}{port}/{parts.get('dbname') or ''}"
 
 
+def refused_as_full(conninfo: str, error: psycopg.Error) -> ConnectionRefused | None:
+    """A server that is there and has no connection left, or None."""
+    said = " ".join(str(error).split())
+    if not re.search("too many clients|remaining connection slots|too many connections for", said):
+        return None
+    return ConnectionRefused(
+        "connections_used_up",
+        f"The server has no connection left for {where(conninfo)}: {said}.",
+        "End sessions that nobody needs (select * from pg_stat_activity), lower RECOUP_POOL_MAX, or raise"
+        " max_connections or the limit that the message names.",
+        at=where(conninfo),
+    )
+
+
 def unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
     """Why there is no connection."""
     said = " ".join(str(error).split())
@@ -51,7 +65,7 @@ def unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
     ):
         if re.search(words, said):
             return ServerRefused(code, f"The server refused the login as {at}: {said}", next_step, at=at)
-    return ConnectionRefused(
+    return refused_as_full(conninfo, error) or ConnectionRefused(
         "server_unreachable",
         f"No PostgreSQL server answers as {at}: {said}",
         "Start the server, or correct RECOUP_DSN; unset it to use the embedded server.",

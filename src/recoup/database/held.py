@@ -7,22 +7,25 @@ cannot show is a function of somebody's own that changes the session behind a SE
 
 from __future__ import annotations
 
+import contextlib
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Self
 
 import psycopg
-from psycopg import Connection, Cursor, postgres
+from psycopg import Connection, Cursor, errors, postgres
 from psycopg.abc import Query
 from psycopg.adapt import Dumper
 from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg.sql import Composable
 
+from recoup.database.session import pinning, pinning_locally
 from recoup.lifecycles.declaration import Authority
+from recoup.refusals import TransactionLost
 
 Row = tuple[Any, ...]
 
@@ -60,11 +63,40 @@ class Held(Connection[Row]):
     statements_left: int | None = None  # that its borrower may send; None: any number
     afterwards: list[Callable[[], object]]  # what is done when its transaction has ended, whichever way
     server_pid: int | None = None  # of its transaction, where a pooler stands between and somebody asked
+    failed = ""  # what the last statement that failed was told
 
     def cursor(self, *args: Any, **given: Any) -> Any:
         if args or given.get("name"):
             self.changed = True  # a cursor of the server's may be held beyond its transaction
         return super().cursor(*args, **given)
+
+    def commit(self) -> None:
+        """Commit; or refuse, where the server would answer COMMIT with a rollback and say nothing."""
+        self._refuse_lost()
+        super().commit()
+
+    @contextlib.contextmanager
+    def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> Iterator[psycopg.Transaction]:
+        """As the driver's, but for a block that ends well although its transaction cannot."""
+        outermost = self.pgconn.transaction_status == TransactionStatus.IDLE
+        with super().transaction(savepoint_name, force_rollback) as block:
+            if outermost and not self.direct:
+                Cursor(self).execute(pinning_locally(self.info.server_version).encode(), prepare=False)
+            yield block
+            if not force_rollback:
+                self._refuse_lost()
+
+    def _refuse_lost(self) -> None:
+        if self.pgconn.transaction_status == TransactionStatus.INERROR and self.statements_left is None:
+            raise TransactionLost(
+                "transaction_lost",
+                f"An error was caught within the transaction, which ended with it: {self.failed}",
+                "Nothing of the block was kept. Let the error leave the block; or try what may fail within"
+                " `with tx.transaction():`, a savepoint, and catch the error around that.",
+                failed=self.failed,
+            )
 
     def cleaned(self) -> bool:
         """As it was after login, whatever was done with it. False: it cannot be used any more."""
@@ -74,7 +106,7 @@ class Held(Connection[Row]):
             if self.pgconn.transaction_status != TransactionStatus.IDLE:
                 self.rollback()
             if self.changed and self.direct:
-                Cursor(self).execute(_CLEAN, prepare=False)
+                Cursor(self).execute(f"{_CLEAN}; {pinning(self.info.server_version)}".encode(), prepare=False)
         except psycopg.Error:
             return False
         self.changed, self.row_factory = False, tuple_row
@@ -89,7 +121,12 @@ class Seen(Cursor[Row]):
         assert isinstance(held, Held)
         if held.statements_left == 0:
             raise psycopg.ProgrammingError("This transaction is one statement, and it is done.")
-        super().execute(query, *args, **given)
+        try:
+            super().execute(query, *args, **given)
+        except psycopg.Error as error:
+            if not isinstance(error, errors.InFailedSqlTransaction):  # which only repeats the one before it
+                held.failed = error.diag.message_primary or str(error)
+            raise
         if (self.statusmessage or "").partition(" ")[0] not in _PLAIN or _changes_session(_text(query)):
             held.changed = True
         if held.statements_left is not None:

@@ -8,8 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from recoup.database.server_user import read_itself
 from recoup.refusals import ServerRefused
 
+PID_FILE = "postmaster.pid"
 POLL_S = 0.05
 QUIT_PATIENCE_S = 10
 
@@ -25,22 +27,38 @@ class Noted:
 
 
 def noted_in(data: Path) -> Noted | None:
+    """What the pid file says; None when there is none, or when it is being written or spoiled."""
     try:
-        lines = os.fsdecode((data / "postmaster.pid").read_bytes()).splitlines()
+        lines = os.fsdecode(read_itself(data / PID_FILE)).splitlines()
     except FileNotFoundError:
         return None
-    if len(lines) < 5 or not lines[4]:  # it is being written
+    if len(lines) < 5 or not lines[4] or not (lines[0].isdecimal() and lines[3].isdecimal()):
         return None
     ready = len(lines) > 7 and lines[7].strip() == "ready"
     return Noted(pid=int(lines[0]), port=int(lines[3]), socket_folder=Path(lines[4]), ready=ready)
 
 
+def remove_spoiled(data: Path) -> None:
+    """Remove a pid file without a number, as a power failure leaves it: with it, no postmaster would start.
+
+    To be called under the lock. Not while a postmaster of this folder lives, which may be about to write it.
+    """
+    try:
+        first = read_itself(data / PID_FILE).split(b"\n")[0].strip()
+    except FileNotFoundError:
+        return
+    if not first.isdigit() and not any(_serves(int(one.name), data) for one in Path("/proc").glob("[0-9]*")):
+        (data / PID_FILE).unlink()
+
+
 def alive(noted: Noted | None, data: Path) -> bool:
     """Whether that process is this folder's postmaster: numbers are reused, and zombies have no arguments."""
-    if noted is None:
-        return False
+    return noted is not None and _serves(noted.pid, data)
+
+
+def _serves(pid: int, data: Path) -> bool:
     try:
-        arguments = Path(f"/proc/{noted.pid}/cmdline").read_bytes().split(b"\0")
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except (FileNotFoundError, ProcessLookupError):
         return False
     return os.path.basename(arguments[0]) == b"postgres" and os.fsencode(data.resolve()) in arguments

@@ -122,6 +122,45 @@ def write_whole(path: Path, text: str, account: Account | None = None) -> None:
     move_durably(aside, path)
 
 
+def opened_itself(path: Path, flags: int) -> int:
+    """A descriptor of a file itself, never of what a link in its place leads to, and without waiting for a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+
+
+def read_itself(path: Path) -> bytes:
+    with os.fdopen(opened_itself(path, os.O_RDONLY), "rb") as file:
+        return file.read()
+
+
+def refuse_home_of_others(home: Path) -> None:
+    """Refuse a home that belongs to somebody else, or that others may write: what lies in it may be theirs."""
+    try:
+        found = home.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if found.st_uid != os.geteuid():
+        raise ServerRefused(
+            "home_of_another",
+            f"The home of the embedded server, {home}, belongs to the user {_user(found.st_uid)}.",
+            "Run Recoup as that user, or set RECOUP_HOME to a folder of your own.",
+            home=str(home), owner=found.st_uid,
+        )  # fmt: skip
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ServerRefused(
+            "home_open_to_others",
+            f"The home of the embedded server, {home}, can be written by others.",
+            f"Make sure that all that lies in it is yours, then: chmod go-w {home}",
+            home=str(home), mode=f"{stat.S_IMODE(found.st_mode):o}",
+        )  # fmt: skip
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
 def make_closed(folder: Path, account: Account | None) -> None:
     """See to it that there is a folder only its owner, the account or else the caller, can enter.
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 from recoup.files.opening import STDIN
 from recoup.refusals import InputRefused
 
+FORMULA_BEGINS = ("=", "+", "-", "@")
 KEPT_MOST = 1_000
 KEPT_CHARS_MOST = 2_000  # of one row; the report has it whole
 
@@ -48,7 +49,7 @@ class Refused:
             return
         with _as_refusals(self._report):
             if self._report.suffix.lower() == ".csv":
-                csv.writer(self._part).writerow(refused)
+                csv.writer(self._part).writerow(map(_inert, refused))
             else:
                 self._part.write(json.dumps(refused._asdict(), ensure_ascii=False) + "\n")
 
@@ -93,6 +94,11 @@ def _check(report: Path, source: Path) -> None:
     if source != STDIN and report.exists() and report.samefile(source):
         happened = f"{report} is the file being imported."
         raise InputRefused("report_over_source", happened, "Name another file.", path=str(report))
+
+
+def _inert(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula: what begins like one is quoted, as a person would do it."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(FORMULA_BEGINS) else value
 
 
 @contextlib.contextmanager

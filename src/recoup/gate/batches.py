@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from psycopg import errors
 from psycopg.rows import class_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.lifecycle import BatchStatus
+from recoup.gate.texts import unprintable
 from recoup.refusals import InputRefused, Refusal
 from recoup.worker.duty import seconds
 
@@ -40,19 +40,19 @@ class Frozen:
 
 def create_batch(tx: Transaction, batch_id: str) -> None:
     """Begin an import batch. Its recovery window opens when it is completed."""
+    if said := unprintable(batch_id):
+        raise InputRefused("text_unprintable", f"The name of the batch cannot be taken as it is. {said}", "Remove it.")
     if not batch_id.strip() or len(batch_id.encode()) > BATCH_ID_BYTES_MOST:
         raise InputRefused(
             "batch_unnamed", "A batch needs a name, and not an endless one.", f"Use 1 to {BATCH_ID_BYTES_MOST} bytes."
         )
-    try:
-        tx.execute(Q["create_batch"], {"batch_id": batch_id})
-    except errors.UniqueViolation as error:
+    if tx.execute(Q["create_batch"], {"batch_id": batch_id}).rowcount == 0:
         raise InputRefused(
             "batch_exists",
             f"There is a batch {batch_id!r} already.",
             "Choose another name.",
             batch_id=batch_id,
-        ) from error
+        )
 
 
 def complete_batch(tx: Transaction, batch_id: str) -> datetime:

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
-from psycopg import errors
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.batches import unknown_batch
+from recoup.gate.texts import unprintable
 from recoup.refusals import InputRefused, LawRefused
 from recoup.worker.duty import seconds
 
@@ -78,19 +78,18 @@ def add_intakes(tx: Transaction, intakes: Sequence[NewIntake], *, batch_id: str 
     """Add candidates, all or none. Ids come back in the order given."""
     for place, intake in enumerate(intakes, start=1):
         _check(place, intake)
-    try:
-        rows = tx.execute(
-            Q["add_intakes"],
-            {
-                "names": [i.company_name for i in intakes],
-                "domains": [i.company_domain for i in intakes],
-                "urls": [i.linkedin_url for i in intakes],
-                "states": [i.state for i in intakes],
-                "batch_id": batch_id,
-            },
-        ).fetchall()
-    except errors.ForeignKeyViolation as error:
-        raise unknown_batch(str(batch_id)) from error
+    rows = tx.execute(
+        Q["add_intakes"],
+        {
+            "names": [i.company_name for i in intakes],
+            "domains": [i.company_domain for i in intakes],
+            "urls": [i.linkedin_url for i in intakes],
+            "states": [i.state for i in intakes],
+            "batch_id": batch_id,
+        },
+    ).fetchall()
+    if intakes and not rows:
+        raise unknown_batch(str(batch_id))
     return [row[0] for row in rows]
 
 
@@ -142,13 +141,10 @@ def restart(
     )
     _check(1, better)
     given = {**asdict(better), "company_name": company_name, "intake_id": intake_id, "batch_id": batch_id}
-    try:
-        row = tx.execute(Q["restart"], given).fetchone()
-    except errors.ForeignKeyViolation as error:
-        raise unknown_batch(str(batch_id)) from error
+    row = tx.execute(Q["restart"], given).fetchone()
     if row is None:
-        refuse_unknown([intake_id], ())
-    assert row is not None
+        find_intakes(tx, [intake_id])
+        raise unknown_batch(str(batch_id))
     new: UUID = row[0]
     return new
 
@@ -191,10 +187,10 @@ def _check(place: int, intake: NewIntake) -> None:
                 row=place,
                 column=column,
             )
-        if "\x00" in text:
+        if said := unprintable(text):
             raise InputRefused(
-                "text_has_nul",
-                f"Intake {place}: {column} holds a NUL character.",
+                "text_unprintable",
+                f"Intake {place}: {column} cannot be taken as it is. {said}",
                 "Remove it.",
                 row=place,
                 column=column,

@@ -61,10 +61,12 @@ def read(text: str, parts: Parts) -> Policy:
     """The policy that a document means: the shipped one, but for what the document says."""
     if len(text) > DOCUMENT_MOST_CHARACTERS:
         raise InputRefused(
-            "policy_too_long", f"The document has {len(text):,} characters.", "A policy is a page or two."
+            "policy_too_long",
+            f"The document has more than {DOCUMENT_MOST_CHARACTERS:,} characters.",
+            "A policy is a page or two.",
         )
     try:
-        given = _printable(tomllib.loads(text))
+        given = _printable(tomllib.loads(text.removeprefix("\ufeff")))
     except (ValueError, RecursionError) as error:  # ValueError: not TOML, or a number of thousands of digits
         raise InputRefused(
             "policy_not_toml",

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from psycopg import errors
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
@@ -105,15 +104,13 @@ def apply(
         return present.version, []
     for part in parts:
         policy[part].check_in(tx)
-    try:
-        write(tx, present.version + 1, figures, text, reason=reason)
-    except errors.UniqueViolation as error:
+    if not write(tx, present.version + 1, figures, text, reason=reason):
         raise LawRefused(
             "policy_not_in_force",
             f"Somebody else applied version {present.version + 1} at the same moment.",
             "Look at what changed meanwhile (recoup policy diff), then apply again.",
             in_force=present.version + 1,
-        ) from error
+        )
     return present.version + 1, differing
 
 
@@ -123,12 +120,10 @@ def effects(tx: Transaction, wanted: Policy, parts: Parts) -> list[str]:
     return [said for part in parts for said in wanted[part].effects(tx, present[part])]
 
 
-def write(tx: Transaction, version: int, figures: Mapping[str, Any], text: str, *, reason: str) -> None:
-    """Write one version. Its number must be the next one."""
-    tx.execute(
-        Q["write_version"],
-        {"version": version, "figures": Jsonb(figures), "document": text, "reason": reason},
-    )
+def write(tx: Transaction, version: int, figures: Mapping[str, Any], text: str, *, reason: str) -> bool:
+    """Write one version. Its number must be the next one. False: somebody else has written it meanwhile."""
+    given = {"version": version, "figures": Jsonb(figures), "document": text, "reason": reason}
+    return tx.execute(Q["write_version"], given).rowcount == 1
 
 
 def ensure(tx: Transaction, parts: Parts) -> int | None:

@@ -9,6 +9,7 @@ own back. Nothing that is already as it should be is touched, so a release that 
 and workers of the release before go on meanwhile.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -194,7 +195,26 @@ def _record(connection: Transaction, table: str, name: str, checksum: str) -> No
 
 def _changed_routines(connection: Transaction, ours: Sequence[Domain]) -> tuple[SqlFile, ...]:
     applied = _applied(connection, "recoup.routine")
-    return tuple(file for domain in ours for file in domain.routines if applied.get(file.name) != file.checksum)
+    changed = tuple(file for domain in ours for file in domain.routines if applied.get(file.name) != file.checksum)
+    _refuse_written_by_newer(connection, changed)
+    return changed
+
+
+def _refuse_written_by_newer(connection: Transaction, changed: Sequence[SqlFile]) -> None:
+    """A later program's text at our release number: a mistake of its makers, and none of the database."""
+    named = ([file.name for file in changed],)
+    for name, by in connection.execute("select name, recoup_version from recoup.routine where name = any(%s)", named):
+        if _ordered(by) > _ordered(__version__):
+            raise MigrationRefused(
+                "routine_newer",
+                f"{name} was written into this database by Recoup {by}; this is {__version__}, and has another text.",
+                f"Migrate with Recoup {by} or later. Nothing was changed.",
+                routine=name, written_by=by,
+            )  # fmt: skip
+
+
+def _ordered(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[Domain]) -> Iterator[Release]:

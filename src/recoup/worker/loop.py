@@ -33,6 +33,9 @@ from recoup.worker.policy import WorkerPolicy
 CHANNEL = "recoup_wake"
 IDLE_LEAST_S = 0.2  # the first pause after a batch that found nothing; doubled up to the cadence
 FAILED_MOST_S = 300.0  # the longest pause after a batch that raised
+WAKE_LEAST_S = 0.05  # what is notified within so long wakes a duty once
+FLOOD = 2000  # so many notifications within that time are nobody's work
+FLOOD_PAUSE_S = 5.0
 LISTEN_SLICE_S = 0.5  # how soon the listener notices that it is to stop
 
 
@@ -267,13 +270,34 @@ class Worker:
                     pause_s = IDLE_LEAST_S
                     self.wake("")  # what was notified while nobody listened
                     while not self._stopping.is_set():
-                        for notification in connection.notifies(timeout=LISTEN_SLICE_S, stop_after=1):
-                            observe.WAKES.inc()
-                            self.wake(notification.payload)
+                        self._heed(connection)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
                 self._log.warning("cannot listen", failure=str(error))
                 self._stopping.wait(pause_s)
                 pause_s = min(pause_s * 2, FAILED_MOST_S)
+
+    def _heed(self, connection: Transaction) -> None:
+        """Wake whom a notification names, then whom those of the next moment name, each once.
+
+        Any login can notify, as often as it likes: a flood is not listened to.
+        """
+        named = _notified(connection, LISTEN_SLICE_S)
+        self._wake_each(named)
+        until, more = time.monotonic() + WAKE_LEAST_S, list[str]()
+        while named and len(more) < FLOOD and (left := until - time.monotonic()) > 0 and not self._stopping.is_set():
+            more += _notified(connection, left)
+        self._wake_each(more)
+        if len(more) >= FLOOD:
+            self._log.warning("too many notifications; not listening for a while", pause_s=FLOOD_PAUSE_S)
+            connection.execute(f"unlisten {CHANNEL}")
+            self._stopping.wait(FLOOD_PAUSE_S)
+            connection.execute(f"listen {CHANNEL}")
+            self.wake("")
+
+    def _wake_each(self, named: Sequence[str]) -> None:
+        observe.WAKES.inc(len(named))
+        for duty in set(named):
+            self.wake(duty)
 
     @contextlib.contextmanager
     def _acting(self, authority: Authority) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
@@ -324,6 +348,11 @@ class _Hands:
     def tally(self, tx: Transaction, done: int) -> None:
         register.tally(tx, self._worker.worker_id, self._duty.name, done=done)
         observe.UNITS.labels(self._duty.name).inc(done)
+
+
+def _notified(connection: Transaction, within_s: float) -> list[str]:
+    """What is notified next: the payloads of all that came with it."""
+    return [one.payload for one in connection.notifies(timeout=within_s, stop_after=1)]
 
 
 def _round(seconds: float) -> float:

@@ -1,6 +1,5 @@
 """Which columns companies have, and what makes no sense in a row: each fault with its column, reason and a sentence."""
 
-import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -9,6 +8,7 @@ from typing import NamedTuple
 
 from recoup.files import Row, Unread, Wanted
 from recoup.gate.intake import TEXT_MOST
+from recoup.gate.texts import unprintable
 from recoup.refusals import InputRefused
 
 # Our columns, and what else people call them.
@@ -19,8 +19,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "state": ("us_state",),
 }
 WANTED = Wanted(columns=COLUMNS, required=("company_name",), only_text=True, row_chars_most=131_072)
-# Tabs and line breaks are white space, and may stand in a quoted field. Half a character is no character.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Reason(StrEnum):
@@ -28,7 +26,7 @@ class Reason(StrEnum):
 
     NAME_MISSING = "name_missing"  # no company name, or a blank one
     WRONG_TYPE = "wrong_type"  # a number, a list or something else that is not text
-    TEXT_UNPRINTABLE = "text_unprintable"  # NUL or another control character
+    TEXT_UNPRINTABLE = "text_unprintable"  # a control character, or a mark that turns the direction of reading
     TEXT_TOO_LONG = "text_too_long"  # more than 500 characters
     DOMAIN_MALFORMED = "domain_malformed"  # what stands for the domain is not a domain name
     COMPANY_TWICE = "company_twice"  # the same name, domain and state stand in an earlier row
@@ -89,9 +87,8 @@ def _company(values: Mapping[str, object]) -> Company | Fault:
         if len(value) > TEXT_MOST:
             said = f"This has {len(value):,} characters; {TEXT_MOST} are allowed."
             return Fault(column, Reason.TEXT_TOO_LONG, said)
-        if not value.isprintable() and (control := _CONTROL.search(value)):
-            said = f"At place {control.start() + 1} stands U+{ord(control[0]):04X}, which is not to be printed."
-            return Fault(column, Reason.TEXT_UNPRINTABLE, said)
+        if wrong := unprintable(value):
+            return Fault(column, Reason.TEXT_UNPRINTABLE, wrong)
         texts.append("" if value.isspace() else value)
     company = Company._make(texts)
     if not company.company_name:

@@ -3,7 +3,7 @@
 
 -- name: create_batch
 insert into cl.gate_zero_batch (batch_id, imported_at) values (%(batch_id)s, recoup.now())
-returning batch_id;
+    on conflict (batch_id) do nothing;
 
 -- name: complete_batch
 -- Opens the recovery window. Set once: a second completion changes nothing.

@@ -2,12 +2,13 @@
 -- See attempts.sql on  status || ''  and on the time as a row of its own.
 
 -- name: add_intakes
--- Ids come back in the order of the input.
+-- Ids come back in the order of the input; none of a batch that there is not.
 with t as materialized (select recoup.now() as now_),
 given as materialized (
   select recoup.new_id() as intake_id, g.*
     from unnest(%(names)s::text[], %(domains)s::text[], %(urls)s::text[], %(states)s::text[]) with ordinality
-         as g(company_name, company_domain, linkedin_url, state, place)),
+         as g(company_name, company_domain, linkedin_url, state, place)
+   where %(batch_id)s::text is null or exists (select from cl.gate_zero_batch b where b.batch_id = %(batch_id)s)),
 made as (
   insert into cl.gate_zero_intake (intake_id, batch_id, company_name, company_domain, linkedin_url, state,
                                    created_at, updated_at)
@@ -24,6 +25,7 @@ select %(batch_id)s, coalesce(%(company_name)s, i.company_name), coalesce(%(comp
        coalesce(%(linkedin_url)s, i.linkedin_url), coalesce(%(state)s, i.state), i.intake_id, t.now_, t.now_
   from t, cl.gate_zero_intake i
  where i.intake_id = %(intake_id)s
+   and (%(batch_id)s::text is null or exists (select from cl.gate_zero_batch b where b.batch_id = %(batch_id)s))
 returning intake_id;
 
 -- name: candidates

@@ -20,10 +20,9 @@ select coalesce(max(number), 0) from recoup.seal;
 select recoup.now() - l.{at} from {log} l where l.seq = recoup.first_unsealed(%(log)s);
 
 -- name: head
-select s.number, encode(s.digest, 'hex'), s.sealed_at, i.incarnation, i.system_identifier,
+select s.number, encode(s.digest, 'hex'), s.sealed_at, s.incarnation, s.system_identifier,
        (select jsonb_object_agg(t.log, t.rows) from (select log, sum(rows) as rows from recoup.seal group by log) t)
   from recoup.seal s
- cross join (select * from recoup.incarnation order by incarnation desc limit 1) i
  order by s.number desc limit 1;
 
 -- name: check_seals

@@ -12,4 +12,5 @@ select version, figures, document from recoup.policy order by version desc limit
 
 -- name: write_version
 insert into recoup.policy (version, figures, document, reason)
-values (%(version)s, %(figures)s, %(document)s, %(reason)s);
+values (%(version)s, %(figures)s, %(document)s, %(reason)s)
+    on conflict (version) do nothing;

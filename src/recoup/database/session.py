@@ -1,0 +1,98 @@
+"""What a session of ours has, whatever its role, database or server has by default and whatever the shell says."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from urllib.parse import quote
+
+from psycopg.pq import Conninfo
+from psycopg.sql import SQL, Identifier, Literal
+
+from recoup.settings import Settings
+
+# What the driver reads, what our texts were written for, what digests and comparisons of definitions go by. What only
+# says how fast or how durably, or that nobody may write, stays the administrator's.
+PINNED = {
+    "client_encoding": "UTF8",
+    "DateStyle": "ISO, MDY",
+    "IntervalStyle": "postgres",
+    "TimeZone": "UTC",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "lc_monetary": "C",
+    "lc_numeric": "C",
+    "lc_time": "C",
+    "array_nulls": "on",
+    "transform_null_equals": "off",
+    "standard_conforming_strings": "on",
+    "backslash_quote": "safe_encoding",
+    "quote_all_identifiers": "off",
+    "search_path": "public, pg_temp",  # pg_catalog is before both; a temporary table hides nothing
+    "default_transaction_isolation": "read committed",
+}
+TRANSACTION_TIMEOUT_FROM = 170000
+_SPLITS, _ESCAPED = re.compile(r"[\\\s]"), r"\\\g<0>"  # what ends a startup option, unless escaped
+# In place of nothing, which libpq would not take.
+_UNSAID = {
+    "sslcertmode": "allow",
+    "require_auth": "scram-sha-256",
+    "min_protocol_version": "3.0",
+    "max_protocol_version": "3.0",
+}
+_SAID_ANYWAY = {"service", "user", "password", "dbname", "host", "port", "connect_timeout"}
+
+
+def waits(settings: Settings) -> dict[str, str]:
+    """Bounds on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
+    return {
+        "statement_timeout": str(settings.statement_timeout_ms),
+        "lock_timeout": str(settings.lock_timeout_ms),
+        "idle_in_transaction_session_timeout": str(settings.idle_in_transaction_timeout_ms),
+    }
+
+
+def pinned(version: int) -> dict[str, str]:
+    """What is pinned on a server of this version."""
+    return PINNED | ({"transaction_timeout": "0"} if version >= TRANSACTION_TIMEOUT_FROM else {})
+
+
+def configured(settings: dict[str, str], local: str) -> str:
+    """The settings as expressions of a SELECT; ``local`` is an expression too: for the transaction alone."""
+    parts = (
+        SQL("pg_catalog.set_config({}, {}, {})").format(name, value, SQL(local)) for name, value in settings.items()
+    )
+    return SQL(", ").join(parts).as_string()
+
+
+@lru_cache
+def pinning(version: int) -> str:
+    """A statement that pins them in the session."""
+    return "select " + configured(pinned(version), "false")
+
+
+@lru_cache
+def pinning_locally(version: int) -> str:
+    """The same for the transaction alone, in statements that take no snapshot: it may still be to choose its moment."""
+    one = SQL("set local {} = {}")
+    parts = (
+        one.format(Identifier(name), SQL(", ").join(map(Literal, value.split(", "))))
+        for name, value in pinned(version).items()
+    )
+    return SQL("; ").join(parts).as_string()
+
+
+def startup_options(settings: dict[str, str]) -> list[str]:
+    return [f"-c {name}={_SPLITS.sub(_ESCAPED, value)}" for name, value in settings.items()]
+
+
+def unswayed() -> str:
+    """The end of a URI that lets no PG* variable of the shell, nor the service it names, say anything about it."""
+    service = "PGSERVICE" in os.environ
+    return "".join(
+        f"&{keyword}={quote(_UNSAID.get(keyword, (option.compiled or b'').decode()), safe='')}"
+        for option in Conninfo.get_defaults()
+        if option.envvar and (service or option.envvar.decode() in os.environ)
+        if (keyword := option.keyword.decode()) not in _SAID_ANYWAY
+    )
