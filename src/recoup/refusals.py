@@ -61,6 +61,7 @@ PLATFORM = {
     "RC038": ("policy_figures", "every figure that the database decides by is there and within bounds"),
     "RC039": ("outcomes_malformed", "arrays of one call make rows, and each outcome is reported once, with its token"),
     "RC056": ("outcome_unknown", "an outcome is reported of work that there is"),
+    "RC070": ("replicated_write", "rows that come by logical replication pass no guard and no recorder"),
     "RC043": ("subscription_of_another", "a subscription is moved by the authority that made it"),
 }
 declare(PLATFORM)

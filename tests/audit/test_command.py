@@ -51,8 +51,9 @@ def breach(name: str, server: embedded.Server, settings: Settings) -> Iterator[T
         for (trigger,) in connection.execute(
             "select tgname from pg_trigger where tgrelid = 'cl.gate_zero_intake'::regclass and not tgisinternal"
         ).fetchall():
+            fires = SQL("replica" if trigger == "a_refuse_replicated" else "always")
             connection.execute(
-                SQL("alter table cl.gate_zero_intake enable always trigger {}").format(Identifier(trigger))
+                SQL("alter table cl.gate_zero_intake enable {} trigger {}").format(fires, Identifier(trigger))
             )
 
 

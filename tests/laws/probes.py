@@ -22,7 +22,20 @@ from company import (
     new_intake,
     open_attempt,
 )
-from laws.probing import PROBES, check, declared, key, law, quiet, reference, refused, seen, untouchable, woken
+from laws.probing import (
+    PROBES,
+    check,
+    declared,
+    key,
+    law,
+    quiet,
+    reference,
+    refused,
+    seen,
+    unreplicated,
+    untouchable,
+    woken,
+)
 from laws.rows import ID, LATER, NOW, a_worker, insertion, put
 from product import LIFECYCLES, LOGS
 from recoup import clock, gate
@@ -41,7 +54,10 @@ INFINITE = "'infinity'"
 
 declared(LIFECYCLES, [log for log in LOGS if log.table != "recoup.error_archive"])  # its own probes: it has parts
 untouchable("recoup.seal", "recoup.only_sealers", "RC010", "insert", "No seal is written by hand.")
+unreplicated("recoup.error_archive", "recoup.queue_form", "recoup.duty_tally", "recoup.subscription")
+unreplicated("recoup.migration", "recoup.routine")
 for written in ("domain", "lifecycle", "lifecycle_step", "follower", "log", "pausable", "policy_bound"):
+    unreplicated(f"recoup.{written}")
     for change in ("insert", "update", "delete", "truncate"):
         untouchable(
             f"recoup.{written}", "recoup.only_migrations", "RC013", change, "A declaration is changed by migrations."

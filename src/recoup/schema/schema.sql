@@ -34,6 +34,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.company_identity REFERENCING OLD
 alter table cl.company_identity enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.company_identity FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.company_identity');
 alter table cl.company_identity enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.company_identity FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.company_identity enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_identity_births();
 alter table cl.company_identity enable always trigger b_rule_identity_births_on_insert;
 CREATE TRIGGER c_record_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_identity_births();
@@ -98,6 +100,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.gate_zero_air FOR EA
 alter table cl.gate_zero_air enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table cl.gate_zero_air enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_air FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_air enable replica trigger a_refuse_replicated;
 grant select on table cl.gate_zero_air to recoup_reader;
 
 create table cl.gate_zero_attempt (
@@ -158,6 +162,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OL
 alter table cl.gate_zero_attempt enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_attempt');
 alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_attempt FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_attempt enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births_on_insert;
 CREATE TRIGGER c_record_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
@@ -252,6 +258,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD 
 alter table cl.gate_zero_batch enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_batch FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_batch FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_batch enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_batch_moves();
 alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves_on_update;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('batch_id', 'imported_at');
@@ -316,6 +324,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD
 alter table cl.gate_zero_intake enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_intake FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_intake enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_intake_births_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_intake_births();
 alter table cl.gate_zero_intake enable always trigger b_rule_intake_births_on_insert;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('intake_id', 'created_at', 'updated_at');
@@ -368,6 +378,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING O
 alter table cl.gate_zero_recovery enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_recovery FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_recovery enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
 alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves_on_update;
 CREATE TRIGGER c_record_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
@@ -432,6 +444,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.sovereign_mint_air F
 alter table cl.sovereign_mint_air enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table cl.sovereign_mint_air enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.sovereign_mint_air enable replica trigger a_refuse_replicated;
 grant select on table cl.sovereign_mint_air to recoup_reader;
 
 grant execute on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) to public;
@@ -768,6 +782,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON company.url_discovery_failures REFE
 alter table company.url_discovery_failures enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON company.url_discovery_failures FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table company.url_discovery_failures enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON company.url_discovery_failures FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table company.url_discovery_failures enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table company.url_discovery_failures enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -796,6 +812,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON company.url_discovery_f
 alter table company.url_discovery_failures_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table company.url_discovery_failures_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON company.url_discovery_failures_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table company.url_discovery_failures_archive enable replica trigger a_refuse_replicated;
 grant select on table company.url_discovery_failures_archive to recoup_reader;
 
 create schema outreach authorization recoup_owner;
@@ -816,6 +834,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.company_target_errors REFE
 alter table outreach.company_target_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.company_target_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table outreach.company_target_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.company_target_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.company_target_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table outreach.company_target_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -844,6 +864,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.company_target
 alter table outreach.company_target_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table outreach.company_target_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.company_target_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.company_target_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table outreach.company_target_errors_archive to recoup_reader;
 
 create table outreach.dol_errors (
@@ -860,6 +882,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.dol_errors REFERENCING OLD
 alter table outreach.dol_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.dol_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table outreach.dol_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.dol_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.dol_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table outreach.dol_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -888,6 +912,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.dol_errors_arc
 alter table outreach.dol_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table outreach.dol_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.dol_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.dol_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table outreach.dol_errors_archive to recoup_reader;
 
 create schema people authorization recoup_owner;
@@ -908,6 +934,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON people.people_errors REFERENCING OL
 alter table people.people_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON people.people_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table people.people_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON people.people_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table people.people_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table people.people_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -936,6 +964,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON people.people_errors_ar
 alter table people.people_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table people.people_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON people.people_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table people.people_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table people.people_errors_archive to recoup_reader;
 
 create table public.shq_error_log (
@@ -951,6 +981,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_error_log REFERENCING OL
 alter table public.shq_error_log enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_error_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_error_log enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table public.shq_error_log enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -980,6 +1012,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_error_log_ar
 alter table public.shq_error_log_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_error_log_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_error_log_archive enable replica trigger a_refuse_replicated;
 grant select on table public.shq_error_log_archive to recoup_reader;
 alter table public.shq_error_log_archive owner to recoup_owner;
 
@@ -1000,6 +1034,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_master_error_log REFEREN
 alter table public.shq_master_error_log enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_master_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_master_error_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_master_error_log enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table public.shq_master_error_log enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -1029,6 +1065,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error
 alter table public.shq_master_error_log_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_master_error_log_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_master_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_master_error_log_archive enable replica trigger a_refuse_replicated;
 grant select on table public.shq_master_error_log_archive to recoup_reader;
 alter table public.shq_master_error_log_archive owner to recoup_owner;
 
@@ -1045,6 +1083,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_orphan_errors REFERENCIN
 alter table public.shq_orphan_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_orphan_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_orphan_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_orphan_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_orphan_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table public.shq_orphan_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -1074,6 +1114,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_orphan_error
 alter table public.shq_orphan_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_orphan_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_orphan_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_orphan_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table public.shq_orphan_errors_archive to recoup_reader;
 alter table public.shq_orphan_errors_archive owner to recoup_owner;
 
@@ -1140,6 +1182,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.claim_log FOR EA
 alter table recoup.claim_log enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.claim_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.claim_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.claim_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.claim_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.claim_log to recoup_reader;
 
 create table recoup.clock (
@@ -1167,6 +1211,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE 
 alter table recoup.clock enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.clock FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.clock FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.clock enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('at', 'released_at');
 alter table recoup.clock enable always trigger c_record_control_on_update;
 CREATE TRIGGER c_release_clock_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.release_clock();
@@ -1221,6 +1267,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.control_log FOR 
 alter table recoup.control_log enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.control_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.control_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.control_log to recoup_reader;
 
 create table recoup.domain (
@@ -1245,6 +1293,8 @@ comment on column recoup.domain.applied_at is 'When, by the server''s clock.';
 comment on column recoup.domain.applied_by is 'The login that applied it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.domain FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.domain enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.domain FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.domain enable replica trigger a_refuse_replicated;
 grant select on table recoup.domain to recoup_reader;
 
 create table recoup.duty_tally (
@@ -1274,6 +1324,8 @@ comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever c
 comment on column recoup.duty_tally.last_done_at is 'When it last did something.';
 comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
 comment on column recoup.duty_tally.last_failure is 'What it said then.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.duty_tally FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.duty_tally enable replica trigger a_refuse_replicated;
 grant insert, update on table recoup.duty_tally to recoup_archiver;
 grant insert, update on table recoup.duty_tally to recoup_error_worker;
 grant insert, update on table recoup.duty_tally to recoup_gate;
@@ -1424,6 +1476,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error REFERENCING OLD TABLE 
 alter table recoup.error enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table recoup.error enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table recoup.error enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -1544,6 +1598,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_archive FO
 alter table recoup.error_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.error_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_archive enable replica trigger a_refuse_replicated;
 grant select on table recoup.error_archive to recoup_reader;
 
 create table recoup.error_archive_month (
@@ -1578,6 +1634,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_archive_month REFERENC
 alter table recoup.error_archive_month enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_archive_month FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_archive_month FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_archive_month enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_archive_months();
 alter table recoup.error_archive_month enable always trigger b_rule_archive_months_on_update;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control();
@@ -1667,6 +1725,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_event FOR 
 alter table recoup.error_event enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.error_event enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_event enable replica trigger a_refuse_replicated;
 grant select on table recoup.error_event to recoup_reader;
 
 create table recoup.error_queue (
@@ -1706,6 +1766,8 @@ CREATE TRIGGER a_guard_claims AFTER UPDATE ON recoup.error_queue REFERENCING OLD
 alter table recoup.error_queue enable always trigger a_guard_claims;
 CREATE TRIGGER a_guard_queue BEFORE INSERT OR DELETE OR TRUNCATE ON recoup.error_queue FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_queue();
 alter table recoup.error_queue enable always trigger a_guard_queue;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_queue FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_queue enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_claims AFTER UPDATE ON recoup.error_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recoup.error');
 alter table recoup.error_queue enable always trigger c_record_claims;
 grant select on table recoup.error_queue to recoup_reader;
@@ -1771,6 +1833,8 @@ comment on column recoup.follower.function is 'Schema and name of the function.'
 comment on column recoup.follower.arguments is 'What its trigger gives it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.follower FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.follower enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.follower FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.follower enable replica trigger a_refuse_replicated;
 grant select on table recoup.follower to recoup_reader;
 
 create table recoup.incarnation (
@@ -1788,6 +1852,8 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.incarnation FOR E
 alter table recoup.incarnation enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.incarnation FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.incarnation enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.incarnation FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.incarnation enable replica trigger a_refuse_replicated;
 grant select on table recoup.incarnation to recoup_reader;
 
 create table recoup.late_result (
@@ -1821,6 +1887,8 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR E
 alter table recoup.late_result enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.late_result enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.late_result enable replica trigger a_refuse_replicated;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
@@ -1853,6 +1921,8 @@ comment on column recoup.lifecycle.move_rule is 'Functions that judge a move by 
 comment on column recoup.lifecycle.queue is 'The queue in which its rows wait to be worked on, and how they are claimed and end; null: none.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.lifecycle enable replica trigger a_refuse_replicated;
 grant select on table recoup.lifecycle to recoup_reader;
 
 create table recoup.lifecycle_step (
@@ -1886,6 +1956,8 @@ comment on column recoup.lifecycle_step.says is 'What the step means, in a sente
 comment on column recoup.lifecycle_step.domain is 'The domain that declares it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle_step FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle_step enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle_step FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.lifecycle_step enable replica trigger a_refuse_replicated;
 grant select on table recoup.lifecycle_step to recoup_reader;
 
 create table recoup.log (
@@ -1908,6 +1980,8 @@ comment on column recoup.log.recorders is 'Functions that alone may write it; em
 comment on column recoup.log.keeper is 'The trigger function that looks at every insert; null: whoever holds the right may write.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.log enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.log enable replica trigger a_refuse_replicated;
 grant select on table recoup.log to recoup_reader;
 
 create table recoup.migration (
@@ -1924,6 +1998,8 @@ comment on column recoup.migration.checksum is 'SHA-256 of its text, as applied.
 comment on column recoup.migration.applied_at is 'When, by the server''s clock.';
 comment on column recoup.migration.applied_by is 'The login that applied it.';
 comment on column recoup.migration.recoup_version is 'The program that applied it.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.migration FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.migration enable replica trigger a_refuse_replicated;
 grant select on table recoup.migration to recoup_reader;
 
 create table recoup.operation (
@@ -1967,6 +2043,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation REFERENCING OLD TA
 alter table recoup.operation enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.operation enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items');
 alter table recoup.operation enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at');
@@ -2006,6 +2084,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation_item REFERENCING O
 alter table recoup.operation_item enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation_item FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.operation_item enable replica trigger a_refuse_replicated;
 grant insert (operation_id, place, unit), update (ended_at, refusal, status) on table recoup.operation_item to recoup_operator;
 grant select on table recoup.operation_item to recoup_reader;
 
@@ -2025,6 +2105,8 @@ comment on column recoup.pausable.name is 'Its name.';
 comment on column recoup.pausable.names is 'A query for the names, where they are rows.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.pausable FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.pausable enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pausable FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.pausable enable replica trigger a_refuse_replicated;
 grant select on table recoup.pausable to recoup_reader;
 
 create table recoup.pause (
@@ -2056,6 +2138,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE 
 alter table recoup.pause enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.pause FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.pause');
 alter table recoup.pause enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pause FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.pause enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_pauses_on_insert AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
 alter table recoup.pause enable always trigger b_rule_pauses_on_insert;
 CREATE TRIGGER b_rule_pauses_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
@@ -2106,6 +2190,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.pause_log FOR EA
 alter table recoup.pause_log enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.pause_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.pause_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.pause_log to recoup_reader;
 
 create view recoup.pauses (
@@ -2159,6 +2245,8 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.policy FOR EACH R
 alter table recoup.policy enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.policy FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.policy enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.policy enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_stamp_policy BEFORE INSERT ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.stamp_policy();
 alter table recoup.policy enable always trigger b_stamp_policy;
 grant insert (document, figures, reason, version) on table recoup.policy to recoup_operator;
@@ -2179,6 +2267,8 @@ comment on column recoup.policy_bound."least" is 'The lowest value.';
 comment on column recoup.policy_bound.most is 'The highest value.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.policy_bound FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.policy_bound enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.policy_bound FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.policy_bound enable replica trigger a_refuse_replicated;
 grant select on table recoup.policy_bound to recoup_reader;
 
 create table recoup.queue_form (
@@ -2207,6 +2297,8 @@ comment on column recoup.queue_form.claimed_at is 'Since when.';
 CREATE INDEX queue_form_until_idx ON recoup.queue_form USING btree (until) WHERE token IS NULL AND until IS NOT NULL;
 CREATE INDEX queue_form_wake_at_idx ON recoup.queue_form USING btree (wake_at) WHERE token IS NULL;
 CREATE INDEX queue_form_wake_at_idx1 ON recoup.queue_form USING btree (wake_at) WHERE token IS NOT NULL;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.queue_form FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.queue_form enable replica trigger a_refuse_replicated;
 
 create table recoup.routine (
   name text not null,
@@ -2222,6 +2314,8 @@ comment on column recoup.routine.checksum is 'SHA-256 of its text, as applied.';
 comment on column recoup.routine.applied_at is 'When, by the server''s clock.';
 comment on column recoup.routine.applied_by is 'The login that applied it.';
 comment on column recoup.routine.recoup_version is 'The program that applied it.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.routine FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.routine enable replica trigger a_refuse_replicated;
 grant select on table recoup.routine to recoup_reader;
 
 create table recoup.seal (
@@ -2272,6 +2366,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.seal FOR EACH ST
 alter table recoup.seal enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_sealers BEFORE INSERT ON recoup.seal FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_sealers();
 alter table recoup.seal enable always trigger a_only_sealers;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.seal enable replica trigger a_refuse_replicated;
 grant select on table recoup.seal to recoup_reader;
 
 create table recoup.subscription (
@@ -2298,6 +2394,8 @@ comment on column recoup.subscription.after_seq is 'While pages are left: the la
 comment on column recoup.subscription.created_at is 'When the subscription was made.';
 comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
 comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.subscription enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_cursors BEFORE DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
 alter table recoup.subscription enable always trigger b_rule_cursors;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
@@ -2344,6 +2442,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE
 alter table recoup.worker enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.worker FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.worker FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.worker enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_workers_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
 alter table recoup.worker enable always trigger b_rule_workers_on_insert;
 CREATE TRIGGER b_rule_workers_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
@@ -2647,8 +2747,8 @@ comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of 
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body 127b50fd1fac789e12215dce376f6f31
-comment on procedure recoup.equip_declared() is 'Equips every declared table, and drops what was written out for a declaration that is gone.';
+ LANGUAGE plpgsql; -- body 138359d4c09647a3eb9ecade05c2d45b
+comment on procedure recoup.equip_declared() is 'Equips every declared table, drops what was written out for a declaration that is gone, and closes all to replication.';
 grant execute on procedure recoup.equip_declared() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
@@ -3150,7 +3250,7 @@ grant execute on function recoup.present_incarnation() to recoup_reader;
 grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 1eef414edde2030d146f68c0fa544398
+ LANGUAGE plpgsql; -- body 73caa2b565204e532a931e44a5449c32
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
@@ -3268,6 +3368,18 @@ CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  STABLE; -- body f0fb72d5bf3dd2c5683dfec29937420a
 comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
 grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.refuse_replicated()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1d4ee44f64a03a54176db274b6014d77
+comment on function recoup.refuse_replicated() is 'Refuses rows that come by logical replication.';
+grant execute on function recoup.refuse_replicated() to public;
+
+CREATE OR REPLACE PROCEDURE recoup.refuse_replication()
+ LANGUAGE plpgsql; -- body 96ab9ff2b0d65be7d545cbb1722cd6fe
+comment on procedure recoup.refuse_replication() is 'Closes every table of the owner to logical replication.';
+grant execute on procedure recoup.refuse_replication() to public;
 
 grant execute on function recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text) to public;
 
