@@ -281,7 +281,8 @@ def test_a_backup_of_a_newer_schema_is_refused_and_of_an_older_one_restored(
     name = new_database()
     source = server.uri(name, admin=True)
     with psycopg.connect(source, autocommit=True) as connection:
-        connection.execute("set recoup.migrating = on")
+        for table in (*declarations.TABLES, "domain"):
+            connection.execute(f"alter table recoup.{table} disable trigger user".encode())
         for table in (*reversed(declarations.TABLES), "domain"):
             column = "name" if table == "domain" else "domain"
             connection.execute(f"delete from recoup.{table} where {column} = 'mint'".encode())

@@ -29,6 +29,7 @@ from laws.probing import (
     key,
     law,
     quiet,
+    recorded_as_declared,
     reference,
     refused,
     seen,
@@ -56,8 +57,13 @@ declared(LIFECYCLES, [log for log in LOGS if log.table != "recoup.error_archive"
 untouchable("recoup.seal", "recoup.only_sealers", "RC010", "insert", "No seal is written by hand.")
 unreplicated("recoup.error_archive", "recoup.queue_form", "recoup.duty_tally", "recoup.subscription")
 unreplicated("recoup.migration", "recoup.routine")
+untouchable("recoup.declaration_log", "recoup.only_declared", "RC010", "insert", "Nor is what is declared.")
+check("recoup.declaration_log", "declaration_log_logged_at_check", "Times are times.", logged_at=INFINITE)
+check("recoup.declaration_log", "declaration_log_event_type_check", "It comes or goes.", event_type="'MOVED'")
+key("recoup.declaration_log", "declaration_log_pkey", "One order.", "seq")
 for written in ("domain", "lifecycle", "lifecycle_step", "follower", "log", "pausable", "policy_bound"):
     unreplicated(f"recoup.{written}")
+    recorded_as_declared(f"recoup.{written}")
     for change in ("insert", "update", "delete", "truncate"):
         untouchable(
             f"recoup.{written}", "recoup.only_migrations", "RC013", change, "A declaration is changed by migrations."

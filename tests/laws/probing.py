@@ -256,6 +256,32 @@ def unreplicated(*tables: str, into: list[Probe] = PROBES) -> None:
             into.append(Probe(law=Law(table, REPLICATED, event), says="Nothing is replicated into it.", run=tried))
 
 
+def recorded_as_declared(table: str) -> None:
+    """Probes: what is declared, changed or given up is in the log of declarations."""
+    function = "recoup.record_declared"
+
+    def run(tx: Transaction, event: str) -> None:
+        with quiet(tx, table, but=function):
+            lies = put(tx, table)["ctid"] if event != "insert" else None
+        before = tx.execute("select coalesce(max(seq), 0) from recoup.declaration_log").fetchone()
+        if event == "insert":
+            put(tx, table)
+        elif event == "delete":
+            tx.execute(SQL("delete from {} where ctid = {}").format(relation(table), Literal(lies)))
+        else:
+            column = Identifier(
+                {"recoup.domain": "digest", "recoup.log": "at", "recoup.pausable": "scope"}.get(table, "domain")
+            )
+            tx.execute(SQL("update {} set {} = 'mint' where ctid = {}").format(relation(table), column, Literal(lies)))
+        for told in {"insert": ["ADDED"], "delete": ["REMOVED"], "update": ["REMOVED", "ADDED"]}[event]:
+            logged = "select from recoup.declaration_log where declared_in = %s and event_type = %s and seq > %s"
+            seen(tx, logged, table, told, *before or (0,))
+
+    for event in ("insert", "update", "delete"):
+        says = "A change of what is declared is recorded."
+        PROBES.append(Probe(law=Law(table, function, event), says=says, run=partial(run, event=event)))
+
+
 def guard_of(life: Lifecycle, kind: str) -> str:
     """The function that guards births, moves or exits: written out where any are listed."""
     schema, table = life.table.split(".")

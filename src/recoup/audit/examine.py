@@ -13,6 +13,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from recoup.audit.invariant import Built, Invariant, Offending, Query
 from recoup.database.connection import Transaction, begin_incarnation
+from recoup.database.pinned import pin
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
 
@@ -118,6 +119,7 @@ class _Answer:
 def _answered(tx: Transaction, ask: Callable[[], _Answer]) -> _Answer:
     try:
         with tx.transaction(force_rollback=True):  # also takes back how it was asked
+            pin(tx)
             return ask()
     except (psycopg.Error, Refusal, ImportError, OSError) as error:
         if tx.broken or tx.closed:  # nothing can be asked any more: that is no answer of this invariant

@@ -85,7 +85,7 @@ def guards(connection: Transaction) -> Iterator[Finding]:
                               and g.tgfoid = to_regproc(guard.function))
         union
         select c.oid::regclass::text from pg_class c
-         where c.relowner = to_regrole(%s) and c.relkind in ('r', 'p')
+         where c.relowner = to_regrole('recoup_owner') and c.relkind in ('r', 'p')
            and not exists (select from pg_trigger g
                             where g.tgrelid = c.oid and g.tgenabled = 'R' and g.tgtype = 31 and g.tgqual is null
                               and g.tgfoid = to_regproc('recoup.refuse_replicated'))
@@ -93,7 +93,6 @@ def guards(connection: Transaction) -> Iterator[Finding]:
         select w.function from recoup.lifecycle l cross join lateral recoup.written(l) w where not w.is_there
          order by 1
         """,
-        (OWNER,),
     )
     yield judged(
         "guards",

@@ -189,7 +189,7 @@ create view cl.gate_zero_authorization (
   event_timestamp timestamp with time zone,
   xid xid8,
   incarnation integer
-);
+) as -- query 5236695c61c6dcd5799fb03ada889c4e
 comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake that is to be minted: the new one after a re-entry.';
 comment on column cl.gate_zero_authorization.seq is 'Order over all logs.';
 comment on column cl.gate_zero_authorization.air_event_id is 'The AUTH event.';
@@ -1129,6 +1129,7 @@ grant usage on sequence recoup.error_seq to recoup_hub;
 
 create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
+grant select on sequence recoup.event_seq to recoup_reader;
 grant usage on sequence recoup.event_seq to recoup_error_worker;
 grant usage on sequence recoup.event_seq to recoup_gate;
 grant usage on sequence recoup.event_seq to recoup_hub;
@@ -1271,6 +1272,39 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.c
 alter table recoup.control_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.control_log to recoup_reader;
 
+create table recoup.declaration_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  event_type text not null,
+  declared_in text not null,
+  "row" jsonb not null,
+  login text not null default SESSION_USER,
+  constraint declaration_log_pkey PRIMARY KEY (seq),
+  constraint declaration_log_event_type_check CHECK (event_type = ANY (ARRAY['ADDED'::text, 'REMOVED'::text])),
+  constraint declaration_log_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.declaration_log is 'Append-only: what was declared, and what is not any more, row by row.';
+comment on column recoup.declaration_log.seq is 'Order over all logs.';
+comment on column recoup.declaration_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.declaration_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.declaration_log.logged_at is 'When.';
+comment on column recoup.declaration_log.event_type is 'ADDED or REMOVED; a changed row is both.';
+comment on column recoup.declaration_log.declared_in is 'Table of the row.';
+comment on column recoup.declaration_log."row" is 'The row.';
+comment on column recoup.declaration_log.login is 'Who was logged in.';
+CREATE INDEX declaration_log_xid ON recoup.declaration_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.declaration_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.declaration_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.declaration_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.declaration_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_declared BEFORE INSERT ON recoup.declaration_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_declared();
+alter table recoup.declaration_log enable always trigger a_only_declared;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.declaration_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.declaration_log enable replica trigger a_refuse_replicated;
+grant select on table recoup.declaration_log to recoup_reader;
+
 create table recoup.domain (
   name text not null,
   epoch integer not null,
@@ -1295,6 +1329,12 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.domain enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.domain FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.domain enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.domain REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.domain enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.domain REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.domain enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.domain REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.domain enable always trigger c_record_declared_on_update;
 grant select on table recoup.domain to recoup_reader;
 
 create table recoup.duty_tally (
@@ -1661,7 +1701,7 @@ create view recoup.error_claim (
   actor text,
   actor_id text,
   authority text
-);
+) as -- query 349d09535d7ce24ec038697197c63390
 comment on view recoup.error_claim is 'Every claim of an error, one by one, as recoup.claim_log has them together.';
 comment on column recoup.error_claim.seq is 'Order over all logs.';
 comment on column recoup.error_claim.logged_at is 'When.';
@@ -1792,7 +1832,7 @@ create view recoup.error_story (
   actor text,
   actor_id text,
   authority text
-);
+) as -- query b91c9f3e5ab8d35049576f210bba1044
 comment on view recoup.error_story is 'All that happened to errors: their events, and their claims as CLAIMED.';
 comment on column recoup.error_story.seq is 'Order over all logs.';
 comment on column recoup.error_story.logged_at is 'When.';
@@ -1820,7 +1860,7 @@ create table recoup.follower (
   arguments text[] not null,
   constraint follower_pkey PRIMARY KEY (subject, event, function),
   constraint follower_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
-  constraint follower_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
+  constraint follower_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject) DEFERRABLE,
   constraint follower_event_check CHECK (event = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text])),
   constraint follower_place_check CHECK (place = ANY (ARRAY['b'::text, 'c'::text, 'd'::text]))
 );
@@ -1835,6 +1875,12 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.follower enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.follower FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.follower enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.follower REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.follower enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.follower REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.follower enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.follower REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.follower enable always trigger c_record_declared_on_update;
 grant select on table recoup.follower to recoup_reader;
 
 create table recoup.incarnation (
@@ -1923,6 +1969,12 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.lifecycle enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.lifecycle enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.lifecycle REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.lifecycle REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.lifecycle REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle enable always trigger c_record_declared_on_update;
 grant select on table recoup.lifecycle to recoup_reader;
 
 create table recoup.lifecycle_step (
@@ -1938,7 +1990,7 @@ create table recoup.lifecycle_step (
   domain text not null,
   constraint lifecycle_step_subject_kind_from_status_to_status_authority_key UNIQUE NULLS NOT DISTINCT (subject, kind, from_status, to_status, authority),
   constraint lifecycle_step_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
-  constraint lifecycle_step_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
+  constraint lifecycle_step_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject) DEFERRABLE,
   constraint lifecycle_step_check CHECK ((kind = 'birth'::text) = (from_status IS NULL)),
   constraint lifecycle_step_check1 CHECK ((kind = 'exit'::text) = (to_status IS NULL)),
   constraint lifecycle_step_kind_check CHECK (kind = ANY (ARRAY['birth'::text, 'move'::text, 'exit'::text]))
@@ -1958,6 +2010,12 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.lifecycle_step enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle_step FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.lifecycle_step enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.lifecycle_step REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle_step enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.lifecycle_step REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle_step enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.lifecycle_step REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle_step enable always trigger c_record_declared_on_update;
 grant select on table recoup.lifecycle_step to recoup_reader;
 
 create table recoup.log (
@@ -1982,6 +2040,12 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.log enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.log enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.log enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.log enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.log enable always trigger c_record_declared_on_update;
 grant select on table recoup.log to recoup_reader;
 
 create table recoup.migration (
@@ -2107,6 +2171,12 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.pausable enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pausable FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.pausable enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.pausable REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.pausable enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.pausable REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.pausable enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.pausable REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.pausable enable always trigger c_record_declared_on_update;
 grant select on table recoup.pausable to recoup_reader;
 
 create table recoup.pause (
@@ -2200,7 +2270,7 @@ create view recoup.pauses (
   paused_at timestamp with time zone,
   paused_by text,
   reason text
-);
+) as -- query 4e41b8dcedfe68e0428d53370959ed99
 comment on view recoup.pauses is 'Everything that is paused at present.';
 comment on column recoup.pauses.scope is 'global, duty, table, batch, source (of partitions) or action.';
 comment on column recoup.pauses.scope_id is 'Which one; "everything" for the global scope.';
@@ -2269,6 +2339,12 @@ CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE O
 alter table recoup.policy_bound enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.policy_bound FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.policy_bound enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.policy_bound REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.policy_bound enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.policy_bound REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.policy_bound enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.policy_bound REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.policy_bound enable always trigger c_record_declared_on_update;
 grant select on table recoup.policy_bound to recoup_reader;
 
 create table recoup.queue_form (
@@ -2597,6 +2673,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_control_log_1(l recoup.control_log)
  STABLE; -- body f0fc4bd476a7159c05b4c0819a65dc21
 comment on function recoup.canon_control_log_1(l recoup.control_log) is 'Canonical text of a row of recoup.control_log, version 1.';
 grant execute on function recoup.canon_control_log_1(l recoup.control_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_declaration_log_1(l recoup.declaration_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 914ca0dec941f21dca04bc1e71692050
+comment on function recoup.canon_declaration_log_1(l recoup.declaration_log) is 'Canonical text of a row of recoup.declaration_log, version 1.';
+grant execute on function recoup.canon_declaration_log_1(l recoup.declaration_log) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
  RETURNS text
@@ -3197,10 +3280,17 @@ CREATE OR REPLACE FUNCTION recoup.now()
 comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
 grant execute on function recoup.now() to public;
 
+CREATE OR REPLACE FUNCTION recoup.only_declared()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c8529a5fba9158c25394ce3863b38fe9
+comment on function recoup.only_declared() is 'Refuses every event that does not come from the recorder of declarations.';
+grant execute on function recoup.only_declared() to public;
+
 CREATE OR REPLACE FUNCTION recoup.only_migrations()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9154434e9e148db53b7497684aa9cd0e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9eb08371c06fd0cd9456504fee0bb165
 comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
 grant execute on function recoup.only_migrations() to public;
 
@@ -3316,6 +3406,14 @@ CREATE OR REPLACE FUNCTION recoup.record_control()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 93e7efc3c3502decebf9854fcad7fdf6
 comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
 
+CREATE OR REPLACE FUNCTION recoup.record_declared()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'UTC'; -- body 0a3d897fb019a5c98145cb65f410ac55
+comment on function recoup.record_declared() is 'What is declared and what is not any more, in the log of declarations.';
+
 CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3378,7 +3476,7 @@ grant execute on function recoup.refuse_replicated() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.refuse_replication()
  LANGUAGE plpgsql; -- body 96ab9ff2b0d65be7d545cbb1722cd6fe
-comment on procedure recoup.refuse_replication() is 'Closes every table of the owner to logical replication.';
+comment on procedure recoup.refuse_replication() is 'Puts on every table that it takes nothing by logical replication.';
 grant execute on procedure recoup.refuse_replication() to public;
 
 grant execute on function recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text) to public;

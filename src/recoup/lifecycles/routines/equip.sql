@@ -198,30 +198,3 @@ begin
 end $$;
 comment on procedure recoup.equip_declared() is
 'Equips every declared table, drops what was written out for a declaration that is gone, and closes all to replication.';
-
--- The declaration itself: changed by a migration, and by nothing else.
-
-create or replace function recoup.only_migrations() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if current_setting('recoup.migrating', true) is distinct from 'on' then
-    raise exception using errcode = 'RC013',
-      message = format('%I.%I: %s may not change what is declared.', tg_table_schema, tg_table_name, current_user),
-      hint = 'It is declared in the program and written by recoup migrate.',
-      detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
-  end if;
-  return null;
-end $$;
-comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
-
-do $$
-declare
-  declared text;
-begin
-  foreach declared in array
-    array['domain', 'lifecycle', 'lifecycle_step', 'follower', 'log', 'pausable', 'policy_bound']
-  loop
-    call recoup.put_trigger(format('recoup.%I', declared)::regclass, 'a_only_migrations', 'before',
-      'insert or update or delete or truncate', 'statement', 'recoup.only_migrations');
-  end loop;
-end $$;
