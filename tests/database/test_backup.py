@@ -131,7 +131,7 @@ def assert_the_laws_hold(database: Database, admin_uri: str) -> None:
     with psycopg.connect(admin_uri) as admin, admin.transaction(force_rollback=True):
         admin.execute("set session_replication_role = replica")
         for statement, sqlstate in (
-            ("update cl.gate_zero_intake set status = 'AUTHORIZED'", "RC002"),
+            ("update cl.gate_zero_intake set status = 'AUTHORIZED'", "RC070"),
             ("delete from cl.gate_zero_air", "RC009"),
             ("truncate recoup.incarnation", "RC009"),
             ("insert into cl.gate_zero_air select * from cl.gate_zero_air", "RC010"),

@@ -536,6 +536,7 @@ key(CLOCK, "clock_pkey", "There is one clock.", "only_row")
 check(CLOCK, "clock_only_row_check", "There is no other clock either.", only_row="false")
 check(CLOCK, "clock_status_check", "A status is a listed one.", status="'stopped'")
 check(CLOCK, "clock_at_check", "Times are times.", at=INFINITE)
+check(CLOCK, "clock_at_check", "Times that every program can read.", at="timestamptz '290000-01-01'")
 check(CLOCK, "clock_check", "A simulated clock stands somewhere.", at="null")
 check(CLOCK, "clock_check", "A real clock stands nowhere.", status="'real'")
 check(CLOCK, "clock_check1", "A released clock was released at a time.", status="'released'")
@@ -603,6 +604,15 @@ check(STEP, "lifecycle_step_check1", "A birth leads somewhere.", to_status="null
 key("recoup.migration", "migration_pkey", "A migration is applied once.", "name")
 key("recoup.routine", "routine_pkey", "A routine is noted once.", "name")
 key("recoup.subscription", "subscription_pkey", "A subscriber stands at one place in a log.", "log", "name")
+
+
+@law("recoup.subscription", "recoup.rule_cursors", "insert")
+def the_name_of_an_authority_is_its_own(tx: Transaction) -> None:
+    """Nobody takes the mint's place in a log before the mint does."""
+    taking = "insert into recoup.subscription (name, log, created_at) values ('mint', 'x', recoup.now())"
+    refused(tx, taking, who=Authority.CONSUMER, by="recoup.rule_cursors", sqlstate="RC071", words="mint")
+    with acting(tx, Authority.MINT):
+        assert tx.execute(taking).rowcount == 1
 
 
 @law("recoup.subscription", "recoup.rule_cursors", "update")

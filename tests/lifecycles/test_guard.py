@@ -253,8 +253,10 @@ def test_session_replication_role_does_not_lower_the_guard(scratch: Transaction)
     """A superuser's replica mode skips ordinary triggers; ours are ALWAYS."""
     intake = new_intake(scratch)
     scratch.execute("set local session_replication_role = replica")
-    error = refusal(scratch, "update cl.gate_zero_intake set status = 'EXHAUSTED' where intake_id = %s", (intake,))
-    assert error.sqlstate == "RC002"
+    exhaust = "update cl.gate_zero_intake set status = 'EXHAUSTED' where intake_id = %s"
+    assert refusal(scratch, exhaust, (intake,)).sqlstate == "RC070"
+    scratch.execute("drop function recoup.refuse_replicated cascade")  # it answers first
+    assert refusal(scratch, exhaust, (intake,)).sqlstate == "RC002"
     assert refusal(scratch, "truncate cl.gate_zero_intake cascade").sqlstate == "RC008"
 
 

@@ -58,6 +58,7 @@ def audit(
     try:
         with connection.transaction():
             _hold(connection, whole)
+            pin(connection)
             connection.execute(
                 "select set_config('role', %s, true), set_config('statement_timeout', '0', true),"
                 " set_config('idle_in_transaction_session_timeout', '0', true), set_config('work_mem', %s, true)",

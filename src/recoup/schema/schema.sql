@@ -1193,7 +1193,7 @@ create table recoup.clock (
   at timestamp with time zone,
   released_at timestamp with time zone,
   constraint clock_pkey PRIMARY KEY (only_row),
-  constraint clock_at_check CHECK (isfinite(at)),
+  constraint clock_at_check CHECK (isfinite(at) AND at < '9999-01-01 00:00:00+00'::timestamp with time zone),
   constraint clock_check CHECK ((status = 'real'::text) = (at IS NULL)),
   constraint clock_check1 CHECK ((status = 'released'::text) = (released_at IS NOT NULL)),
   constraint clock_only_row_check CHECK (only_row),
@@ -2457,6 +2457,7 @@ create table recoup.subscription (
   created_at timestamp with time zone not null,
   acknowledged_at timestamp with time zone,
   authority text default CURRENT_USER,
+  login text default SESSION_USER,
   constraint subscription_pkey PRIMARY KEY (log, name)
 );
 comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
@@ -2470,9 +2471,10 @@ comment on column recoup.subscription.after_seq is 'While pages are left: the la
 comment on column recoup.subscription.created_at is 'When the subscription was made.';
 comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
 comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
+comment on column recoup.subscription.login is 'The login that made it, and alone may move it; null for those from before this was kept.';
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.subscription enable replica trigger a_refuse_replicated;
-CREATE TRIGGER b_rule_cursors BEFORE DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
+CREATE TRIGGER b_rule_cursors BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
 alter table recoup.subscription enable always trigger b_rule_cursors;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_mint;
@@ -2734,7 +2736,7 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e27eca28e14a068876d8a3a99a9df0c0
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3a44d9031e3cb9ce2bf782cd0902d789
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
@@ -3475,7 +3477,7 @@ comment on function recoup.refuse_replicated() is 'Refuses rows that come by log
 grant execute on function recoup.refuse_replicated() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.refuse_replication()
- LANGUAGE plpgsql; -- body 96ab9ff2b0d65be7d545cbb1722cd6fe
+ LANGUAGE plpgsql; -- body c46203c634d1c2e0e19536f4fbf954e3
 comment on procedure recoup.refuse_replication() is 'Puts on every table that it takes nothing by logical replication.';
 grant execute on procedure recoup.refuse_replication() to public;
 
@@ -3558,8 +3560,8 @@ grant execute on function recoup.rule_archive_months() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3e3c72d0a895424ef0cbfba6c348d808
-comment on function recoup.rule_cursors() is 'A subscription is moved by the authority that made it; an operator may drop it.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 89e5f28dae0f0ac03a9031ba2ced90fc
+comment on function recoup.rule_cursors() is 'A subscription is moved by the authority and the login that made it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
@@ -3660,7 +3662,7 @@ grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to pu
 CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 24e7b26e0a0cf4f4edb6fb9bd7f13a55
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b85e246ac6fae58c3ddf6e3e962e80f7
 comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
 grant execute on function recoup.stamp_policy() to public;
 

@@ -59,7 +59,7 @@ declare
 begin
   -- A partition has it from its parent, also one that is made later.
   for relation in select c.oid from pg_class c
-                   where c.relowner = to_regrole(quote_ident(current_user)) and c.relkind in ('r', 'p')
+                   where c.relowner = to_regrole('recoup_owner') and c.relkind in ('r', 'p')
                      and not c.relispartition order by c.oid loop
     call recoup.put_trigger(relation, 'a_refuse_replicated', 'before', 'insert or update or delete', 'replicated row',
                             'recoup.refuse_replicated');
