@@ -41,7 +41,6 @@ EVIL = """
 create schema evil; grant usage on schema evil to public;
 create function evil.array_remove(text[], text) returns text[] language sql immutable as $$ select '{}'::text[] $$;
 create function evil.format(text, variadic text[]) returns text language sql immutable as $$ select 'nothing' $$;
-create function evil.count(text) returns bigint language sql immutable as $$ select 0::bigint $$;
 """
 
 
@@ -64,7 +63,8 @@ def bent(new_database: Callable[..., str], server: embedded.Server, settings: Se
 
 
 def test_the_audit_says_the_same_whatever_names_mean_to_the_login(bent: Transaction) -> None:
-    assert "gate_zero_recovery/3/failure-reason" in broken_of(audit(bent, chosen(["gate_zero_recovery/3"])))
+    (verdict,) = audit(bent, chosen(["gate_zero_recovery/3/failure-reason"]))
+    assert verdict.rows[0]["failure_reason"] == "TIMEOUT"
     assert broken_of(audit(bent, chosen(["schema/settings", "laws/L1/guards"]))).keys() == {
         "schema/settings", "laws/L1/guards",
     }  # fmt: skip
