@@ -2833,7 +2833,7 @@ grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
  LANGUAGE plpgsql; -- body 138359d4c09647a3eb9ecade05c2d45b
-comment on procedure recoup.equip_declared() is 'Equips every declared table, drops what was written out for a declaration that is gone, and closes all to replication.';
+comment on procedure recoup.equip_declared() is 'Equips every declared table, drops what was written out for one that is gone, and closes all to replication.';
 grant execute on procedure recoup.equip_declared() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
@@ -3342,7 +3342,7 @@ grant execute on function recoup.present_incarnation() to recoup_reader;
 grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 73caa2b565204e532a931e44a5449c32
+ LANGUAGE plpgsql; -- body 64a69b06fdcc0ca697d73e890d3eca13
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
@@ -3560,7 +3560,7 @@ grant execute on function recoup.rule_archive_months() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 89e5f28dae0f0ac03a9031ba2ced90fc
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3ab05f336a5ef437668c6f88e0638e36
 comment on function recoup.rule_cursors() is 'A subscription is moved by the authority and the login that made it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
 

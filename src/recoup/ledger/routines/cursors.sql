@@ -1,11 +1,13 @@
 -- Where a subscriber stands is its own business: another one that moved it would make it miss events,
--- or see them twice. What is named like an authority is that authority's own, whoever of it is logged in.
+-- or see them twice. What is named like an authority that subscribes is its own, whoever of it is logged in.
 
 create or replace function recoup.rule_cursors() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'INSERT' then
-    if 'recoup_' || new.name <> current_user and exists (select from pg_roles r where r.rolname = 'recoup_' || new.name) then
+    if 'recoup_' || new.name <> current_user
+       and exists (select from pg_roles r where r.rolname = 'recoup_' || new.name
+                    and has_any_column_privilege(r.oid, tg_relid, 'insert')) then
       raise exception using errcode = 'RC071',
         message = format('A subscription %s to %s is for %1$s itself: %3$s may not take the name.', new.name, new.log,
                          current_user),

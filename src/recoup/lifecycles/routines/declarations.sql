@@ -40,7 +40,8 @@ begin
   return null;
 end $$;
 revoke execute on function recoup.record_declared() from public;
-comment on function recoup.record_declared() is 'What is declared and what is not any more, in the log of declarations.';
+comment on function recoup.record_declared() is
+'What is declared and what is not any more, in the log of declarations.';
 
 create or replace function recoup.only_declared() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -54,7 +55,8 @@ begin
     hint = 'What is declared is written by recoup migrate; its recorder writes the event.',
     detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
 end $$;
-comment on function recoup.only_declared() is 'Refuses every event that does not come from the recorder of declarations.';
+comment on function recoup.only_declared() is
+'Refuses every event that does not come from the recorder of declarations.';
 
 do $$
 declare

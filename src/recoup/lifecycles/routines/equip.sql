@@ -7,7 +7,8 @@ declare
   events  constant text[] := string_to_array(event, ' or ');
   -- ALWAYS: also under session_replication_role = replica. What is for replicated rows fires there alone.
   fires   constant text := case level when 'replicated row' then 'replica' else 'always' end;
-  kind    constant integer := case level when 'statement' then 0 else 1 end + case timing when 'before' then 2 else 0 end
+  kind    constant integer := case level when 'statement' then 0 else 1 end
+    + case timing when 'before' then 2 else 0 end
     + (select sum(case e when 'insert' then 4 when 'delete' then 8 when 'update' then 16 else 32 end)
          from unnest(events) e);
   -- A rule, a recorder or a consequence sees what its statement did, as two tables.
@@ -197,4 +198,4 @@ begin
   call recoup.refuse_replication();
 end $$;
 comment on procedure recoup.equip_declared() is
-'Equips every declared table, drops what was written out for a declaration that is gone, and closes all to replication.';
+'Equips every declared table, drops what was written out for one that is gone, and closes all to replication.';

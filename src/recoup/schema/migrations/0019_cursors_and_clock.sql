@@ -6,4 +6,5 @@ comment on column recoup.subscription.login is
 'The login that made it, and alone may move it; null for those from before this was kept.';
 
 alter table recoup.clock drop constraint clock_at_check;
-alter table recoup.clock add constraint clock_at_check check (isfinite(at) and at < timestamptz '9999-01-01 00:00:00+00');
+alter table recoup.clock add constraint clock_at_check
+  check (isfinite(at) and at < timestamptz '9999-01-01 00:00:00+00');
