@@ -290,7 +290,10 @@ def test_a_membership_that_was_left_behind_ends_with_the_next_migration(home: El
 def test_what_a_plain_login_has_is_lawful_and_what_it_keeps_is_found(home: Elsewhere) -> None:
     """Who made the roles may grant them, and owns the database: that is how it migrates. To be the owner is more."""
     with home.connect(home.migrated()) as connection:
-        found = lambda: [f.verdict for check in AROUND for f in check(connection)]  # noqa: E731
+
+        def found() -> list[str]:
+            return [finding.verdict for check in AROUND for finding in check(connection)]
+
         assert found() == ["well", "well", "well"]
         connection.execute("grant recoup_owner to app")
         assert found() == ["broken", "well", "well"]
