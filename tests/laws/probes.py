@@ -680,8 +680,17 @@ def a_policy_has_every_figure_within_bounds(tx: Transaction) -> None:
 
 
 @law(POLICY, "recoup.stamp_policy", "insert")
+def a_policy_was_checked_as_a_whole(tx: Transaction) -> None:
+    """What only a program can check, a program has checked."""
+    refused(tx, insertion(tx, POLICY, {}), by="recoup.stamp_policy", sqlstate="RC072")
+
+
+@law(POLICY, "recoup.stamp_policy", "insert")
 def who_applied_a_policy_is_not_the_writers_to_say(tx: Transaction) -> None:
     """Time and author come from the transaction, whatever the row claims."""
+    tx.execute(
+        "select set_config('recoup.policy_checked', md5(figures::text), true) from recoup.policy where version = 1"
+    )
     claimed = put(tx, POLICY)
     stamped = "actor_id <> 'mallory' and applied_at = recoup.now() and authority = current_user and actor = 'system'"
     seen(tx, f"select from recoup.policy where version = %s and {stamped}", claimed["version"])
