@@ -16,6 +16,11 @@ from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 
 WORKER = "test-worker"
+# What a migration does before it changes a declaration, for whoever tampers with one.
+MIGRATING = (
+    "select pg_advisory_xact_lock(7265666);"
+    " update recoup.domain set digest = gen_random_uuid()::text where name = 'platform';"
+)
 MINT = (
     "insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)"
     " select intake_id, company_name, company_domain, recoup.now() from cl.gate_zero_intake where intake_id = %s"

@@ -128,9 +128,9 @@ class Ground:
             for table in tables:
                 self.admin.execute(SQL("alter table {} disable trigger user").format(Identifier(*table.split("."))))
             yield self.admin
-            for schema, table, trigger in before:
-                enable = SQL("alter table {} enable always trigger {}")
-                self.admin.execute(enable.format(Identifier(schema, table), Identifier(trigger)))
+            for schema, table, trigger, fires in before:
+                enable = SQL("alter table {} enable {} trigger {}")
+                self.admin.execute(enable.format(Identifier(schema, table), SQL(fires), Identifier(trigger)))
             assert self.admin.execute(Q["triggers"], given).fetchall() == before, "the guards are not as they were"
 
 

@@ -3,17 +3,19 @@
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from recoup.database import access, memory
 from recoup.database.backup import left_behind
 from recoup.database.connection import connect
 from recoup.database.failures import where
 from recoup.database.held import Held
+from recoup.database.pinned import pin
 from recoup.database.releases import check_schema
 from recoup.domain import Domain, releases
 from recoup.health import Check, Finding
 from recoup.refusals import Refusal
-from recoup.schema import checks
+from recoup.schema import around, checks
 from recoup.settings import Settings, load
 
 DISK_LEAST_BYTES = 1_000_000_000
@@ -41,19 +43,23 @@ def examine(domains: Sequence[Domain], *, demo: bool = False) -> list[Finding]:
             if settings.dsn is None:
                 findings.append(_memory(connection))
             findings.extend(_restores(connection))
-            first: tuple[Check, ...] = (checks.login, checks.roles, checks.guards, checks.children)
-            for check in first:
-                findings.extend(check(connection))
-            findings.extend(checks.objects(connection, domains))
-            findings.extend(checks.declared(connection, domains))
-            for check in (checks.clock, checks.waiting, *(check for domain in domains for check in domain.checks)):
-                findings.extend(check(connection))
+            for check in _checks(domains):
+                with connection.transaction(force_rollback=True):
+                    pin(connection)
+                    findings.extend(check(connection))
     except Refusal as refusal:
         check_name = _NAMES[len(findings)] if len(findings) < len(_NAMES) else "checks"
         findings.append(
             Finding(check=check_name, verdict="broken", found=refusal.happened, next_step=refusal.next_step)
         )
     return findings
+
+
+def _checks(domains: Sequence[Domain]) -> Iterator[Check]:
+    yield from (checks.login, checks.roles, around.members, around.settings, around.strangers)
+    yield from (checks.guards, checks.children)
+    yield from (partial(checks.objects, domains=domains), partial(checks.declared, domains=domains))
+    yield from (checks.clock, checks.waiting, *(check for domain in domains for check in domain.checks))
 
 
 def _server(settings: Settings, *, demo: bool, findings: list[Finding]) -> str:

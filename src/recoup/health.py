@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from recoup.database.connection import Transaction
 from recoup.database.held import Row
+from recoup.database.pinned import pin
 from recoup.lifecycles.declaration import Authority
 
 
@@ -31,5 +32,6 @@ def judged(check: str, well: str, wrong: str | None, next_step: str, *, verdict:
 def read(connection: Transaction, query: str, parameters: tuple[object, ...] | None = None) -> list[Row]:
     """Rows as the reader sees them."""
     with connection.transaction(force_rollback=True):
+        pin(connection)
         connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
         return connection.execute(query.encode(), parameters).fetchall()

@@ -3,7 +3,7 @@
 from recoup import clock, refusals
 from recoup.domain import Command, Domain, routines
 from recoup.ledger import invariants as of_logs
-from recoup.ledger.logs import CONTENT_LOG, CONTROL_LOG, INCARNATION, LATE_RESULT, POLICY, SEAL
+from recoup.ledger.logs import CONTENT_LOG, CONTROL_LOG, DECLARATION_LOG, INCARNATION, LATE_RESULT, POLICY, SEAL
 from recoup.ledger.policy import SealPolicy
 from recoup.operations import invariants as of_operations
 from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
@@ -21,7 +21,17 @@ PLATFORM = Domain(
     description="Time, lifecycles, logs and seals, the policy, pauses, workers, operations over many.",
     release=4,
     lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
-    logs=(PAUSE_LOG, CONTROL_LOG, CONTENT_LOG, POLICY, LATE_RESULT, CLAIM_LOG, INCARNATION, SEAL),
+    logs=(
+        PAUSE_LOG,
+        CONTROL_LOG,
+        CONTENT_LOG,
+        POLICY,
+        LATE_RESULT,
+        CLAIM_LOG,
+        DECLARATION_LOG,
+        INCARNATION,
+        SEAL,
+    ),  # fmt: skip
     routines=(
         *routines("recoup.database", "new_id"),
         *routines("recoup.lifecycles", "guard", "written", "content"),
@@ -29,6 +39,7 @@ PLATFORM = Domain(
         *routines("recoup.lifecycles", "equip"),
         *routines("recoup.clock", "clock", "times"),
         *routines("recoup.ledger", "log", "cursors", "control"),
+        *routines("recoup.lifecycles", "declarations"),
         *routines("recoup.policy", "policy"),
         *routines("recoup.pauses", "pauses"),
         *routines("recoup.worker", "worker"),

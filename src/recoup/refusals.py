@@ -62,9 +62,21 @@ PLATFORM = {
     "RC038": ("policy_figures", "every figure that the database decides by is there and within bounds"),
     "RC039": ("outcomes_malformed", "arrays of one call make rows, and each outcome is reported once, with its token"),
     "RC056": ("outcome_unknown", "an outcome is reported of work that there is"),
-    "RC043": ("subscription_of_another", "a subscription is moved by the authority that made it"),
+    "RC070": ("replicated_write", "rows that come by logical replication pass no guard and no recorder"),
+    "RC071": ("subscription_reserved", "what is named like an authority is that authority's own subscription"),
+    "RC072": ("policy_unchecked", "a policy is checked as a whole before it is in force"),
+    "RC043": ("subscription_of_another", "a subscription is moved by the authority and the login that made it"),
 }
-declare(PLATFORM)
+declare(
+    PLATFORM,
+    {
+        "clock_at_check": (
+            "clock_too_far",
+            "The clock cannot be moved beyond the year 9998.",
+            "Move it less far.",
+        )
+    },
+)
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal is the domain's word for it

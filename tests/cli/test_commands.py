@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Run, refusal, run_in
+from company import MIGRATING
 from recoup.database import embedded
 from recoup.settings import Settings
 
@@ -198,8 +199,7 @@ def test_doctor_finds_a_guard_that_was_switched_off(
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
         assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "objects"]
         admin.execute("alter table cl.gate_zero_intake enable always trigger a_guard_moves")
-        admin.execute("set recoup.migrating = on")
-        admin.execute("update recoup.lifecycle_step set authority = 'hub' where from_status = 'PENDING'")
+        admin.execute(MIGRATING + "update recoup.lifecycle_step set authority = 'hub' where from_status = 'PENDING'")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
         assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "lifecycles"]
         admin.execute("alter table cl.gate_zero_attempt drop constraint gate_zero_attempt_check1")

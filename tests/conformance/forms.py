@@ -11,6 +11,7 @@ from itertools import product
 
 from psycopg.sql import SQL, Identifier
 
+from company import MIGRATING
 from conformance.combinations import ACTORS
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
@@ -59,7 +60,7 @@ alter function {CAUSE}() owner to recoup_owner;
 grant insert on {CAUSE} to recoup_reader;
 """
 DECLARE = f"""
-set local recoup.migrating = on;
+{MIGRATING}
 insert into recoup.lifecycle select (jsonb_populate_record(l, '{{"subject": "{TWIN}", "move_rule": null}}')).*
   from recoup.lifecycle l where subject = %(subject)s;
 insert into recoup.lifecycle_step select (jsonb_populate_record(s, '{{"subject": "{TWIN}"}}')).*

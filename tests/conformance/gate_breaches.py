@@ -6,6 +6,8 @@ gone, ``SCHEMA`` in one that is as it was made.
 
 from __future__ import annotations
 
+from company import MIGRATING
+
 _PAUSE = """
 insert into recoup.pause_log (incarnation, logged_at, event_type, scope, scope_id, reason, actor, actor_id, authority)
 values (1, '2026-01-01', 'PAUSE', {}, 'none', 'human', 'eve', 'recoup_operator')"""
@@ -232,6 +234,9 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L3/one-order", "update recoup.pause_log set seq = (select min(seq) from cl.gate_zero_air)"
      " where seq = (select min(seq) from recoup.pause_log)"),
     ("laws/L3/one-order", _mint("authorized", "seq = (select min(seq) from cl.gate_zero_air)")),
+    ("laws/L7/in-order", _event("failed", "FAIL", "event_timestamp = event_timestamp - interval '1 day'")),
+    ("laws/L7/in-order", _PAUSE.format("'global', 'everything'")),  # the last, and of long ago
+    ("laws/L3/sequence", "update recoup.pause_log set seq = seq + 1000000"),  # as if it had been set back
     ("laws/L3/incarnations", _mint("authorized", "incarnation = 7")),
     ("laws/L3/incarnations", _event("failed", "FAIL", "incarnation = 7")),
     ("laws/L3/incarnations",
@@ -332,11 +337,22 @@ SCHEMA: tuple[tuple[str, str], ...] = (
     ("laws/L1/guards", "alter table cl.company_identity disable trigger a_guard_births"),
     ("laws/L1/guards", "alter table cl.gate_zero_intake disable trigger a_guard_moves"),
     ("laws/L1/guards", "alter table cl.gate_zero_recovery enable trigger a_guard_exits"),
-    ("laws/L1/lifecycles", "set local recoup.migrating = on; delete from recoup.lifecycle_step where kind = 'birth'"),
-    ("laws/L1/lifecycles", "set local recoup.migrating = on; delete from recoup.follower where place = 'c'"),
-    ("laws/L1/lifecycles", "set local recoup.migrating = on; update recoup.log set canon = 0"),
-    ("laws/L1/lifecycles", "set local recoup.migrating = on; update recoup.policy_bound set most = 9"),
-    ("laws/L1/lifecycles", "set local recoup.migrating = on; delete from recoup.pausable where scope = 'duty'"),
+    ("laws/L1/declarations", "alter table recoup.lifecycle_step disable trigger user;"
+     " update recoup.lifecycle_step set says = 'as I like it' where subject = 'cl.gate_zero_intake'"),
+    ("laws/L1/declarations", "alter table recoup.declaration_log disable trigger user;"
+     " delete from recoup.declaration_log where seq = (select max(seq) from recoup.declaration_log)"),
+    ("laws/L1/declarations", "alter table recoup.lifecycle_step disable trigger a_only_migrations;"
+     " update recoup.lifecycle_step set says = says || '!';"
+     " update recoup.lifecycle_step set says = left(says, -1)"),
+    ("laws/L1/declarations",
+     MIGRATING + "update recoup.domain d set digest = l.row ->> 'digest' from recoup.declaration_log l"
+     " where l.declared_in = 'recoup.domain' and l.row ->> 'name' = d.name and l.event_type = 'REMOVED'"),
+    ("laws/L1/lifecycles", MIGRATING),
+    ("laws/L1/lifecycles", MIGRATING + "delete from recoup.lifecycle_step where kind = 'birth'"),
+    ("laws/L1/lifecycles", MIGRATING + "delete from recoup.follower where place = 'c'"),
+    ("laws/L1/lifecycles", MIGRATING + "update recoup.log set canon = 0"),
+    ("laws/L1/lifecycles", MIGRATING + "update recoup.policy_bound set most = 9"),
+    ("laws/L1/lifecycles", MIGRATING + "delete from recoup.pausable where scope = 'duty'"),
     ("laws/L2/recorders", "alter table cl.gate_zero_air disable trigger a_only_recorders"),
     ("laws/L2/recorders", "grant insert on recoup.control_log to recoup_gate"),
     ("laws/L2/recorders", "drop trigger a_only_recorders on cl.sovereign_mint_air"),
@@ -353,5 +369,33 @@ SCHEMA: tuple[tuple[str, str], ...] = (
     ("schema/objects", "alter table cl.gate_zero_attempt drop constraint gate_zero_attempt_attempt_number_check"),
     ("schema/objects", "create table cl.stranger (); alter table cl.stranger owner to recoup_owner"),
     ("schema/children", "create table public.heir () inherits (cl.gate_zero_air)"),
+    ("schema/objects", "create or replace view recoup.pauses as select p.scope, p.scope_id, p.changed_at as paused_at,"
+     " p.changed_by as paused_by, p.reason from recoup.pause p where false"),
+    ("schema/objects", "create or replace function recoup.now() returns timestamptz language sql stable as"
+     " $$ select at + case when current_user = 'recoup_gate' then interval '4 days' else '0' end from recoup.clock $$"),
+    ("schema/objects", "create or replace function recoup.statement_time() returns timestamptz language sql stable as"
+     " $$ select timestamptz '2000-01-01' $$"),
+    ("schema/objects", "create or replace function recoup.new_id() returns uuid language sql volatile parallel safe as"
+     " $$ select gen_random_uuid() $$"),
     ("schema/roles", "alter role recoup_gate createrole"),
+    ("schema/members", "create role mallory login; grant recoup_owner to mallory"),
+    ("schema/members", "create role mallory login; grant recoup_owner to mallory with admin option"),
+    ("schema/members", "create role mallory login; grant recoup_admin to mallory"),
+    ("schema/members", "grant recoup_operator to recoup_hub"),
+    ("schema/members", "grant recoup_owner to recoup_gate"),
+    ("schema/members", "grant pg_write_all_data to recoup_gate"),
+    ("schema/settings", "alter role recoup_app set search_path = evil, pg_catalog, public"),
+    ("schema/settings", "alter role recoup_app set session_replication_role = replica"),
+    ("schema/settings", "alter role all set plpgsql.variable_conflict = use_column"),
+    ("schema/settings", "alter role recoup_app set recoup.acting_role = recoup_operator"),
+    ("schema/strangers", "create subscription s connection '' publication p with (connect = false);"
+     " insert into pg_subscription_rel (srsubid, srrelid, srsubstate)"
+     " select oid, 'cl.gate_zero_air'::regclass, 'r' from pg_subscription where subname = 's'"),
+    ("schema/strangers", "create function public.e() returns event_trigger language plpgsql as 'begin end';"
+     " create event trigger e on ddl_command_end execute function public.e()"),
+    ("schema/strangers", "create cast (text as uuid) with inout as implicit"),
+    ("schema/strangers", "grant create on schema public to recoup_app"),
+    ("schema/strangers", "grant create on schema public to public"),
+    ("schema/strangers", "do $$ begin execute format('grant create on database %I to recoup_app', current_database());"
+     " end $$"),
 )  # fmt: skip

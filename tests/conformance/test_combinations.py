@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from company import acting, error_in, intake_in
+from company import MIGRATING, acting, error_in, intake_in
 from conformance import combinations as suite
 from conformance.cast import Role
 from conformance.combinations import NO_RIGHT, answer
@@ -84,7 +84,7 @@ def test_a_candidate_comes_from_hub_or_gate_and_from_an_operator_only_as_a_fresh
 
 def test_an_intake_is_born_authorized_only_with_its_origin(scratch: Transaction) -> None:
     """AUTHORIZED at birth is re-entry: without reentered_from the gate itself is refused."""
-    scratch.execute("set local recoup.migrating = on")
+    scratch.execute(MIGRATING)
     scratch.execute("update recoup.lifecycle_step set through = '{}' where subject = 'cl.gate_zero_intake'")
     scratch.execute("call recoup.equip_all('cl.gate_zero_intake')")
     with acting(scratch, Authority.GATE):

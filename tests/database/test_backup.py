@@ -135,7 +135,7 @@ def assert_the_laws_hold(database: Database, admin_uri: str) -> None:
     with psycopg.connect(admin_uri) as admin, admin.transaction(force_rollback=True):
         admin.execute("set session_replication_role = replica")
         for statement, sqlstate in (
-            ("update cl.gate_zero_intake set status = 'AUTHORIZED'", "RC002"),
+            ("update cl.gate_zero_intake set status = 'AUTHORIZED'", "RC070"),
             ("delete from cl.gate_zero_air", "RC009"),
             ("truncate recoup.incarnation", "RC009"),
             ("insert into cl.gate_zero_air select * from cl.gate_zero_air", "RC010"),
@@ -285,7 +285,8 @@ def test_a_backup_of_a_newer_schema_is_refused_and_of_an_older_one_restored(
     name = new_database()
     source = server.uri(name, admin=True)
     with psycopg.connect(source, autocommit=True) as connection:
-        connection.execute("set recoup.migrating = on")
+        for table in (*declarations.TABLES, "domain"):
+            connection.execute(f"alter table recoup.{table} disable trigger user".encode())
         for table in (*reversed(declarations.TABLES), "domain"):
             column = "name" if table == "domain" else "domain"
             connection.execute(f"delete from recoup.{table} where {column} = 'mint'".encode())

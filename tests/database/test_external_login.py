@@ -38,6 +38,7 @@ from recoup.domain import Domain
 from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, MigrationRefused, Refusal, ServerRefused
+from recoup.schema import around
 from recoup.schema import migrate as migrations
 from recoup.schema.describe import SCHEMA_FILE, describe
 from recoup.schema.migrate import Migrated
@@ -48,6 +49,7 @@ SERVER_BIN = Path(os.environ["RECOUP_SERVER_BIN"]) if os.environ.get("RECOUP_SER
 WithMigration = Callable[[str], tuple[Domain, ...]]
 NOTHING = Migrated(applied=(), routines=(), domains=(), kept=(), policy=None, made=())
 SCHEMAS = ["cl", "company", "outreach", "people", "recoup"]
+AROUND = (around.members, around.settings, around.strangers)
 ROLES = [f"recoup_{authority}" for authority in Authority] + ["recoup_owner"]
 
 
@@ -283,6 +285,20 @@ def test_a_membership_that_was_left_behind_ends_with_the_next_migration(home: El
         migrate(connection, login="app")
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("set role recoup_owner")
+
+
+def test_what_a_plain_login_has_is_lawful_and_what_it_keeps_is_found(home: Elsewhere) -> None:
+    """Who made the roles may grant them, and owns the database: that is how it migrates. To be the owner is more."""
+    with home.connect(home.migrated()) as connection:
+
+        def found() -> list[str]:
+            return [finding.verdict for check in AROUND for finding in check(connection)]
+
+        assert found() == ["well", "well", "well"]
+        connection.execute("grant recoup_owner to app")
+        assert found() == ["broken", "well", "well"]
+        connection.execute("revoke recoup_owner from app")
+        assert found() == ["well", "well", "well"]
 
 
 def test_a_weaker_login_takes_authorities_and_cannot_migrate(home: Elsewhere, settled: str) -> None:

@@ -78,7 +78,7 @@ def test_describing_changes_nothing(connection: Transaction) -> None:
         ("alter function cl.record_batch_moves() reset search_path", None),
         ("create type recoup.mood as enum ('well')", "-- also: type recoup.mood"),
         ("create policy odd on recoup.clock", "-- also: policy odd on recoup.clock"),
-        ("create view recoup.odd as select 1 as one", "create view recoup.odd (\n  one integer\n);"),
+        ("create view recoup.odd as select 1 as one", "create view recoup.odd (\n  one integer\n) as -- query "),
         ("alter table public.shq_error_log disable trigger a_guard_exits", "disable trigger a_guard_exits;"),
         ("alter table public.shq_error_log alter column severity set default 'LOW'", "severity text default 'LOW'"),
         ("alter table public.shq_error_log add constraint odd check (retry_count = 0)", "odd CHECK (retry_count = 0)"),

@@ -20,7 +20,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from command_line import clean_environment
-from company import acting
+from company import MIGRATING, acting
 from conformance import breaches, combinations, kills, tampering
 from conformance.forms import both_forms_say_the_same
 from domains.conftest import EXTENDED
@@ -163,7 +163,7 @@ def test_its_guards_and_its_log_are_missed_by_the_audit(ground: Transaction) -> 
         ("laws/L2/followers", "drop function parcels.record_steps() cascade"),
         ("laws/L2/recorders", "alter table parcels.parcel_event disable trigger a_only_recorders"),
         ("laws/L3/append-only", "drop trigger a_append_only on parcels.parcel_event"),
-        ("laws/L1/lifecycles", "set local recoup.migrating = on; delete from recoup.log where domain = 'parcels'"),
+        ("laws/L1/lifecycles", MIGRATING + "delete from recoup.log where domain = 'parcels'"),
     ):
         breaches.is_found(breaches.broken_by(ground, breach, invariant, INVARIANTS, {}))
 

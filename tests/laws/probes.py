@@ -22,7 +22,21 @@ from company import (
     new_intake,
     open_attempt,
 )
-from laws.probing import PROBES, check, declared, key, law, quiet, reference, refused, seen, untouchable, woken
+from laws.probing import (
+    PROBES,
+    check,
+    declared,
+    key,
+    law,
+    quiet,
+    recorded_as_declared,
+    reference,
+    refused,
+    seen,
+    unreplicated,
+    untouchable,
+    woken,
+)
 from laws.rows import ID, LATER, NOW, a_worker, insertion, put
 from product import LIFECYCLES, LOGS
 from recoup import clock, gate
@@ -41,7 +55,15 @@ INFINITE = "'infinity'"
 
 declared(LIFECYCLES, [log for log in LOGS if log.table != "recoup.error_archive"])  # its own probes: it has parts
 untouchable("recoup.seal", "recoup.only_sealers", "RC010", "insert", "No seal is written by hand.")
+unreplicated("recoup.error_archive", "recoup.queue_form", "recoup.duty_tally", "recoup.subscription")
+unreplicated("recoup.migration", "recoup.routine")
+untouchable("recoup.declaration_log", "recoup.only_declared", "RC010", "insert", "Nor is what is declared.")
+check("recoup.declaration_log", "declaration_log_logged_at_check", "Times are times.", logged_at=INFINITE)
+check("recoup.declaration_log", "declaration_log_event_type_check", "It comes or goes.", event_type="'MOVED'")
+key("recoup.declaration_log", "declaration_log_pkey", "One order.", "seq")
 for written in ("domain", "lifecycle", "lifecycle_step", "follower", "log", "pausable", "policy_bound"):
+    unreplicated(f"recoup.{written}")
+    recorded_as_declared(f"recoup.{written}")
     for change in ("insert", "update", "delete", "truncate"):
         untouchable(
             f"recoup.{written}", "recoup.only_migrations", "RC013", change, "A declaration is changed by migrations."
@@ -514,6 +536,7 @@ key(CLOCK, "clock_pkey", "There is one clock.", "only_row")
 check(CLOCK, "clock_only_row_check", "There is no other clock either.", only_row="false")
 check(CLOCK, "clock_status_check", "A status is a listed one.", status="'stopped'")
 check(CLOCK, "clock_at_check", "Times are times.", at=INFINITE)
+check(CLOCK, "clock_at_check", "Times that every program can read.", at="timestamptz '290000-01-01'")
 check(CLOCK, "clock_check", "A simulated clock stands somewhere.", at="null")
 check(CLOCK, "clock_check", "A real clock stands nowhere.", status="'real'")
 check(CLOCK, "clock_check1", "A released clock was released at a time.", status="'released'")
@@ -583,6 +606,15 @@ key("recoup.routine", "routine_pkey", "A routine is noted once.", "name")
 key("recoup.subscription", "subscription_pkey", "A subscriber stands at one place in a log.", "log", "name")
 
 
+@law("recoup.subscription", "recoup.rule_cursors", "insert")
+def the_name_of_an_authority_is_its_own(tx: Transaction) -> None:
+    """Nobody takes the mint's place in a log before the mint does."""
+    taking = "insert into recoup.subscription (name, log, created_at) values ('mint', 'x', recoup.now())"
+    refused(tx, taking, who=Authority.CONSUMER, by="recoup.rule_cursors", sqlstate="RC071", words="mint")
+    with acting(tx, Authority.MINT):
+        assert tx.execute(taking).rowcount == 1
+
+
 @law("recoup.subscription", "recoup.rule_cursors", "update")
 def a_place_in_a_log_is_moved_by_its_owner(tx: Transaction) -> None:
     """Nobody makes the mint miss an authorisation, or see one twice."""
@@ -648,8 +680,17 @@ def a_policy_has_every_figure_within_bounds(tx: Transaction) -> None:
 
 
 @law(POLICY, "recoup.stamp_policy", "insert")
+def a_policy_was_checked_as_a_whole(tx: Transaction) -> None:
+    """What only a program can check, a program has checked."""
+    refused(tx, insertion(tx, POLICY, {}), by="recoup.stamp_policy", sqlstate="RC072")
+
+
+@law(POLICY, "recoup.stamp_policy", "insert")
 def who_applied_a_policy_is_not_the_writers_to_say(tx: Transaction) -> None:
     """Time and author come from the transaction, whatever the row claims."""
+    tx.execute(
+        "select set_config('recoup.policy_checked', md5(figures::text), true) from recoup.policy where version = 1"
+    )
     claimed = put(tx, POLICY)
     stamped = "actor_id <> 'mallory' and applied_at = recoup.now() and authority = current_user and actor = 'system'"
     seen(tx, f"select from recoup.policy where version = %s and {stamped}", claimed["version"])

@@ -50,6 +50,7 @@ class Probe:
 
 
 PROBES: list[Probe] = []
+REPLICATED = "recoup.refuse_replicated"
 
 
 def law(
@@ -212,6 +213,21 @@ def reference(table: str, column: str, parent: str, says: str, /, *, nobody: str
 # Triggers that many tables have -------------------------------------------------------------------------------------
 
 
+def touching(tx: Transaction, table: str, event: str, *, but: str) -> Composable:
+    """A statement of this kind on a row of this table, of whose triggers only those of one function are on."""
+    with quiet(tx, table, but=but):
+        lies = Literal(put(tx, table)["ctid"]) if event in ("update", "delete") else None
+    column = Identifier(key_column(table))
+    match event:
+        case "insert":
+            return insertion(tx, table, {})
+        case "update":
+            return SQL("update {} set {} = {} where ctid = {}").format(relation(table), column, column, lies)
+        case "delete":
+            return SQL("delete from {} where ctid = {}").format(relation(table), lies)
+    return SQL("truncate {} cascade").format(relation(table))
+
+
 def untouchable(
     table: str, function: str, sqlstate: str, event: str, says: str, *, words: str = "", into: list[Probe] = PROBES
 ) -> None:
@@ -221,21 +237,49 @@ def untouchable(
     """
 
     def run(tx: Transaction) -> None:
-        with quiet(tx, table, but=function):
-            lies = Literal(put(tx, table)["ctid"]) if event in ("update", "delete") else None
-        column = Identifier(key_column(table))
-        match event:
-            case "insert":
-                statement = insertion(tx, table, {})
-            case "update":
-                statement = SQL("update {} set {} = {} where ctid = {}").format(relation(table), column, column, lies)
-            case "delete":
-                statement = SQL("delete from {} where ctid = {}").format(relation(table), lies)
-            case _:
-                statement = SQL("truncate {} cascade").format(relation(table))
-        refused(tx, statement, by=function, sqlstate=sqlstate, words=words or table)
+        refused(tx, touching(tx, table, event, but=function), by=function, sqlstate=sqlstate, words=words or table)
 
     into.append(Probe(law=Law(table, function, event), says=says, run=run))
+
+
+def unreplicated(*tables: str, into: list[Probe] = PROBES) -> None:
+    """Probes: what comes by replication is refused, whatever it is."""
+
+    def run(tx: Transaction, table: str, event: str) -> None:
+        statement = touching(tx, table, event, but=REPLICATED)
+        tx.execute("set local session_replication_role = replica")
+        refused(tx, statement, by=REPLICATED, sqlstate="RC070")
+
+    for table in tables:
+        for event in ("insert", "update", "delete"):
+            tried = partial(run, table=table, event=event)
+            into.append(Probe(law=Law(table, REPLICATED, event), says="Nothing is replicated into it.", run=tried))
+
+
+def recorded_as_declared(table: str) -> None:
+    """Probes: what is declared, changed or given up is in the log of declarations."""
+    function = "recoup.record_declared"
+
+    def run(tx: Transaction, event: str) -> None:
+        with quiet(tx, table, but=function):
+            lies = put(tx, table)["ctid"] if event != "insert" else None
+        before = tx.execute("select coalesce(max(seq), 0) from recoup.declaration_log").fetchone()
+        if event == "insert":
+            put(tx, table)
+        elif event == "delete":
+            tx.execute(SQL("delete from {} where ctid = {}").format(relation(table), Literal(lies)))
+        else:
+            column = Identifier(
+                {"recoup.domain": "digest", "recoup.log": "at", "recoup.pausable": "scope"}.get(table, "domain")
+            )
+            tx.execute(SQL("update {} set {} = 'mint' where ctid = {}").format(relation(table), column, Literal(lies)))
+        for told in {"insert": ["ADDED"], "delete": ["REMOVED"], "update": ["REMOVED", "ADDED"]}[event]:
+            logged = "select from recoup.declaration_log where declared_in = %s and event_type = %s and seq > %s"
+            seen(tx, logged, table, told, *before or (0,))
+
+    for event in ("insert", "update", "delete"):
+        says = "A change of what is declared is recorded."
+        PROBES.append(Probe(law=Law(table, function, event), says=says, run=partial(run, event=event)))
 
 
 def guard_of(life: Lifecycle, kind: str) -> str:
@@ -247,6 +291,7 @@ def guard_of(life: Lifecycle, kind: str) -> str:
 def declared(lives: Iterable[Lifecycle], logs: Iterable[Log], into: list[Probe] = PROBES) -> None:
     """Probes of what every lifecycle and every log has by being declared."""
     for life in lives:
+        unreplicated(life.table, into=into)
         for function, sqlstate, event, says in (
             (guard_of(life, "births"), "RC001", "insert", "Nobody but an authority makes a row."),
             (guard_of(life, "moves"), "RC002", "update", "Nobody but an authority moves a row."),
@@ -257,6 +302,7 @@ def declared(lives: Iterable[Lifecycle], logs: Iterable[Log], into: list[Probe] 
         for on in life.digesting:
             digested(life.table, on.function, into)
     for log in logs:
+        unreplicated(log.table, into=into)
         if log.recorders:
             untouchable(
                 log.table, "recoup.only_recorders", "RC010", "insert", "No event is written by hand.", into=into
@@ -295,6 +341,7 @@ def queued(life: Lifecycle, due: Callable[[Transaction], Any], into: list[Probe]
     assert life.queue is not None
     table, who, columns = life.queue.table, life.queue.claimed_by[0], life.queue
     of_the_form(table, into)
+    unreplicated(table, into=into)
     key(table, f"{table.split('.')[1]}_pkey", "What waits is queued once.", "unit", into=into)
     take = (
         f"update {table} set token = gen_random_uuid(), worker = 'w', claimed_at = now_,"

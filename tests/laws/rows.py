@@ -77,6 +77,9 @@ SAMPLES: dict[str, Row] = {
         "from_status": "'a'", "to_status": "'b'", "facts": "'{}'", "reason": "'r'", "actor": "'human'",
         "actor_id": "'mallory'", "authority": "'x'",
     },
+    "recoup.declaration_log": {
+        "incarnation": "1", "logged_at": NOW, "event_type": "'ADDED'", "declared_in": "'laws'", "row": "'{}'",
+    },
     "recoup.duty_tally": {
         "worker_id": a_worker, "duty": "'laws'", "runs": "0", "done": "0", "failures": "0", "last_run_at": NOW,
     },

@@ -19,6 +19,7 @@ from company import (
     room_in_archive,
     without_window,
 )
+from laws.probing import REPLICATED
 from laws.rows import NOW, insertion, put, relation
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
@@ -68,7 +69,7 @@ def archived(scratch: Transaction) -> Transaction:
 
 @pytest.mark.parametrize("root", ["recoup.error", "recoup.error_archive"])
 def test_every_part_has_the_triggers_of_the_whole(archived: Transaction, root: str) -> None:
-    """Those and always on; only what is kept for ever has two more."""
+    """Those and always on, or for what is replicated; only what is kept for ever has two more."""
     found = archived.execute(TRIGGERS, (root,)).fetchall()
     (_, level, whole), *parts = found
     assert level == 0
@@ -79,7 +80,8 @@ def test_every_part_has_the_triggers_of_the_whole(archived: Transaction, root: s
         more = set(triggers) - set(whole)
         assert set(whole) <= set(triggers), part
         assert {one.split()[1] for one in more} == ({"recoup.append_only"} if part == MASTER_LOG else set()), part
-        assert all(one.split()[2] == "A" for one in triggers), part
+        assert {one.split()[1] for one in triggers if one.split()[2] != "A"} == {REPLICATED}, part
+        assert all(one.split()[2] == "R" for one in triggers if one.split()[1] == REPLICATED), part
 
 
 @pytest.mark.parametrize("level", LEVELS)

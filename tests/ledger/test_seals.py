@@ -401,6 +401,30 @@ def test_a_problem_in_a_page_of_many(lived: Own, monkeypatch: pytest.MonkeyPatch
         assert len(seals.verify(lived.admin, LOGS)) == 5
 
 
+@pytest.mark.parametrize(
+    ("deed", "problem"),
+    [
+        ("update recoup.pause_log set logged_at = 'infinity'", "carry a time that is none"),
+        ("update recoup.pause_log set logged_at = '294276-12-31'", "carry a time that is none"),
+        ("update recoup.seal set sealed_at = '-infinity' where number = (select max(number) from recoup.seal)",
+         "its time is none"),
+        ("update recoup.seal set sealed_at = '290000-01-01' where number = 2", "1 seals before it are missing"),
+    ],
+)  # fmt: skip
+def test_a_time_that_is_none_is_a_finding(lived: Own, deed: str, problem: str) -> None:
+    """No program can read it, and no canonical text has it: that does not end the verification."""
+    with lived.admin.transaction(force_rollback=True):
+        for table in ("pause_log", "seal"):
+            lived.admin.execute(f"alter table recoup.{table} disable trigger all".encode())
+        for check in (
+            "pause_log drop constraint pause_log_logged_at_check",
+            "seal drop constraint seal_sealed_at_check",
+        ):
+            lived.admin.execute(f"alter table recoup.{check}".encode())
+        lived.admin.execute(deed.encode())
+        assert any(problem in found.problem for found in seals.verify(lived.admin, LOGS))
+
+
 def test_every_column_is_sealed(lived: Own) -> None:
     """A column that is added to a log needs a new version of its canonical text, and the registry names the newest."""
     for log in SEALED:

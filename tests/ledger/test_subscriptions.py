@@ -51,6 +51,32 @@ def own(fresh: Callable[..., Database]) -> Iterator[tuple[Database, Callable[[],
         yield database, connection
 
 
+def test_a_cursor_belongs_to_the_login_that_made_it(scratch: Transaction) -> None:
+    """Two consumers are two logins: neither moves nor drops what the other reads by. An operator drops it."""
+    move = "update recoup.subscription set after_seq = after_seq + 1 where name = 'mine'"
+    drop = "delete from recoup.subscription where name = 'mine'"
+    for login in ("one", "two"):
+        scratch.execute(f"create role {login} login; grant recoup_consumer, recoup_operator to {login}".encode())
+    with logged_in(scratch, "one", Authority.CONSUMER):
+        subscribe(scratch, PAUSES, "mine")
+        assert scratch.execute(move).rowcount == 1
+    for statement in (move, drop):
+        with pytest.raises(psycopg.Error) as caught, logged_in(scratch, "two", Authority.CONSUMER):
+            scratch.execute(statement)
+        assert caught.value.sqlstate == "RC043"
+    with logged_in(scratch, "two", Authority.OPERATOR):
+        assert scratch.execute(drop).rowcount == 1
+
+
+@contextlib.contextmanager
+def logged_in(tx: Transaction, login: str, authority: Authority) -> Iterator[None]:
+    with tx.transaction():
+        tx.execute(f"set local session authorization {login}".encode())
+        with acting(tx, authority):
+            yield
+        tx.execute("reset session authorization")
+
+
 @pytest.fixture
 def batches(own: tuple[Database, Any]) -> list[str]:
     with own[0].transaction(Authority.HUB) as tx:

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from company import acting, advance, attempt_in, batch_in, intake_in, new_intake, open_attempt, recovery_in
+from company import MIGRATING, acting, advance, attempt_in, batch_in, intake_in, new_intake, open_attempt, recovery_in
 from recoup.database.connection import Transaction
 from recoup.database.roles import OWNER
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
@@ -67,7 +67,7 @@ def column_type(tx: Transaction, table: str, column: str) -> str:
 def guard_alone(tx: Transaction, table: str, authority: Authority) -> None:
     """Take away whatever else would refuse (grants, checks, foreign keys, rules), so that the guard answers."""
     tx.execute(f"grant update on {table} to {authority.role}")
-    tx.execute("set local recoup.migrating = on")
+    tx.execute(MIGRATING)
     tx.execute("update recoup.lifecycle_step set through = '{}' where subject = %s", (table,))
     tx.execute("call recoup.equip_all(%s)", (table,))
     for (rule,) in tx.execute(
@@ -253,8 +253,10 @@ def test_session_replication_role_does_not_lower_the_guard(scratch: Transaction)
     """A superuser's replica mode skips ordinary triggers; ours are ALWAYS."""
     intake = new_intake(scratch)
     scratch.execute("set local session_replication_role = replica")
-    error = refusal(scratch, "update cl.gate_zero_intake set status = 'EXHAUSTED' where intake_id = %s", (intake,))
-    assert error.sqlstate == "RC002"
+    exhaust = "update cl.gate_zero_intake set status = 'EXHAUSTED' where intake_id = %s"
+    assert refusal(scratch, exhaust, (intake,)).sqlstate == "RC070"
+    scratch.execute("drop function recoup.refuse_replicated cascade")  # it answers first
+    assert refusal(scratch, exhaust, (intake,)).sqlstate == "RC002"
     assert refusal(scratch, "truncate cl.gate_zero_intake cascade").sqlstate == "RC008"
 
 
@@ -284,17 +286,17 @@ def test_a_role_that_only_sounds_like_an_authority_is_none(scratch: Transaction)
     assert error.sqlstate == "RC002"
 
 
-PARTITIONED = """
-set local recoup.migrating = on;
+PARTITIONED = f"""
+{MIGRATING}
 create table cl.part (region text not null, id integer not null, status text not null, primary key (region, id))
   partition by list (region);
 create table cl.part_north partition of cl.part for values in ('north');
 create table cl.part_south partition of cl.part for values in ('south');
-insert into recoup.lifecycle values ('cl.part', '{region,id}', 'status', null, '{}', '{}', '{}', 'gate');
+insert into recoup.lifecycle values ('cl.part', '{{region,id}}', 'status', null, '{{}}', '{{}}', '{{}}', 'gate');
 insert into recoup.lifecycle_step values
-  ('cl.part', 'birth', null, 'new', 'gate', false, '{}', '{}', 'made', 'gate'),
-  ('cl.part', 'move', 'new', 'done', 'gate', false, '{}', '{}', 'done', 'gate'),
-  ('cl.part', 'exit', 'done', null, 'gate', false, '{}', '{}', 'gone', 'gate');
+  ('cl.part', 'birth', null, 'new', 'gate', false, '{{}}', '{{}}', 'made', 'gate'),
+  ('cl.part', 'move', 'new', 'done', 'gate', false, '{{}}', '{{}}', 'done', 'gate'),
+  ('cl.part', 'exit', 'done', null, 'gate', false, '{{}}', '{{}}', 'gone', 'gate');
 call recoup.equip('cl.part', 'cl.part');
 call recoup.equip('cl.part_north', 'cl.part');
 call recoup.equip('cl.part_south', 'cl.part');

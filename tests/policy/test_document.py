@@ -44,6 +44,32 @@ WRONG = [
     (CHECKS + "checks = []", "gate.verification.checks", "[]", "a list of 1 to 20, each the name of a check"),
     (CHECKS + 'site_urls = ["ftp://{domain}"]', "gate.verification.site_urls[0]", "'ftp://{domain}'", "http or https"),
     (CHECKS + "directory = 3", "gate.verification.directory", "3", "a URL with {domain} or {name} in it, or the path"),
+    *(
+        (
+            CHECKS + f'directory = "{url}"',
+            "gate.verification.directory",
+            f"'{url}'",
+            f"a URL that can be asked for a company; {why}",
+        )
+        for url, why in (
+            ("http://bücher.example/{domain}", "it has blanks or letters beyond ASCII; write a host as xn--"),
+            ("http://directory.example/a b/{domain}", "it has blanks"),
+            ("http://directory.example:99999/{domain}", "Port out of range"),
+            ("http://directory.example:0/{domain}", "a port is a number from 1"),
+            ("http://[/{domain}", "Invalid IPv6 URL"),
+            ("http://[::{domain}/", "Invalid IPv6 URL"),
+            ("http://[::zz]/{domain}", "'::zz' does not appear"),
+            ("gopher://directory.example/{domain}", "it begins with http"),
+            ("http:///{domain}", "its host is none"),
+            ("http://directory.example/", "it has neither {domain} nor {name}"),
+        )
+    ),
+    (
+        CHECKS + 'site_urls = ["https://{domain}:99999/"]',
+        "gate.verification.site_urls",
+        "'https://{domain}:99999/'",
+        "Port out of range",
+    ),
     (CHECKS + 'nameservers = ["dns.example"]', "gate.verification.nameservers[0]", "'dns.example'", "an address"),
     (
         CHECKS + 'allowed_networks = ["10.0.0.1/8"]',

@@ -145,6 +145,7 @@ def test_who_and_when_are_not_the_writers_to_say(scratch: Transaction) -> None:
             (version + 5, Jsonb(shipped())),
         )
     assert caught.value.sqlstate == "RC033"
+    scratch.execute("select set_config('recoup.policy_checked', md5(%s::jsonb::text), true)", (Jsonb(shipped()),))
     scratch.execute(
         "insert into recoup.policy (version, figures, document, reason, applied_at, actor, actor_id, authority,"
         " incarnation, xid) values (%s, %s, '', 'x', '2020-01-01', 'human', 'mallory', 'x', 7, '7')",
@@ -198,6 +199,21 @@ def test_a_version_that_was_not_looked_at_is_refused(scratch: Transaction) -> No
     with acting(scratch, Authority.OPERATOR), pytest.raises(LawRefused) as caught:
         apply_policy(scratch, "", reason="back", over=version - 1)
     assert caught.value.code == "policy_not_in_force"
+
+
+def test_a_policy_that_no_program_checked_is_refused(scratch: Transaction) -> None:
+    """An operator at psql: the values that the database knows are right, and another would stop every worker."""
+    present = policy.in_force(scratch)
+    gate_ = {**present.figures["gate"], "verification": {}}
+    by_hand = "insert into recoup.policy (version, figures, document, reason) values (%s, %s, '', 'x')"
+    for figures in ({**present.figures, "gate": gate_}, present.figures):
+        with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.DatabaseError) as caught, scratch.transaction():
+            scratch.execute(by_hand, (present.version + 1, Jsonb(figures)))
+        assert caught.value.sqlstate == "RC072"
+    version = applied(scratch)
+    with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.DatabaseError) as caught, scratch.transaction():
+        scratch.execute(by_hand, (version + 1, Jsonb(present.figures)))  # nor behind one that was
+    assert caught.value.sqlstate == "RC072"
 
 
 def test_an_upgrade_brings_new_figures_and_keeps_ours(scratch: Transaction) -> None:

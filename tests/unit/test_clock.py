@@ -34,6 +34,17 @@ def test_a_simulated_clock_stands_still_until_it_is_moved(fresh: Callable[..., D
     assert refused.value.code == "falling_column"
 
 
+def test_a_clock_is_not_moved_beyond_what_can_be_read(fresh: Callable[..., Database]) -> None:
+    """Neither by the verb nor in SQL."""
+    database = fresh(simulated_from=START)
+    for by in ("interval '7973 years'", "interval '280000 years'"):
+        with pytest.raises(LawRefused) as refused, database.transaction(Authority.OPERATOR) as tx:
+            tx.execute(f"update recoup.clock set at = at + {by}".encode())
+        assert refused.value.code == "clock_too_far"
+    with database.transaction(Authority.READER) as tx:
+        assert clock.read(tx).now == START
+
+
 def test_a_clock_is_released_once_and_for_good(fresh: Callable[..., Database]) -> None:
     """From then on it is the server's; it cannot be moved, released again, or taken back."""
     database = fresh(simulated_from=START)

@@ -335,7 +335,7 @@ def test_a_worker_stops_when_the_schema_is_not_its_own_any_more(
     thread = threading.Thread(target=worker.run)
     thread.start()
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin:
-        admin.execute("set recoup.migrating = on")
+        admin.execute("select pg_advisory_lock(7265666)")
         admin.execute("update recoup.domain set epoch = epoch + 1 where name = 'errors'")
     thread.join(PATIENCE_S)
     assert not thread.is_alive()

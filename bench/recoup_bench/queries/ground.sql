@@ -27,10 +27,10 @@ select format('insert into raw.%%1$I (%%2$s) select %%2$s from %%3$s where ', c.
  group by c.oid;
 
 -- name: triggers
--- Ours are all ENABLE ALWAYS; anything else would not come back as it was.
-select n.nspname, c.relname, t.tgname
+-- Ours are ENABLE ALWAYS or, against replication, ENABLE REPLICA; anything else would not come back as it was.
+select n.nspname, c.relname, t.tgname, case t.tgenabled when 'A' then 'always' else 'replica' end
   from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
- where t.tgrelid = any(%(tables)s::text[]::regclass[]) and not t.tgisinternal and t.tgenabled = 'A'
+ where t.tgrelid = any(%(tables)s::text[]::regclass[]) and not t.tgisinternal and t.tgenabled in ('A', 'R')
  order by 1, 2, 3;
 
 -- name: hold_wal

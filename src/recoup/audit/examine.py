@@ -14,6 +14,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from recoup.audit.invariant import Built, Invariant, Offending, Query
 from recoup.database.connection import Transaction, begin_incarnation
+from recoup.database.pinned import pin
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
 
@@ -62,6 +63,7 @@ def audit(
     try:
         with connection.transaction():
             _hold(connection, whole)
+            pin(connection)
             connection.execute(
                 "select set_config('role', %s, true), set_config('statement_timeout', '0', true),"
                 " set_config('idle_in_transaction_session_timeout', '0', true), set_config('work_mem', %s, true)",
@@ -123,6 +125,7 @@ class _Answer:
 def _answered(tx: Transaction, ask: Callable[[], _Answer]) -> _Answer:
     try:
         with tx.transaction(force_rollback=True):  # also takes back how it was asked
+            pin(tx)
             return ask()
     except (psycopg.Error, Refusal, ImportError, OSError) as error:
         if tx.broken or tx.closed:  # nothing can be asked any more: that is no answer of this invariant

@@ -177,6 +177,6 @@ def _lacks_rights(connection: Transaction, said: str | None) -> ServerRefused:
         f"As an administrator: ALTER ROLE {user} CREATEROLE;"
         f" ALTER DATABASE {connection.info.dbname} OWNER TO {user};"
         " or set RECOUP_ADMIN_DSN to a login that has these rights. If the roles were made by another login,"
-        f" that one must: GRANT {OWNER} TO {user} WITH ADMIN OPTION.",
+        f" that one must: GRANT {OWNER} TO {user} WITH ADMIN OPTION, INHERIT FALSE, SET FALSE.",
         login=user,
     )

@@ -114,8 +114,10 @@ class Chain:
         elif self.rows != head.rows:
             yield Problem(head.number, None, "the head names other numbers of rows than the chain has")
 
-    def end(self) -> Iterator[Problem]:
-        """No seal is left: does the chain reach as far as the head, and are all incarnations there?"""
+    def end(self, newest: int = 0) -> Iterator[Problem]:
+        """No seal is left: does the chain reach as far as the newest and the head, and are all incarnations there?"""
+        if self.number < newest:
+            yield Problem(newest, None, "the seal itself was changed: its time is none")
         if sorted(self.clusters) != list(range(FIRST_INCARNATION, FIRST_INCARNATION + len(self.clusters))):
             yield Problem(None, "recoup.incarnation", "an incarnation is missing")
         if self.head is not None and self.number < self.head.number:

@@ -58,6 +58,12 @@ LATE_RESULT = Log(
         ),
     ),
 )  # fmt: skip
+DECLARATION_LOG = Log(
+    table="recoup.declaration_log",
+    at="logged_at",
+    door="recoup.only_declared",
+    columns=(("seq", "xid", "incarnation", "logged_at", "event_type", "declared_in", "row", "login"),),
+)
 # Which cluster wrote what, and the chain itself. Not sealed: the chain is checked by its own arithmetic.
 INCARNATION = Log(table="recoup.incarnation", at="began_at")
 SEAL = Log(table="recoup.seal", at="sealed_at", door="recoup.only_sealers")

@@ -155,7 +155,7 @@ def examine(
         if len(problems) >= PROBLEMS_MOST:
             break
     else:
-        problems += chain.end()
+        problems += chain.end(newest)
     here = chain.present if clusters and clusters[-1][2] else None
     unsealed: dict[str, int] = {}
     for log in logs:

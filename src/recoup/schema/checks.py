@@ -84,6 +84,12 @@ def guards(connection: Transaction) -> Iterator[Finding]:
                             where g.tgrelid = t.relid and g.tgname = guard.name and g.tgenabled = 'A'
                               and g.tgfoid = to_regproc(guard.function))
         union
+        select c.oid::regclass::text from pg_class c
+         where c.relowner = to_regrole('recoup_owner') and c.relkind in ('r', 'p')
+           and not exists (select from pg_trigger g
+                            where g.tgrelid = c.oid and g.tgenabled = 'R' and g.tgtype = 31 and g.tgqual is null
+                              and g.tgfoid = to_regproc('recoup.refuse_replicated'))
+        union
         select w.function from recoup.lifecycle l cross join lateral recoup.written(l) w where not w.is_there
          order by 1
         """,

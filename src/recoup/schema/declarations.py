@@ -45,17 +45,19 @@ def digest(domain: Domain, domains: Sequence[Domain]) -> str:
 
 
 def write(connection: Transaction, domain: Domain, domains: Sequence[Domain]) -> None:
-    """Replace what a domain has declared. Only for a migration."""
+    """Make the tables say what a domain declares, and touch no row that says it already. Only for a migration."""
     told = rows(domain, domains)
-    for table in reversed(TABLES):
-        connection.execute(SQL("delete from {} where domain = %s").format(Identifier("recoup", table)), (domain.name,))
-    for table in TABLES:
-        connection.execute(
-            SQL("insert into {0} select * from jsonb_populate_recordset(null::{0}, %s::jsonb)").format(
-                Identifier("recoup", table)
-            ),
-            (json.dumps(told[table]),),
-        )
+    given = "(select * from jsonb_populate_recordset(null::{0}, %(rows)s::jsonb)) g"
+    same = "g is not distinct from t"
+    for change in (
+        f"delete from {{0}} t where t.domain = %(domain)s and not exists (select from {given} where {same})",
+        f"insert into {{0}} select g.* from {given} where not exists (select from {{0}} t where {same})",
+    ):
+        for table in TABLES:
+            connection.execute(
+                SQL(change).format(Identifier("recoup", table)),
+                {"rows": json.dumps(told[table]), "domain": domain.name},
+            )
 
 
 def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]) -> list[str]:

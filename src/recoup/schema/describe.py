@@ -16,6 +16,7 @@ from pathlib import Path
 
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
+from recoup.database.pinned import pin
 from recoup.database.queries import load
 from recoup.database.roles import OWNER
 from recoup.domain import Domain, SchemaObject
@@ -39,12 +40,8 @@ def describe(connection: Transaction, *, owner: str = OWNER, as_shipped: Sequenc
     """
     # Rolled back, so that the settings are the caller's again afterwards, also inside the caller's transaction.
     with connection.transaction(force_rollback=True):
-        connection.execute(
-            "select set_config(name, value, true) from (values ('search_path', 'pg_catalog'), ('datestyle', 'ISO'),"
-            " ('intervalstyle', 'postgres'), ('timezone', 'UTC'), ('quote_all_identifiers', 'off'),"
-            " ('recoup.described', %s)) s (name, value)",
-            (owner,),
-        )
+        pin(connection)
+        connection.execute("select set_config('recoup.described', %s, true)", (owner,))
         parts = [row for query in Q.values() for row in connection.execute(query)]
         later = {thing for domain in as_shipped for thing in _later(connection, domain)}
     objects: dict[tuple[str, int, str], list[str]] = {}

@@ -20,7 +20,7 @@ from recoup.health import Finding
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import CONTROL_LOG, Lifecycle, Queue, Story
 from recoup.lifecycles.logs import Log
-from recoup.schema import checks
+from recoup.schema import around, checks, declarations
 
 # The row of the clock is made by `recoup migrate`, so no birth lists its status.
 BORN_OTHERWISE = {"recoup.clock": ("real",)}
@@ -56,6 +56,11 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
         check=_as_found_by(partial(checks.declared, domains=domains)),
     )
     yield Invariant(
+        id="laws/L1/declarations",
+        says="Every change of what is declared is in its log, and was made by a migration that brought something new.",
+        query=Built(_text("declarations", tables=SQL(_declared_rows()))),
+    )
+    yield Invariant(
         id="laws/L1/statuses",
         says="Every row stands in a status that its lifecycle names.",
         check=partial(_statuses, lives=lives),
@@ -73,8 +78,19 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
          partial(checks.objects, domains=domains)),
         ("children", "No table inherits from one of ours.", checks.children),
         ("roles", "Owner and authorities log in nowhere and rule over nothing.", checks.roles),
+        ("members", "Nobody is the owner's member, and no role of ours has the rights of another.", around.members),
+        ("settings", "No role and no database has a setting that changes what statements mean.", around.settings),
+        ("strangers", "Nothing acts on our tables, or where functions are looked for, that is not ours.",
+         around.strangers),
     ):  # fmt: skip
         yield Invariant(id=f"schema/{name}", says=says, check=_as_found_by(check))
+
+
+def _declared_rows() -> str:
+    return "\n  union all\n".join(
+        f"  select 'recoup.{table}', jsonb_strip_nulls(to_jsonb(d)), -1 from recoup.{table} d"
+        for table in ("domain", *declarations.TABLES)
+    )
 
 
 def _as_found_by(doctor: Callable[[Transaction], Iterable[Finding]]) -> Check:
@@ -137,10 +153,17 @@ def _of_logs(declared: Sequence[Log]) -> Iterator[Invariant]:
         for log in declared
         if log.canon
     )
-    summed, one_order = (Built(_text(name, events=SQL(events))) for name in ("logs", "one_order"))
+    summed = Built(_text("logs", events=SQL(events)))
+    one_order = Built(_text("one_order", events=SQL(events.replace("l.xid, l.incarnation, ", ""))))
     yield Invariant(id="laws/L3/one-order", says="No two events of any logs share a seq.", query=one_order)
+    yield Invariant(
+        id="laws/L7/in-order",
+        says="Events are written when they happen: over all logs their times rise with their order, within a minute.",
+        query=one_order,
+    )
     for id_, says in (
         ("laws/L3/incarnations", "Every event was written by a known cluster, and clusters follow each other."),
+        ("laws/L3/sequence", "The sequence that numbers events stands at the last one, or beyond it."),
         ("laws/L3/transactions", "No event carries a transaction id that was not given out yet."),
         ("laws/L7/nothing-to-come", "No event has a time that is still to come."),
     ):

@@ -222,7 +222,8 @@ def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[
     stored = {str(n): str(d) for n, d in connection.execute("select name, digest from recoup.domain")}
     digests = {domain.name: declarations.digest(domain, domains) for domain in ours}
     changed = [domain for domain in ours if stored.get(domain.name) != digests[domain.name]]
-    connection.execute("set local recoup.migrating = on")
+    # What refers to a row that is changed may be changed after it.
+    connection.execute("set constraints all deferred")
     for domain in changed:
         connection.execute(
             "insert into recoup.domain values (%s, %s, %s, %s, %s, clock_timestamp(), session_user)"
@@ -233,7 +234,7 @@ def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[
         )
         declarations.write(connection, domain, domains)
         yield domain.at
-    connection.execute("set local recoup.migrating = off")
+    connection.execute("set constraints all immediate")
     # Also of what did not change: a trigger that somebody dropped comes back.
     # From what is declared in the database, so that also of domains that this program does not know.
     connection.execute("call recoup.equip_declared()")

@@ -34,6 +34,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.company_identity REFERENCING OLD
 alter table cl.company_identity enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.company_identity FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.company_identity');
 alter table cl.company_identity enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.company_identity FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.company_identity enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_identity_births();
 alter table cl.company_identity enable always trigger b_rule_identity_births_on_insert;
 CREATE TRIGGER c_content_company_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_company_identity_births();
@@ -106,6 +108,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.gate_zero_air FOR EA
 alter table cl.gate_zero_air enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.gate_zero_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table cl.gate_zero_air enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_air FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_air enable replica trigger a_refuse_replicated;
 grant select on table cl.gate_zero_air to recoup_reader;
 
 create table cl.gate_zero_attempt (
@@ -166,6 +170,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OL
 alter table cl.gate_zero_attempt enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_attempt');
 alter table cl.gate_zero_attempt enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_attempt FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_attempt enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_attempt_births();
 alter table cl.gate_zero_attempt enable always trigger b_rule_attempt_births_on_insert;
 CREATE TRIGGER c_record_attempt_births_on_insert AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_attempt_births();
@@ -191,7 +197,7 @@ create view cl.gate_zero_authorization (
   event_timestamp timestamp with time zone,
   xid xid8,
   incarnation integer
-);
+) as -- query 5236695c61c6dcd5799fb03ada889c4e
 comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake that is to be minted: the new one after a re-entry.';
 comment on column cl.gate_zero_authorization.seq is 'Order over all logs.';
 comment on column cl.gate_zero_authorization.air_event_id is 'The AUTH event.';
@@ -260,6 +266,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD 
 alter table cl.gate_zero_batch enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_batch FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_batch');
 alter table cl.gate_zero_batch enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_batch FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_batch enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_batch_moves_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_batch_moves();
 alter table cl.gate_zero_batch enable always trigger b_rule_batch_moves_on_update;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_batch REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('batch_id', 'imported_at');
@@ -326,6 +334,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_intake REFERENCING OLD
 alter table cl.gate_zero_intake enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_intake FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_intake');
 alter table cl.gate_zero_intake enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_intake FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_intake enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_intake_births_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_intake_births();
 alter table cl.gate_zero_intake enable always trigger b_rule_intake_births_on_insert;
 CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('intake_id', 'created_at', 'updated_at');
@@ -380,6 +390,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_recovery REFERENCING O
 alter table cl.gate_zero_recovery enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_recovery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_recovery FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_recovery enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_recovery_moves();
 alter table cl.gate_zero_recovery enable always trigger b_rule_recovery_moves_on_update;
 CREATE TRIGGER c_record_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_recovery_moves();
@@ -446,6 +458,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON cl.sovereign_mint_air F
 alter table cl.sovereign_mint_air enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table cl.sovereign_mint_air enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.sovereign_mint_air enable replica trigger a_refuse_replicated;
 grant select on table cl.sovereign_mint_air to recoup_reader;
 
 grant execute on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) to public;
@@ -668,7 +682,7 @@ CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease i
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body a77d4030bc77ef3616ca5fad7c8a2662
+ SET jit TO 'off'; -- body f1dd7bc588924977e31dfb0162a8731e
 comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none. Refuses unknown intakes.';
 
 grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
@@ -814,6 +828,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON company.url_discovery_failures REFE
 alter table company.url_discovery_failures enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON company.url_discovery_failures FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table company.url_discovery_failures enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON company.url_discovery_failures FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table company.url_discovery_failures enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table company.url_discovery_failures enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -842,6 +858,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON company.url_discovery_f
 alter table company.url_discovery_failures_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON company.url_discovery_failures_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table company.url_discovery_failures_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON company.url_discovery_failures_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table company.url_discovery_failures_archive enable replica trigger a_refuse_replicated;
 grant select on table company.url_discovery_failures_archive to recoup_reader;
 
 create schema outreach authorization recoup_owner;
@@ -862,6 +880,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.company_target_errors REFE
 alter table outreach.company_target_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.company_target_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table outreach.company_target_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.company_target_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.company_target_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table outreach.company_target_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -890,6 +910,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.company_target
 alter table outreach.company_target_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.company_target_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table outreach.company_target_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.company_target_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.company_target_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table outreach.company_target_errors_archive to recoup_reader;
 
 create table outreach.dol_errors (
@@ -906,6 +928,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON outreach.dol_errors REFERENCING OLD
 alter table outreach.dol_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON outreach.dol_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table outreach.dol_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.dol_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.dol_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table outreach.dol_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -934,6 +958,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON outreach.dol_errors_arc
 alter table outreach.dol_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.dol_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table outreach.dol_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.dol_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table outreach.dol_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table outreach.dol_errors_archive to recoup_reader;
 
 create schema people authorization recoup_owner;
@@ -954,6 +980,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON people.people_errors REFERENCING OL
 alter table people.people_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON people.people_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table people.people_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON people.people_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table people.people_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table people.people_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON people.people_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -982,6 +1010,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON people.people_errors_ar
 alter table people.people_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON people.people_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table people.people_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON people.people_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table people.people_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table people.people_errors_archive to recoup_reader;
 
 create table public.shq_error_log (
@@ -997,6 +1027,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_error_log REFERENCING OL
 alter table public.shq_error_log enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_error_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_error_log enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table public.shq_error_log enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -1026,6 +1058,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_error_log_ar
 alter table public.shq_error_log_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_error_log_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_error_log_archive enable replica trigger a_refuse_replicated;
 grant select on table public.shq_error_log_archive to recoup_reader;
 alter table public.shq_error_log_archive owner to recoup_owner;
 
@@ -1046,6 +1080,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_master_error_log REFEREN
 alter table public.shq_master_error_log enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_master_error_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_master_error_log enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_master_error_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_master_error_log enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_master_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table public.shq_master_error_log enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -1075,6 +1111,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_master_error
 alter table public.shq_master_error_log_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_master_error_log_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_master_error_log_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_master_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_master_error_log_archive enable replica trigger a_refuse_replicated;
 grant select on table public.shq_master_error_log_archive to recoup_reader;
 alter table public.shq_master_error_log_archive owner to recoup_owner;
 
@@ -1091,6 +1129,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON public.shq_orphan_errors REFERENCIN
 alter table public.shq_orphan_errors enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON public.shq_orphan_errors FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table public.shq_orphan_errors enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_orphan_errors FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_orphan_errors enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table public.shq_orphan_errors enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -1120,6 +1160,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON public.shq_orphan_error
 alter table public.shq_orphan_errors_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_orphan_errors_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table public.shq_orphan_errors_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_orphan_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table public.shq_orphan_errors_archive enable replica trigger a_refuse_replicated;
 grant select on table public.shq_orphan_errors_archive to recoup_reader;
 alter table public.shq_orphan_errors_archive owner to recoup_owner;
 
@@ -1135,6 +1177,7 @@ grant usage on sequence recoup.error_seq to recoup_hub;
 
 create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
+grant select on sequence recoup.event_seq to recoup_reader;
 grant usage on sequence recoup.event_seq to recoup_error_worker;
 grant usage on sequence recoup.event_seq to recoup_gate;
 grant usage on sequence recoup.event_seq to recoup_hub;
@@ -1190,6 +1233,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.claim_log FOR EA
 alter table recoup.claim_log enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.claim_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.claim_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.claim_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.claim_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.claim_log to recoup_reader;
 
 create table recoup.clock (
@@ -1198,7 +1243,7 @@ create table recoup.clock (
   at timestamp with time zone,
   released_at timestamp with time zone,
   constraint clock_pkey PRIMARY KEY (only_row),
-  constraint clock_at_check CHECK (isfinite(at)),
+  constraint clock_at_check CHECK (isfinite(at) AND at < '9999-01-01 00:00:00+00'::timestamp with time zone),
   constraint clock_check CHECK ((status = 'real'::text) = (at IS NULL)),
   constraint clock_check1 CHECK ((status = 'released'::text) = (released_at IS NOT NULL)),
   constraint clock_only_row_check CHECK (only_row),
@@ -1217,6 +1262,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE 
 alter table recoup.clock enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.clock FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.clock FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.clock enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('at', 'released_at');
 alter table recoup.clock enable always trigger c_record_control_on_update;
 CREATE TRIGGER c_release_clock_on_update AFTER UPDATE ON recoup.clock REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.release_clock();
@@ -1269,6 +1316,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.content_log FOR 
 alter table recoup.content_log enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.content_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.content_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.content_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.content_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.content_log to recoup_reader;
 
 create table recoup.control_log (
@@ -1318,7 +1367,42 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.control_log FOR 
 alter table recoup.control_log enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.control_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.control_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.control_log to recoup_reader;
+
+create table recoup.declaration_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  event_type text not null,
+  declared_in text not null,
+  "row" jsonb not null,
+  login text not null default SESSION_USER,
+  constraint declaration_log_pkey PRIMARY KEY (seq),
+  constraint declaration_log_event_type_check CHECK (event_type = ANY (ARRAY['ADDED'::text, 'REMOVED'::text])),
+  constraint declaration_log_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.declaration_log is 'Append-only: what was declared, and what is not any more, row by row.';
+comment on column recoup.declaration_log.seq is 'Order over all logs.';
+comment on column recoup.declaration_log.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.declaration_log.incarnation is 'Cluster that wrote it.';
+comment on column recoup.declaration_log.logged_at is 'When.';
+comment on column recoup.declaration_log.event_type is 'ADDED or REMOVED; a changed row is both.';
+comment on column recoup.declaration_log.declared_in is 'Table of the row.';
+comment on column recoup.declaration_log."row" is 'The row.';
+comment on column recoup.declaration_log.login is 'Who was logged in.';
+CREATE INDEX declaration_log_xid ON recoup.declaration_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.declaration_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.declaration_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.declaration_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.declaration_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_declared BEFORE INSERT ON recoup.declaration_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_declared();
+alter table recoup.declaration_log enable always trigger a_only_declared;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.declaration_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.declaration_log enable replica trigger a_refuse_replicated;
+grant select on table recoup.declaration_log to recoup_reader;
 
 create table recoup.domain (
   name text not null,
@@ -1342,6 +1426,14 @@ comment on column recoup.domain.applied_at is 'When, by the server''s clock.';
 comment on column recoup.domain.applied_by is 'The login that applied it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.domain FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.domain enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.domain FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.domain enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.domain REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.domain enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.domain REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.domain enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.domain REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.domain enable always trigger c_record_declared_on_update;
 grant select on table recoup.domain to recoup_reader;
 
 create table recoup.duty_tally (
@@ -1371,6 +1463,8 @@ comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever c
 comment on column recoup.duty_tally.last_done_at is 'When it last did something.';
 comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
 comment on column recoup.duty_tally.last_failure is 'What it said then.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.duty_tally FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.duty_tally enable replica trigger a_refuse_replicated;
 grant insert, update on table recoup.duty_tally to recoup_archiver;
 grant insert, update on table recoup.duty_tally to recoup_error_worker;
 grant insert, update on table recoup.duty_tally to recoup_gate;
@@ -1533,6 +1627,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error REFERENCING OLD TABLE 
 alter table recoup.error enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error');
 alter table recoup.error enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_births_on_insert AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_births();
 alter table recoup.error enable always trigger b_rule_error_births_on_insert;
 CREATE TRIGGER b_rule_error_exits_on_delete AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_exits();
@@ -1657,6 +1753,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_archive FO
 alter table recoup.error_archive enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.error_archive enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_archive enable replica trigger a_refuse_replicated;
 grant select on table recoup.error_archive to recoup_reader;
 
 create table recoup.error_archive_month (
@@ -1691,6 +1789,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_archive_month REFERENC
 alter table recoup.error_archive_month enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_archive_month FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_archive_month FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_archive_month enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_archive_months();
 alter table recoup.error_archive_month enable always trigger b_rule_archive_months_on_update;
 CREATE TRIGGER c_content_error_archive_month_births_on_insert AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_archive_month_births();
@@ -1718,7 +1818,7 @@ create view recoup.error_claim (
   actor text,
   actor_id text,
   authority text
-);
+) as -- query 349d09535d7ce24ec038697197c63390
 comment on view recoup.error_claim is 'Every claim of an error, one by one, as recoup.claim_log has them together.';
 comment on column recoup.error_claim.seq is 'Order over all logs.';
 comment on column recoup.error_claim.logged_at is 'When.';
@@ -1788,6 +1888,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_event FOR 
 alter table recoup.error_event enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.error_event enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_event enable replica trigger a_refuse_replicated;
 grant select on table recoup.error_event to recoup_reader;
 
 create table recoup.error_queue (
@@ -1827,6 +1929,8 @@ CREATE TRIGGER a_guard_claims AFTER UPDATE ON recoup.error_queue REFERENCING OLD
 alter table recoup.error_queue enable always trigger a_guard_claims;
 CREATE TRIGGER a_guard_queue BEFORE INSERT OR DELETE OR TRUNCATE ON recoup.error_queue FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_queue();
 alter table recoup.error_queue enable always trigger a_guard_queue;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_queue FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_queue enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_claims AFTER UPDATE ON recoup.error_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recoup.error');
 alter table recoup.error_queue enable always trigger c_record_claims;
 grant select on table recoup.error_queue to recoup_reader;
@@ -1868,6 +1972,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_redaction REFERENCING 
 alter table recoup.error_redaction enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_redaction FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_redaction');
 alter table recoup.error_redaction enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_redaction FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_redaction enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_error_redactions_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_error_redactions();
 alter table recoup.error_redaction enable always trigger b_rule_error_redactions_on_insert;
 CREATE TRIGGER c_content_error_redaction_births_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_error_redaction_births();
@@ -1895,7 +2001,7 @@ create view recoup.error_story (
   actor text,
   actor_id text,
   authority text
-);
+) as -- query b91c9f3e5ab8d35049576f210bba1044
 comment on view recoup.error_story is 'All that happened to errors: their events, and their claims as CLAIMED.';
 comment on column recoup.error_story.seq is 'Order over all logs.';
 comment on column recoup.error_story.logged_at is 'When.';
@@ -1923,7 +2029,7 @@ create table recoup.follower (
   arguments text[] not null,
   constraint follower_pkey PRIMARY KEY (subject, event, function),
   constraint follower_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
-  constraint follower_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
+  constraint follower_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject) DEFERRABLE,
   constraint follower_event_check CHECK (event = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text])),
   constraint follower_place_check CHECK (place = ANY (ARRAY['b'::text, 'c'::text, 'd'::text]))
 );
@@ -1936,6 +2042,14 @@ comment on column recoup.follower.function is 'Schema and name of the function.'
 comment on column recoup.follower.arguments is 'What its trigger gives it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.follower FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.follower enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.follower FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.follower enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.follower REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.follower enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.follower REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.follower enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.follower REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.follower enable always trigger c_record_declared_on_update;
 grant select on table recoup.follower to recoup_reader;
 
 create table recoup.incarnation (
@@ -1953,6 +2067,8 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.incarnation FOR E
 alter table recoup.incarnation enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.incarnation FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.incarnation enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.incarnation FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.incarnation enable replica trigger a_refuse_replicated;
 grant select on table recoup.incarnation to recoup_reader;
 
 create table recoup.late_result (
@@ -1988,6 +2104,8 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR E
 alter table recoup.late_result enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.late_result enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.late_result enable replica trigger a_refuse_replicated;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
@@ -2022,6 +2140,14 @@ comment on column recoup.lifecycle.queue is 'The queue in which its rows wait to
 comment on column recoup.lifecycle.content is 'Number of the list of columns that digests of its rows are over now: the frozen ones; 0: none are made.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.lifecycle enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.lifecycle REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.lifecycle REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.lifecycle REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle enable always trigger c_record_declared_on_update;
 grant select on table recoup.lifecycle to recoup_reader;
 
 create table recoup.lifecycle_step (
@@ -2037,7 +2163,7 @@ create table recoup.lifecycle_step (
   domain text not null,
   constraint lifecycle_step_subject_kind_from_status_to_status_authority_key UNIQUE NULLS NOT DISTINCT (subject, kind, from_status, to_status, authority),
   constraint lifecycle_step_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
-  constraint lifecycle_step_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject),
+  constraint lifecycle_step_subject_fkey FOREIGN KEY (subject) REFERENCES recoup.lifecycle(subject) DEFERRABLE,
   constraint lifecycle_step_check CHECK ((kind = 'birth'::text) = (from_status IS NULL)),
   constraint lifecycle_step_check1 CHECK ((kind = 'exit'::text) = (to_status IS NULL)),
   constraint lifecycle_step_kind_check CHECK (kind = ANY (ARRAY['birth'::text, 'move'::text, 'exit'::text]))
@@ -2055,6 +2181,14 @@ comment on column recoup.lifecycle_step.says is 'What the step means, in a sente
 comment on column recoup.lifecycle_step.domain is 'The domain that declares it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle_step FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle_step enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle_step FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.lifecycle_step enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.lifecycle_step REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle_step enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.lifecycle_step REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle_step enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.lifecycle_step REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.lifecycle_step enable always trigger c_record_declared_on_update;
 grant select on table recoup.lifecycle_step to recoup_reader;
 
 create table recoup.log (
@@ -2077,6 +2211,14 @@ comment on column recoup.log.recorders is 'Functions that alone may write it; em
 comment on column recoup.log.keeper is 'The trigger function that looks at every insert; null: whoever holds the right may write.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.log enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.log enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.log REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.log enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.log enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.log enable always trigger c_record_declared_on_update;
 grant select on table recoup.log to recoup_reader;
 
 create table recoup.migration (
@@ -2093,6 +2235,8 @@ comment on column recoup.migration.checksum is 'SHA-256 of its text, as applied.
 comment on column recoup.migration.applied_at is 'When, by the server''s clock.';
 comment on column recoup.migration.applied_by is 'The login that applied it.';
 comment on column recoup.migration.recoup_version is 'The program that applied it.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.migration FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.migration enable replica trigger a_refuse_replicated;
 grant select on table recoup.migration to recoup_reader;
 
 create table recoup.operation (
@@ -2136,6 +2280,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation REFERENCING OLD TA
 alter table recoup.operation enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.operation enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_content_operation_births_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_births();
 alter table recoup.operation enable always trigger c_content_operation_births_on_insert;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items');
@@ -2177,6 +2323,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.operation_item REFERENCING O
 alter table recoup.operation_item enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation_item FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.operation_item enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_content_operation_item_births_on_insert AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_item_births();
 alter table recoup.operation_item enable always trigger c_content_operation_item_births_on_insert;
 grant insert (operation_id, place, unit), update (ended_at, refusal, status) on table recoup.operation_item to recoup_operator;
@@ -2198,6 +2346,14 @@ comment on column recoup.pausable.name is 'Its name.';
 comment on column recoup.pausable.names is 'A query for the names, where they are rows.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.pausable FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.pausable enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pausable FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.pausable enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.pausable REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.pausable enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.pausable REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.pausable enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.pausable REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.pausable enable always trigger c_record_declared_on_update;
 grant select on table recoup.pausable to recoup_reader;
 
 create table recoup.pause (
@@ -2229,6 +2385,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE 
 alter table recoup.pause enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.pause FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.pause');
 alter table recoup.pause enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pause FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.pause enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_pauses_on_insert AFTER INSERT ON recoup.pause REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
 alter table recoup.pause enable always trigger b_rule_pauses_on_insert;
 CREATE TRIGGER b_rule_pauses_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_pauses();
@@ -2281,6 +2439,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.pause_log FOR EA
 alter table recoup.pause_log enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
 alter table recoup.pause_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.pause_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.pause_log to recoup_reader;
 
 create view recoup.pauses (
@@ -2289,7 +2449,7 @@ create view recoup.pauses (
   paused_at timestamp with time zone,
   paused_by text,
   reason text
-);
+) as -- query 4e41b8dcedfe68e0428d53370959ed99
 comment on view recoup.pauses is 'Everything that is paused at present.';
 comment on column recoup.pauses.scope is 'global, duty, table, batch, source (of partitions) or action.';
 comment on column recoup.pauses.scope_id is 'Which one; "everything" for the global scope.';
@@ -2336,6 +2496,8 @@ CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.policy FOR EACH R
 alter table recoup.policy enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.policy FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
 alter table recoup.policy enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.policy enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_stamp_policy BEFORE INSERT ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.stamp_policy();
 alter table recoup.policy enable always trigger b_stamp_policy;
 grant insert (document, figures, reason, version) on table recoup.policy to recoup_operator;
@@ -2356,6 +2518,14 @@ comment on column recoup.policy_bound."least" is 'The lowest value.';
 comment on column recoup.policy_bound.most is 'The highest value.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.policy_bound FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.policy_bound enable always trigger a_only_migrations;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.policy_bound FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.policy_bound enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_declared_on_delete AFTER DELETE ON recoup.policy_bound REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.policy_bound enable always trigger c_record_declared_on_delete;
+CREATE TRIGGER c_record_declared_on_insert AFTER INSERT ON recoup.policy_bound REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.policy_bound enable always trigger c_record_declared_on_insert;
+CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.policy_bound REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
+alter table recoup.policy_bound enable always trigger c_record_declared_on_update;
 grant select on table recoup.policy_bound to recoup_reader;
 
 create table recoup.queue_form (
@@ -2384,6 +2554,8 @@ comment on column recoup.queue_form.claimed_at is 'Since when.';
 CREATE INDEX queue_form_until_idx ON recoup.queue_form USING btree (until) WHERE token IS NULL AND until IS NOT NULL;
 CREATE INDEX queue_form_wake_at_idx ON recoup.queue_form USING btree (wake_at) WHERE token IS NULL;
 CREATE INDEX queue_form_wake_at_idx1 ON recoup.queue_form USING btree (wake_at) WHERE token IS NOT NULL;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.queue_form FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.queue_form enable replica trigger a_refuse_replicated;
 
 create table recoup.routine (
   name text not null,
@@ -2399,6 +2571,8 @@ comment on column recoup.routine.checksum is 'SHA-256 of its text, as applied.';
 comment on column recoup.routine.applied_at is 'When, by the server''s clock.';
 comment on column recoup.routine.applied_by is 'The login that applied it.';
 comment on column recoup.routine.recoup_version is 'The program that applied it.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.routine FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.routine enable replica trigger a_refuse_replicated;
 grant select on table recoup.routine to recoup_reader;
 
 create table recoup.seal (
@@ -2451,6 +2625,8 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.seal FOR EACH ST
 alter table recoup.seal enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_only_sealers BEFORE INSERT ON recoup.seal FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_sealers();
 alter table recoup.seal enable always trigger a_only_sealers;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.seal enable replica trigger a_refuse_replicated;
 grant select on table recoup.seal to recoup_reader;
 
 create table recoup.subscription (
@@ -2464,6 +2640,7 @@ create table recoup.subscription (
   created_at timestamp with time zone not null,
   acknowledged_at timestamp with time zone,
   authority text default CURRENT_USER,
+  login text default SESSION_USER,
   constraint subscription_pkey PRIMARY KEY (log, name)
 );
 comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
@@ -2477,7 +2654,10 @@ comment on column recoup.subscription.after_seq is 'While pages are left: the la
 comment on column recoup.subscription.created_at is 'When the subscription was made.';
 comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
 comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
-CREATE TRIGGER b_rule_cursors BEFORE DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
+comment on column recoup.subscription.login is 'The login that made it, and alone may move it; null for those from before this was kept.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.subscription enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_cursors BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
 alter table recoup.subscription enable always trigger b_rule_cursors;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_mint;
@@ -2523,6 +2703,8 @@ CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE
 alter table recoup.worker enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.worker FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.worker FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.worker enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_workers_on_insert AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
 alter table recoup.worker enable always trigger b_rule_workers_on_insert;
 CREATE TRIGGER b_rule_workers_on_update AFTER UPDATE ON recoup.worker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_workers();
@@ -2728,6 +2910,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_control_log_2(l recoup.control_log)
 comment on function recoup.canon_control_log_2(l recoup.control_log) is 'Canonical text of a row of recoup.control_log, version 2.';
 grant execute on function recoup.canon_control_log_2(l recoup.control_log) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_declaration_log_1(l recoup.declaration_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 914ca0dec941f21dca04bc1e71692050
+comment on function recoup.canon_declaration_log_1(l recoup.declaration_log) is 'Canonical text of a row of recoup.declaration_log, version 1.';
+grant execute on function recoup.canon_declaration_log_1(l recoup.declaration_log) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
  RETURNS text
  LANGUAGE sql
@@ -2823,7 +3012,7 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body bd03efd63a63e7e2df4f93b5aeebae92
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 79257bf3011f542bae3dbdd3e239ac33
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
@@ -3004,8 +3193,8 @@ comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of 
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body 127b50fd1fac789e12215dce376f6f31
-comment on procedure recoup.equip_declared() is 'Equips every declared table, and drops what was written out for a declaration that is gone.';
+ LANGUAGE plpgsql; -- body 138359d4c09647a3eb9ecade05c2d45b
+comment on procedure recoup.equip_declared() is 'Equips every declared table, drops what was written out for one that is gone, and closes all to replication.';
 grant execute on procedure recoup.equip_declared() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
@@ -3018,7 +3207,7 @@ grant execute on function recoup.error_birth_broken(n recoup.error, now_ timesta
 CREATE OR REPLACE FUNCTION recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body d4923b39af52f529fca0e8bdf84c47c3
+ STABLE; -- body 10ac91ed99af532139a65f132c7f6038
 comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) is 'What is wrong with an error at its birth, in words, or null.';
 
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
@@ -3033,7 +3222,7 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 0750029ce323f38e6648eca8c401257d
+ STABLE; -- body 41dd2c4259048261984bb2690d7a3f6d
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) to public;
@@ -3063,7 +3252,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body f7bd1a759fbab94c177cf0838c1d6df3
+ IMMUTABLE; -- body 68e6472dfd8dab0b580ea0a0359b36cb
 comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -3410,14 +3599,6 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
 comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
 grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 
-grant execute on function recoup.is_now(at timestamp with time zone, now_ timestamp with time zone) to public;
-
-CREATE OR REPLACE FUNCTION recoup.is_now(at timestamp with time zone, now_ timestamp with time zone)
- RETURNS boolean
- LANGUAGE sql
- STABLE; -- body ec2a2a0aff46ef0930c09e84df8ba779
-comment on function recoup.is_now(at timestamp with time zone, now_ timestamp with time zone) is 'Whether a time is what a statement may call now: its clock was read a moment ago.';
-
 grant execute on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
@@ -3544,10 +3725,17 @@ CREATE OR REPLACE FUNCTION recoup.now()
 comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
 grant execute on function recoup.now() to public;
 
+CREATE OR REPLACE FUNCTION recoup.only_declared()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c8529a5fba9158c25394ce3863b38fe9
+comment on function recoup.only_declared() is 'Refuses every event that does not come from the recorder of declarations.';
+grant execute on function recoup.only_declared() to public;
+
 CREATE OR REPLACE FUNCTION recoup.only_migrations()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9154434e9e148db53b7497684aa9cd0e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9eb08371c06fd0cd9456504fee0bb165
 comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
 grant execute on function recoup.only_migrations() to public;
 
@@ -3597,7 +3785,7 @@ grant execute on function recoup.present_incarnation() to recoup_reader;
 grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 1eef414edde2030d146f68c0fa544398
+ LANGUAGE plpgsql; -- body 64a69b06fdcc0ca697d73e890d3eca13
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
@@ -3623,14 +3811,14 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 8114fd820ed88f5c5bb59856e7e4fac7
+ SET enable_mergejoin TO 'off'; -- body 271be2a15a3c31e923cacc5ee7a0945e
 comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 6c00d17d2e4e8b367891c3d59bd0cec3
+ SET quote_all_identifiers TO 'off'; -- body f7f436568f3e54cfd563b4ead92100df
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -3662,6 +3850,14 @@ CREATE OR REPLACE FUNCTION recoup.record_control()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 93e7efc3c3502decebf9854fcad7fdf6
 comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
+
+CREATE OR REPLACE FUNCTION recoup.record_declared()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'UTC'; -- body 0a3d897fb019a5c98145cb65f410ac55
+comment on function recoup.record_declared() is 'What is declared and what is not any more, in the log of declarations.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
@@ -3731,6 +3927,18 @@ CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
 comment on function recoup.refuse_paused(VARIADIC scopes text[]) is 'Refuses a claim within a paused scope.';
 grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public;
 
+CREATE OR REPLACE FUNCTION recoup.refuse_replicated()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1d4ee44f64a03a54176db274b6014d77
+comment on function recoup.refuse_replicated() is 'Refuses rows that come by logical replication.';
+grant execute on function recoup.refuse_replicated() to public;
+
+CREATE OR REPLACE PROCEDURE recoup.refuse_replication()
+ LANGUAGE plpgsql; -- body c46203c634d1c2e0e19536f4fbf954e3
+comment on procedure recoup.refuse_replication() is 'Puts on every table that it takes nothing by logical replication.';
+grant execute on procedure recoup.refuse_replication() to public;
+
 grant execute on function recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text DEFAULT 'RC056'::text)
@@ -3783,7 +3991,7 @@ CREATE OR REPLACE FUNCTION recoup.retries_end(retry_count integer, max_retries i
  RETURNS text
  LANGUAGE sql
  IMMUTABLE; -- body 52e3e40a6c7c334fc8e53c14a1ad24d9
-comment on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Why no retry follows: the budget is spent, or none comes by itself, or it would come after the window. Null: one does.';
+comment on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Why no retry follows: the budget is spent, none comes by itself, or it would come after the window. Null: one does.';
 
 grant execute on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) to public;
 
@@ -3817,14 +4025,14 @@ grant execute on function recoup.rule_archive_months() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3e3c72d0a895424ef0cbfba6c348d808
-comment on function recoup.rule_cursors() is 'A subscription is moved by the authority that made it; an operator may drop it.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3ab05f336a5ef437668c6f88e0638e36
+comment on function recoup.rule_cursors() is 'A subscription is moved by the authority and the login that made it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9ebb67c7782b3b127ed24c00d4cb4e29
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0ecaa8d3deb4f2a4f79dce26429a548e
 comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
 grant execute on function recoup.rule_error_births() to public;
 
@@ -3942,7 +4150,7 @@ grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to pu
 CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 24e7b26e0a0cf4f4edb6fb9bd7f13a55
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b85e246ac6fae58c3ddf6e3e962e80f7
 comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
 grant execute on function recoup.stamp_policy() to public;
 

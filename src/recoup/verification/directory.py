@@ -15,7 +15,7 @@ import httpcore2
 
 from recoup.refusals import InputRefused
 from recoup.verification.findings import Finding, NotPassed
-from recoup.verification.rules import Verification
+from recoup.verification.rules import Verification, unusable
 from recoup.verification.sites import HEAD_BYTES_MOST, user_agent
 from recoup.verification.states import normal_state
 from recoup.verification.wire import Stream
@@ -187,11 +187,7 @@ def states_in(given: str | list[str]) -> tuple[str, ...]:
 
 
 def _template(written: str) -> str:
-    try:
-        usable = bool(urlsplit(written).hostname) and urlsplit(written).port != 0
-    except ValueError:
-        usable = False
-    if not usable or ("{domain}" not in written and "{name}" not in written):
+    if unusable(written) is not None:
         raise InputRefused(
             "directory_url",
             f"{written!r} cannot be asked for a company.",

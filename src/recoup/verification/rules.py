@@ -1,7 +1,9 @@
 """How a company is verified: the part of the policy that verification goes by."""
 
-from ipaddress import ip_network
+import re
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
@@ -20,6 +22,26 @@ CheckName = Annotated[
 Nameserver = Annotated[str, _text(r"^[0-9a-fA-F.:\[\]]+$", "an address, or address:port, of a DNS server", most=60)]
 SiteUrl = Annotated[str, _text(r"^https?://[^\s/{}@]*\{domain\}[^\s{}@]*$", "an http or https URL with {domain} in it")]
 Network = Annotated[str, _text(r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$", "a network such as 10.20.0.0/16", most=60)]
+
+
+def unusable(url: str) -> str | None:
+    """Why nothing can be asked by a URL with {domain} or {name} in it; None: it can."""
+    if "{domain}" not in url and "{name}" not in url:
+        return "it has neither {domain} nor {name} in it"
+    if re.fullmatch(r"[!-~]+", url) is None:
+        return "it has blanks or letters beyond ASCII; write a host as xn--…, and the rest with %"
+    try:
+        parts = urlsplit(url.replace("{domain}", "company").replace("{name}", "company"))
+        host, port = parts.hostname or "", parts.port
+        if ":" in host:
+            ip_address(host)
+    except ValueError as error:
+        return str(error)
+    if parts.scheme not in ("http", "https"):
+        return "it begins with http:// or https://"
+    if port == 0:
+        return "a port is a number from 1 to 65535"
+    return None if re.fullmatch(r"[0-9A-Za-z._:-]+", host) else "its host is none"
 
 
 class Verification(Section):
@@ -42,6 +64,21 @@ class Verification(Section):
     directory_timeout_ms: Milliseconds
     allowed_networks: Annotated[list[Network], Field(min_length=0, max_length=50)]
     contact: Annotated[str, _text(r"^[ -~]*$", "printable ASCII: an address or a URL", most=200)]
+
+    @field_validator("directory")
+    @classmethod
+    def _directory_can_be_asked(cls, directory: str) -> str:
+        if "://" in directory and (wrong := unusable(directory)) is not None:
+            raise wrong_figure("", directory, f"a URL that can be asked for a company; {wrong}")
+        return directory
+
+    @field_validator("site_urls")
+    @classmethod
+    def _sites_can_be_asked(cls, urls: list[str]) -> list[str]:
+        for url in urls:
+            if (wrong := unusable(url)) is not None:
+                raise wrong_figure("", url, f"a URL that can be asked for a company; {wrong}")
+        return urls
 
     @field_validator("allowed_networks")
     @classmethod

@@ -10,7 +10,9 @@ select {columns} from recoup.seal
  order by number desc limit %(limit)s;
 
 -- name: seals_from
-select {columns} from recoup.seal where number >= %(number)s order by number limit %(limit)s;
+-- Not those of a time that no program can read: they count as missing.
+select {columns} from recoup.seal
+ where number >= %(number)s and sealed_at between '0001-01-02' and '9999-12-30' order by number limit %(limit)s;
 
 -- name: newest_number
 select coalesce(max(number), 0) from recoup.seal;

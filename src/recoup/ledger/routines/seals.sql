@@ -259,7 +259,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   found_ record;
 begin
-  if s.digest <> sha256(convert_to(recoup.seal_text(s), 'UTF8')) then
+  if not isfinite(s.sealed_at) or s.digest <> sha256(convert_to(recoup.seal_text(s), 'UTF8')) then
     return 'the seal itself was changed';
   end if;
   select * into found_ from recoup.block_digest(s.log, s.canon, s.incarnation, s.since, s.until, s.after_seq,
@@ -268,6 +268,10 @@ begin
               when found_.rows > s.rows then format('%s rows were put beside its %s', found_.rows - s.rows, s.rows)
               when found_.digest <> s.rows_digest
               then format('of its %s rows, some were changed or exchanged', s.rows) end;
+exception
+  -- No log holds such a time: it has no canonical text.
+  when feature_not_supported or numeric_value_out_of_range then
+    return format('of its %s rows, some carry a time that is none', s.rows);
 end $$;
 comment on function recoup.check_seal(recoup.seal) is
 'What is wrong with a seal or the rows behind it; null when nothing is.';

@@ -5,7 +5,10 @@ create or replace procedure recoup.put_trigger(relation regclass, name_ text, ti
 language plpgsql as $$
 declare
   events  constant text[] := string_to_array(event, ' or ');
-  kind    constant integer := case level when 'row' then 1 else 0 end + case timing when 'before' then 2 else 0 end
+  -- ALWAYS: also under session_replication_role = replica. What is for replicated rows fires there alone.
+  fires   constant text := case level when 'replicated row' then 'replica' else 'always' end;
+  kind    constant integer := case level when 'statement' then 0 else 1 end
+    + case timing when 'before' then 2 else 0 end
     + (select sum(case e when 'insert' then 4 when 'delete' then 8 when 'update' then 16 else 32 end)
          from unnest(events) e);
   -- A rule, a recorder or a consequence sees what its statement did, as two tables.
@@ -18,19 +21,52 @@ begin
   -- One that is there already is left alone: to make it anew would lock its table against whoever works on it.
   if exists (select from pg_trigger t
               where t.tgrelid = relation and t.tgname = name_ and t.tgfoid = to_regproc(function_) and t.tgtype = kind
-                and t.tgenabled = 'A' and t.tgargs = coalesce(given, '') and t.tgqual is null
+                and t.tgenabled = upper(left(fires, 1))::"char" and t.tgargs = coalesce(given, '') and t.tgqual is null
                 and (t.tgoldtable is not null) = (sees like '%old_rows%')
                 and (t.tgnewtable is not null) = (sees like '%new_rows%')) then
     return;
   end if;
   execute format('create or replace trigger %I %s %s on %s %s for each %s execute function %s(%s)',
-    name_, timing, event, relation, sees, level, function_,
+    name_, timing, event, relation, sees, replace(level, 'replicated ', ''), function_,
     (select string_agg(quote_literal(a), ', ') from unnest(arguments) a));
-  -- ALWAYS: also under session_replication_role = replica.
-  execute format('alter table %s enable always trigger %I', relation, name_);
+  execute format('alter table %s enable %s trigger %I', relation, fires, name_);
 end $$;
 comment on procedure recoup.put_trigger(regclass, text, text, text, text, text, text[]) is
 'Puts a trigger on a table, always on, unless it is there as it should be.';
+
+-- Replicated rows: a worker that applies them fires triggers for rows and none for statements.
+
+create or replace function recoup.refuse_replicated() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  -- Only there, also if somebody switches all triggers of a table off and on again.
+  if current_setting('session_replication_role') <> 'replica' then
+    return case tg_op when 'DELETE' then old else new end;
+  end if;
+  raise exception using errcode = 'RC070',
+    message = format('%I.%I: a replicated %s is not applied: guards and recorders would not see it.', tg_table_schema,
+                     tg_table_name, lower(tg_op)),
+    hint = 'Take the table out of the subscription, or out of session_replication_role = replica. '
+           'To copy a database, use recoup db backup or physical replication.',
+    detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op,
+                                'authority', current_user);
+end $$;
+comment on function recoup.refuse_replicated() is 'Refuses rows that come by logical replication.';
+
+create or replace procedure recoup.refuse_replication()
+language plpgsql as $$
+declare
+  relation regclass;
+begin
+  -- A partition has it from its parent, also one that is made later.
+  for relation in select c.oid from pg_class c
+                   where c.relowner = to_regrole('recoup_owner') and c.relkind in ('r', 'p')
+                     and not c.relispartition order by c.oid loop
+    call recoup.put_trigger(relation, 'a_refuse_replicated', 'before', 'insert or update or delete', 'replicated row',
+                            'recoup.refuse_replicated');
+  end loop;
+end $$;
+comment on procedure recoup.refuse_replication() is 'Puts on every table that it takes nothing by logical replication.';
 
 create or replace function recoup.written(life recoup.lifecycle)
 returns table (function text, arguments text, results text, settings text[], definer boolean, body text, says text,
@@ -161,33 +197,7 @@ begin
   loop
     execute format('drop function %s', unused);
   end loop;
+  call recoup.refuse_replication();
 end $$;
 comment on procedure recoup.equip_declared() is
-'Equips every declared table, and drops what was written out for a declaration that is gone.';
-
--- The declaration itself: changed by a migration, and by nothing else.
-
-create or replace function recoup.only_migrations() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if current_setting('recoup.migrating', true) is distinct from 'on' then
-    raise exception using errcode = 'RC013',
-      message = format('%I.%I: %s may not change what is declared.', tg_table_schema, tg_table_name, current_user),
-      hint = 'It is declared in the program and written by recoup migrate.',
-      detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
-  end if;
-  return null;
-end $$;
-comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
-
-do $$
-declare
-  declared text;
-begin
-  foreach declared in array
-    array['domain', 'lifecycle', 'lifecycle_step', 'follower', 'log', 'pausable', 'policy_bound']
-  loop
-    call recoup.put_trigger(format('recoup.%I', declared)::regclass, 'a_only_migrations', 'before',
-      'insert or update or delete or truncate', 'statement', 'recoup.only_migrations');
-  end loop;
-end $$;
+'Equips every declared table, drops what was written out for one that is gone, and closes all to replication.';

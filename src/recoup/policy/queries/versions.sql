@@ -11,6 +11,9 @@ select version, applied_at, actor, actor_id, reason, figures, document
 select version, figures, document from recoup.policy order by version desc limit 1;
 
 -- name: write_version
+-- Says that these very figures were checked as a whole, which the database cannot.
 insert into recoup.policy (version, figures, document, reason)
-values (%(version)s, %(figures)s, %(document)s, %(reason)s)
+select %(version)s, g.figures, %(document)s, %(reason)s
+  from (select %(figures)s::jsonb) g (figures)
+ where set_config('recoup.policy_checked', md5(g.figures::text), true) is not null
     on conflict (version) do nothing;

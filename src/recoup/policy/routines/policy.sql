@@ -40,6 +40,13 @@ begin
       hint = 'Apply a document instead: recoup policy apply FILE; it says what is allowed.',
       detail = jsonb_build_object('key', recoup.wrong_figure(new.figures));
   end if;
+  -- One that a program cannot read would stop every worker, and only a program can check the whole.
+  if current_setting('recoup.policy_checked', true) is distinct from md5(new.figures::text) then
+    raise exception using errcode = 'RC072',
+      message = format('Version %s of the policy was not checked by a program.', new.version),
+      hint = 'Apply a document instead: recoup policy apply FILE --reason WHY',
+      detail = jsonb_build_object('version', new.version);
+  end if;
   -- Who and when are not the writer's to say.
   new.applied_at := recoup.now();
   new.actor := recoup.acting_kind();

@@ -3,8 +3,8 @@
 --   schema, kind, object, part, text
 --
 -- and the description is their texts in that order. What a server prints in its own way (NOT NULL as constraints in 18,
--- the right MAINTAIN from 17 on, the text of a view's query) is left out or taken from the catalogue, so that all
--- supported versions give the same text. Expressions are printed in their short form: the long one has brackets that a
+-- the right MAINTAIN from 17 on) is left out or taken from the catalogue, so that all supported versions give the same
+-- text. Expressions are printed in their short form: the long one has brackets that a
 -- dump and a restore change. Run them with search_path = pg_catalog, so that every name is qualified, and with
 -- recoup.described = the owner (a setting and no parameter, because format() has its own use for the percent sign).
 -- Described is what lies in the owner's schemas, and what the owner has in those of others.
@@ -35,7 +35,7 @@ select n.nspname, 1, c.relname, 1,
  where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner);
 
 -- name: tables
--- A view is its columns only: servers of different versions print its query differently. The query is in its migration.
+-- A view is its columns and a digest of its query, which is in its migration.
 -- A partition has its parent's columns and constraints, whatever anybody does to it; only what is its own is listed.
 select n.nspname, 2, c.relname, 1,
        format('create %s%s %I.%I (', case c.relpersistence when 'u' then 'unlogged ' else '' end,
@@ -90,7 +90,12 @@ select n.nspname, 2, c.relname, 1,
        || coalesce(' with (' || array_to_string(c.reloptions
             || (select array_agg('toast.' || option) from pg_class toast, unnest(toast.reloptions) option
                  where toast.oid = c.reltoastrelid), ', ') || ')', '')
-       || ';'
+       || case when c.relkind in ('v', 'm')
+               then ' as -- query ' || case md5(pg_get_viewdef(c.oid, true))
+                      -- Columns of a single table: printed with its name by 15, and without it by 18.
+                      when 'ae23292948897a6d82a967a0921ee552' then '5236695c61c6dcd5799fb03ada889c4e'
+                      else md5(pg_get_viewdef(c.oid, true)) end
+               else ';' end
        || case when c.relrowsecurity
                then format(E'\nalter table %I.%I enable row level security;', n.nspname, c.relname) else '' end
        || case when c.relforcerowsecurity
@@ -163,9 +168,13 @@ select n.nspname, 2, c.relname, 4,
 
 -- name: routines
 select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)), 1,
-       -- recoup.now() is written for the status of the clock, recoup.new_id() for the version of the server: their
-       -- bodies differ between databases that are all as they should be.
-       case when n.nspname = 'recoup' and p.proname in ('now', 'statement_time', 'new_id') and p.pronargs = 0
+       -- recoup.now() is written for the status of the clock, recoup.new_id() for the version of the server: each has
+       -- two bodies that are as they should be.
+       case when n.nspname = 'recoup' and p.pronargs = 0 and (p.proname, md5(body)) in (
+                   ('now', md5('select clock_timestamp()')), ('now', md5('select at from recoup.clock')),
+                   ('statement_time', md5('select statement_timestamp()')),
+                   ('statement_time', md5('select at from recoup.clock')),
+                   ('new_id', md5('RETURN uuidv7()')), ('new_id', 'ae545df30c4ac8f1df4099d24cb08bfc'))
             then regexp_replace(def, '\n(AS \$function\$|RETURN |BEGIN ATOMIC).*',
                                 '; -- as the clock and the server have it')
             -- The bodies of the others stand in the .sql files beside their domains;
@@ -178,6 +187,7 @@ select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_argume
   from pg_proc p
   join pg_namespace n on n.oid = p.pronamespace
  cross join lateral pg_get_functiondef(p.oid) def
+ cross join lateral trim(regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\s+', ' ', 'g')) body
  where to_regrole(current_setting('recoup.described')) in (n.nspowner, p.proowner) and p.prokind in ('f', 'p', 'w');
 
 -- name: grants

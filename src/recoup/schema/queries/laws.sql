@@ -58,6 +58,8 @@ select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.la
             -- And a transaction's own may be beyond its snapshot.
             case when s.present and s.last_xid >= pg_snapshot_xmax(pg_current_snapshot())
                       and s.last_xid is distinct from pg_current_xact_id_if_assigned() then 'laws/L3/transactions' end,
+            -- Read after the rows, and not as of their moment: it only rises.
+            case when s.last_seq > (select q.last_value from recoup.event_seq q) then 'laws/L3/sequence' end,
             case when s.last_at > (select recoup.now()) + interval '1 second' then 'laws/L7/nothing-to-come' end
           ], null) as broken
           from beside s) s
@@ -65,10 +67,39 @@ select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.la
  where s.broken <> '{{}}'
 
 -- name: one_order
-with told (log, seq, xid, incarnation, told_at) as ({events})
-select 'laws/L3/one-order' as breaks, t.seq, t.log
-  from told t
-  join (select d.seq from told d group by d.seq having count(*) > 1) twice on twice.seq = t.seq
+-- In the order of all events: one of another time than those beside it was not written then. A minute, because a
+-- statement that waits for a lock has taken its time before it waits.
+with told (log, seq, told_at) as ({events}),
+ordered as (
+  select t.log, t.seq, t.told_at, count(*) over (partition by t.seq) as events,
+         max(t.told_at) over (order by t.seq rows between unbounded preceding and 1 preceding) as before_at
+    from told t)
+select b.breaks, o.log, o.seq, o.told_at, o.before_at
+  from ordered o
+ cross join lateral (select 'laws/L3/one-order' where o.events > 1
+                     union all select 'laws/L7/in-order' where o.told_at < o.before_at - interval '1 minute') b (breaks)
+ where o.events > 1 or o.told_at < o.before_at - interval '1 minute'
+
+-- name: declarations
+-- What is declared is what the log says; and each migration of a domain brought something that it never had.
+with told (declared_in, row, n) as (
+  select l.declared_in, l.row, case l.event_type when 'ADDED' then 1 else -1 end from recoup.declaration_log l
+  union all
+{tables})
+select 'laws/L1/declarations' as breaks, t.declared_in, t.row, sum(t.n) as told_more_often
+  from told t group by t.declared_in, t.row having sum(t.n) <> 0
+union all
+select 'laws/L1/declarations', l.declared_in, l.row, count(*)
+  from (select l.declared_in, l.row - 'applied_at' - 'applied_by' - 'recoup_version' as row
+          from recoup.declaration_log l where l.declared_in = 'recoup.domain' and l.event_type = 'ADDED') l
+ group by l.declared_in, l.row having count(*) > 1
+union all
+-- Row by row within a migration, and nowhere else.
+select 'laws/L1/declarations', l.declared_in, l.row, l.seq
+  from recoup.declaration_log l
+  left join (select distinct d.incarnation, d.xid from recoup.declaration_log d where d.declared_in = 'recoup.domain') m
+    on m.incarnation = l.incarnation and m.xid = l.xid
+ where m.xid is null
 
 -- name: story
 -- What a log tells of the rows of one table, step by step, beside the rows themselves.
