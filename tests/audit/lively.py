@@ -103,7 +103,7 @@ def play(database: Database) -> Cast:
     desk.pause(paused, reason="looks wrong again")
     errors = play_errors(database)
     with database.transaction(Authority.ARCHIVER) as tx:
-        seals.seal(tx, block_rows=10)
+        seals.seal(tx, block_rows=10, blocks_most=200)
     pending = desk.intake(batch_id=batch)
     return Cast(
         pending=pending, open=open_, authorized=authorized, failed=failed, failed_twice=failed_twice, retrying=retrying,

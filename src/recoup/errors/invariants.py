@@ -173,6 +173,8 @@ ARCHIVE: tuple[Invariant, ...] = (
     _log("errors/7/archived-by", "histories", "archived_by is who ended it; of what expired, the archiver."),
     _of("errors/7/final-disposition", "error_rows", "final_disposition is the disposition that it had."),
     _log("errors/7/was-blocking", "histories", "What expired in a blocking table with work left to do is marked so."),
+    _log("errors/2/repeated", "repeated",
+         "What an error repeats of its last retry and of people's decisions is what its events say."),
     _log("errors/7/archived-as-it-was", "archived", "An archived error is as it was when it left."),
     _tables("errors/7/in-its-month", "archived_in_their_month", "Every archived error lies in its month."),
     _tables("errors/7/months", "months", "Every kept month of an archive is there, and no dropped one."),

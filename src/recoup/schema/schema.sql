@@ -3222,7 +3222,7 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 41dd2c4259048261984bb2690d7a3f6d
+ STABLE; -- body 7a86205ed8a60f4eec3bff46cc06dcca
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) to public;
@@ -3238,7 +3238,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body c1e411e6a4fc0b413da86d850c696949
+ STABLE; -- body cca2fd5fecfdeeb867df73fa6fd12f06
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3865,7 +3865,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body 86ee6f3b2e6dd1280467b56f93169776
+ SET "DateStyle" TO 'iso, ymd'; -- body f130d220a36cfc8f980baaaa87dff8d7
 comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one, and with what was overruled.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()

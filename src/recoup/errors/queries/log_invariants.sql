@@ -370,3 +370,40 @@ select 'errors/4/by-people' as breaks, k.error_table, k.error_id, k.parked_by, k
  where r.error_id is null and k.created_at >= t.recorded_at
    and (k.parked_by <> 'system' and not t.parked or k.assigned_to is not null and not t.assigned
         or k.last_reviewed_at is not null and not t.reviewed or k.escalation_level > 0 and not t.escalated)
+
+-- name: repeated
+-- What an error repeats of its last retry, of who answers for it, of its escalation and of its last review, beside the
+-- events that said it. What it has from the error that it superseded has none of its own; what was erased is gone.
+with said as (
+  select distinct on (e.error_id, e.error_table, k.kind) e.error_id, e.error_table, k.kind, e.token, e.facts,
+         e.logged_at,
+         -- A retry that was under way is cut off.
+         case e.event_type when 'SUPERSEDED' then 'FAILED' else e.event_type end as event_type,
+         case e.event_type when 'SUPERSEDED' then 'superseded by error ' || (e.facts ->> 'superseded_by')
+                           else e.reason end as reason
+    from recoup.error_event e
+   cross join lateral (select case e.event_type when 'SUCCEEDED' then 'retry' when 'FAILED' then 'retry'
+                                                when 'LAPSED' then 'retry' when 'ASSIGNED' then 'owner'
+                                                when 'SUPERSEDED' then case when e.token is not null then 'retry' end
+                                                when 'ESCALATED' then 'level' when 'UNPARKED' then 'level'
+                                                when 'REVIEWED' then 'review' end) k (kind)
+   where k.kind is not null
+   order by e.error_id, e.error_table, k.kind, e.seq desc),
+erased as (
+  select distinct on (r.error_id, r.error_table) r.error_table, r.error_id, r.last_failure from recoup.error_redaction r
+   order by r.error_id, r.error_table, r.redaction_id desc)
+select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s.logged_at, e.last_outcome, e.token,
+       e.assigned_to, e.escalation_level, e.escalated_to, e.escalated_at, e.last_reviewed_at
+  from recoup.error e
+  join said s on s.error_id = e.error_id and s.error_table = e.error_table
+  left join erased r on r.error_id = e.error_id and r.error_table = e.error_table
+ where case s.kind
+         when 'retry' then (e.last_outcome, e.token) is distinct from (s.event_type, coalesce(s.token, e.token))
+                           or s.event_type <> 'SUCCEEDED' and e.last_failure is distinct from s.reason
+                              and (r.error_id is null or e.last_failure is distinct from r.last_failure)
+         when 'owner' then e.assigned_to is distinct from s.facts ->> 'to'
+         when 'level' then s.event_type = 'ESCALATED'
+                           and ((e.escalated_to, e.escalation_level, e.escalation_reason)
+                                  is distinct from (s.facts ->> 'to', (s.facts ->> 'level')::integer, s.reason)
+                                or (abs(extract(epoch from e.escalated_at - s.logged_at)) < 60) is not true)
+         when 'review' then (abs(extract(epoch from e.last_reviewed_at - s.logged_at)) < 60) is not true end

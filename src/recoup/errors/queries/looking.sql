@@ -13,8 +13,8 @@
 
 -- name: list_live
 -- Along the primary keys from the newest on, or from behind the last that was shown: no more is read than is shown,
--- unless little fits. num_nulls: "is null" would lead the planner to an index on what is open, and to sort all of it; so
--- only where such an index may be the way.
+-- unless little fits. num_nulls: "is null" would lead the planner to an index on what is open, and to sort all of it;
+-- so only where such an index may be the way.
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
@@ -30,7 +30,8 @@ select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.err
 
 -- name: list_archived
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
-       e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at, null as leased_by,
+       e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
+       null as leased_by,
        e.parked_at, e.park_reason, e.assigned_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
        e.archive_reason
   from recoup.error_archive e

@@ -24,8 +24,7 @@ language sql stable as $$
     case
       when n.retry_count = o.retry_count
            and (n.last_retry_at, n.last_outcome, n.last_failure)
-               is distinct from (o.last_retry_at, o.last_outcome, o.last_failure)
-           and not recoup.is_redaction(o, n) then 'no_retry_told'
+               is distinct from (o.last_retry_at, o.last_outcome, o.last_failure) then 'no_retry_told'
       -- An hour, because clocks are set back.
       when n.last_retry_at > greatest(n.updated_at, now_) + interval '1 hour' then 'last_retry_at'
       when (n.parked_at, n.parked_by, n.park_reason) is distinct from (o.parked_at, o.parked_by, o.park_reason)

@@ -26,8 +26,8 @@ begin
                 'at_least', case when n.superseded_by is not null then n.disposition end)) end,
          kind, id, role_,
          1, sha256(convert_to(array[
-           n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_signature, n.severity,
-           n.category, n.ttl_tier, n.decided_by, n.clamped_from, n.overruled, n.policy_version::text,
+           n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_signature,
+           n.severity, n.category, n.ttl_tier, n.decided_by, n.clamped_from, n.overruled, n.policy_version::text,
            n.created_at::text, n.error_message, n.payload::text]::text, 'UTF8'))
     from new_rows n;
   return null;

@@ -142,7 +142,10 @@ language sql stable as $$
       when n.updated_at > greatest(o.updated_at, now_ + interval '1 second') then 'updated_at'
       when n.parked_at is distinct from o.parked_at
            and n.parked_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'parked_at' end,
-    recoup.error_change_broken(o, n, now_, acting))
+    case when n.retry_count <> o.retry_count
+           or (n.error_message, n.payload, n.last_failure)
+              is not distinct from (o.error_message, o.payload, o.last_failure)
+           or not recoup.is_redaction(o, n) then recoup.error_change_broken(o, n, now_, acting) end)
 $$;
 comment on function recoup.error_move_broken(recoup.error, recoup.error, timestamptz, text, jsonb) is
 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';

@@ -77,7 +77,8 @@ with pauses as (
   select distinct on (p.scope_id) p.scope_id, p.event_type, p.reason, p.actor_id, p.logged_at
     from recoup.pause_log p where p.scope = 'batch' order by p.scope_id, p.seq desc)
 select 'gate_zero_batch/pauses' as breaks, coalesce(b.batch_id, p.scope_id) as batch_id, b.paused_at, b.paused_by,
-       b.pause_reason, p.event_type as told_pause, p.logged_at as told_at, p.actor_id as told_by, p.reason as told_reason
+       b.pause_reason, p.event_type as told_pause, p.logged_at as told_at, p.actor_id as told_by,
+       p.reason as told_reason
   from cl.gate_zero_batch b
   full join pauses p on p.scope_id = b.batch_id
  where b.batch_id is null or (b.paused_at is not null) <> (p.event_type is not distinct from 'PAUSE')

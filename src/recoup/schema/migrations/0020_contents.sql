@@ -52,8 +52,8 @@ begin
   loop
     execute format('alter table %s add column login text', log_);
     execute format('alter table %s alter column login set default session_user', log_);
-    execute format('comment on column %s.login is ''Login of the session; null where it is from before this was kept.''',
-                   log_);
+    execute format('comment on column %s.login is %L', log_,
+                   'Login of the session; null where it is from before this was kept.');
   end loop;
 end $$;
 
