@@ -80,7 +80,7 @@ def test_one_company_by_hand(cli: Run) -> None:
     (opened,) = json.loads(cli("gate", "open", intake, "--json").stdout)
     failed = json.loads(cli("gate", "fail", opened["attempt_id"], opened["token"], "STATE_MISMATCH", "--json").stdout)
     assert failed["status"] == "failed"
-    again = cli("gate", "pass", opened["attempt_id"], opened["token"]).stdout
+    again = cli("gate", "pass", opened["attempt_id"], opened["token"], ends=1).stdout
     assert "stored, and not applied" in again
     assert "closes at" in cli("gate", "complete", batch).stdout
     events = json.loads(cli("gate", "history", intake, "--json").stdout)
