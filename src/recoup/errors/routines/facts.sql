@@ -57,7 +57,8 @@ language sql stable as $$
               and (n.status, n.assigned_to, n.last_reviewed_at, n.escalation_level)
                   is not distinct from (o.status, o.assigned_to, o.last_reviewed_at, o.escalation_level)
               and recoup.is_now(n.last_reviewed_at, now_ - interval '1 minute', now_) is true)::integer <> 1
-        then 'not_one_thing' end end)
+           -- What erases a secret is none of these, and has no event: its row tells of it.
+           and not recoup.is_redaction(o, n) then 'not_one_thing' end end)
 $$;
 comment on function recoup.error_change_broken(recoup.error, recoup.error, timestamptz, text) is
 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
