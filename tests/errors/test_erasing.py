@@ -72,6 +72,13 @@ def test_it_is_gone_from_what_is_over(hub: Hub, swept: bool) -> None:
     assert {name for name in row if row[name] != before[name]} == {"error_message", "payload", "last_failure"}
 
 
+@pytest.mark.parametrize("secret", ["Grüße-Geheim9", 'a"b\\c', "пароль 9"])
+def test_it_is_gone_from_the_payload_whatever_its_letters(hub: Hub, secret: str) -> None:
+    error = hub.record(f"with {secret}", payload={"note": f"was {secret}."})
+    assert erase(hub, error, secret).erased == ("error_message", "payload")
+    assert hub.row(error)["payload"] == {"note": "was [redacted]."}
+
+
 def test_what_is_known_by_now_is_erased_without_being_given(hub: Hub) -> None:
     """As when a newer list knows what an older one did not, or somebody wrote the row by SQL."""
     error = hub.record("x", table=LOG, outreach_id=None, payload={"a": 1})

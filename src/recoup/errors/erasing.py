@@ -72,7 +72,8 @@ def _payload(payload: Any, secret: str | None) -> Any:
     if secret is not None:
         # As it stands in JSON; where that leaves none, all of it goes.
         try:
-            payload = json.loads(json.dumps(payload, ensure_ascii=False).replace(json.dumps(secret)[1:-1], REDACTED))
+            text = json.dumps(payload, ensure_ascii=False)
+            payload = json.loads(text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], REDACTED))
         except ValueError:
             return REDACTED
     return redacted(payload, ())
