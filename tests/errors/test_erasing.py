@@ -79,6 +79,13 @@ def test_it_is_gone_from_the_payload_whatever_its_letters(hub: Hub, secret: str)
     assert hub.row(error)["payload"] == {"note": "was [redacted]."}
 
 
+def test_it_is_gone_from_keys_in_whatever_order_they_are_then(hub: Hub) -> None:
+    long = "swordfish-of-the-seven-seas"
+    error = hub.record("x", payload={"zz": 1.5, long: {"a": [long]}, "sixteen-letters": 3})
+    assert erase(hub, error, long).erased == ("payload",)
+    assert hub.row(error)["payload"] == {"zz": 1.5, "[redacted]": {"a": ["[redacted]"]}, "sixteen-letters": 3}
+
+
 def test_what_is_known_by_now_is_erased_without_being_given(hub: Hub) -> None:
     """As when a newer list knows what an older one did not, or somebody wrote the row by SQL."""
     error = hub.record("x", table=LOG, outreach_id=None, payload={"a": 1})
@@ -114,8 +121,13 @@ REDACT = (
         {"message": "something else"}, {"message": "[redacted]x"}, {"payload": '{"note": "other [redacted]"}'},
         {"payload": None}, {"failure": None}, {"failure": "[redacted] again and again"}, {"id": 2**62},
         {"message": "login failed"},
+        {"payload": '{"kept": "x", "list": ["[redacted]"], "note": "tell swordfish"}'},
+        {"payload": '{"list": "[redacted]", "note": "tell swordfish"}'},
+        {"payload": '{"kept": "x", "list": ["swordfish", 1, "[redacted]"], "note": "tell swordfish"}'},
+        {"payload": '{"kept": "[redacted]tell swordfish"}'},
     ],
-    ids=["other", "longer", "payload", "no payload", "no failure", "added", "unknown", "without a mark"],
+    ids=["other", "longer", "payload", "no payload", "no failure", "added", "unknown", "without a mark",
+         "out of a list", "a key less", "a longer list", "under another key"],
 )  # fmt: skip
 def test_nothing_is_added_and_nothing_vanishes_without_a_mark(hub: Hub, more: dict[str, Any]) -> None:
     error = with_secret(hub)

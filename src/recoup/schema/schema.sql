@@ -3614,6 +3614,13 @@ CREATE OR REPLACE FUNCTION recoup.is_redacted_from(before_ text, after_ text)
 comment on function recoup.is_redacted_from(before_ text, after_ text) is 'Whether a text is another one with [redacted] in the place of parts of it.';
 grant execute on function recoup.is_redacted_from(before_ text, after_ text) to public;
 
+CREATE OR REPLACE FUNCTION recoup.is_redacted_payload(before_ jsonb, after_ jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE; -- body c3173ea3cab009394418fe7f937223dc
+comment on function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) is 'Whether a payload is another one with [redacted] in the place of values or of parts of its texts and keys.';
+grant execute on function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) to public;
+
 CREATE OR REPLACE FUNCTION recoup.is_redaction(o recoup.error, n recoup.error)
  RETURNS boolean
  LANGUAGE sql
@@ -4046,7 +4053,7 @@ grant execute on function recoup.rule_error_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8bcd9deafd5da04ec125fb9d678c5dad
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body df4a8669012c8daea63910e5e3fd3ac9
 comment on function recoup.rule_error_redactions() is 'A redaction is of an error that there is, now, and takes something away from its texts.';
 grant execute on function recoup.rule_error_redactions() to public;
 

@@ -30,6 +30,36 @@ end $$;
 comment on function recoup.is_redacted_from(text, text) is
 'Whether a text is another one with [redacted] in the place of parts of it.';
 
+create or replace function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) returns boolean
+language plpgsql immutable as $$
+begin
+  -- By its parts, not as a text: else what stands under one key could be brought under another.
+  if before_ is not distinct from after_ or after_ = '"[redacted]"' and before_ is not null then
+    return true;
+  elsif jsonb_typeof(before_) is distinct from jsonb_typeof(after_) then
+    return false;
+  end if;
+  return case jsonb_typeof(after_)
+    when 'string' then recoup.is_redacted_from(before_ #>> '{}', after_ #>> '{}')
+    when 'array' then jsonb_array_length(before_) = jsonb_array_length(after_)
+      and not exists (
+        select from rows from (jsonb_array_elements(before_), jsonb_array_elements(after_)) p (b, a)
+         where not recoup.is_redacted_payload(p.b, p.a))
+    when 'object' then not exists (  -- a key may hold a secret, too
+        select from jsonb_each(after_) a
+         where not (before_ ? a.key and recoup.is_redacted_payload(before_ -> a.key, a.value))
+           and not (strpos(a.key, '[redacted]') > 0 and exists (
+             select from jsonb_each(before_) b
+              where recoup.is_redacted_from(b.key, a.key) and recoup.is_redacted_payload(b.value, a.value))))
+      and not exists (
+        select from jsonb_object_keys(before_) b
+         where not after_ ? b and not exists (
+           select from jsonb_object_keys(after_) a where strpos(a, '[redacted]') > 0 and recoup.is_redacted_from(b, a)))
+    else false end;
+end $$;
+comment on function recoup.is_redacted_payload(jsonb, jsonb) is
+'Whether a payload is another one with [redacted] in the place of values or of parts of its texts and keys.';
+
 create or replace function recoup.redaction_digest(message_ text, payload_ jsonb, failure_ text) returns bytea
 language sql stable as $$
   select sha256(convert_to(jsonb_build_array(message_, payload_, failure_)::text, 'UTF8'))
@@ -71,9 +101,7 @@ begin
       or n.digest <> recoup.redaction_digest(n.error_message, n.payload, n.last_failure)
       or not recoup.is_redacted_from(f.error_message, n.error_message)
       or not recoup.is_redacted_from(f.last_failure, n.last_failure)
-      -- An object or a number that is erased becomes a text.
-      or not recoup.is_redacted_from(f.payload::text, replace(n.payload::text, '"[redacted]"', '[redacted]'))
-         and not recoup.is_redacted_from(f.payload::text, n.payload::text) limit 1;
+      or not recoup.is_redacted_payload(f.payload, n.payload) limit 1;
   if found then
     raise exception using errcode = 'RC063',
       message = format('Error %s of %s is not redacted: %s.', bad.error_id, bad.error_table, bad.why),
