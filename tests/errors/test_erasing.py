@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -169,3 +171,51 @@ def test_an_audit_finds_nothing(new_hub: NewHub) -> None:
     with hub.db.transaction(Authority.READER) as tx:
         verdicts = examine(tx, chosen([]))
     assert {verdict.id: verdict.rows for verdict in verdicts if not verdict.holds} == {}
+
+
+def wait_for_waiting(hub: Hub, work: Future[Any]) -> None:
+    until = time.monotonic() + 20
+    while hub.rows("select count(*) from pg_locks where not granted") == [(0,)]:
+        assert not work.done(), work.result()
+        assert time.monotonic() < until, "nobody waits"
+        time.sleep(0.01)
+
+
+def over(hub: Hub) -> int:
+    error = hub.record("both swordfish and marlinspike")
+    with hub.db.transaction(Authority.OPERATOR, reason="done") as tx:
+        parking.resolve(tx, [ErrorKey(DOL, error)])
+    return error
+
+
+def test_two_who_erase_from_the_archive_at_once_bring_nothing_back(hub: Hub) -> None:
+    error = over(hub)
+    hub.sweep_all()
+    with ThreadPoolExecutor(1) as aside:
+        with hub.db.transaction(Authority.OPERATOR, reason="first") as tx:
+            erasing.erase(tx, [ErrorKey(DOL, error)], WORD)
+            second = aside.submit(erase, hub, error, "marlinspike")
+            wait_for_waiting(hub, second)
+        with pytest.raises(LawRefused, match="at the same moment"):
+            second.result(20)
+    assert hub.row(error, archived=True)["error_message"] == "both [redacted] and marlinspike"
+    assert erase(hub, error, "marlinspike").erased == ("error_message",)
+
+
+def test_what_is_archived_while_it_is_waited_for_is_erased_there(hub: Hub) -> None:
+    error = over(hub)
+    with ThreadPoolExecutor(1) as aside:
+        with hub.db.transaction(Authority.ARCHIVER) as tx:
+            tx.execute("delete from recoup.error where error_id = %s", (error,))
+            erased = aside.submit(erase, hub, error)
+            wait_for_waiting(hub, erased)
+        assert erased.result(20).erased == ("error_message",)
+    assert hub.row(error, archived=True)["error_message"] == "both [redacted] and marlinspike"
+
+
+def test_an_error_is_redacted_once_in_a_statement(hub: Hub) -> None:
+    error = hub.record("both swordfish and marlinspike")
+    given = {"table": DOL, "id": error, "payload": None, "failure": None, "message": "both [redacted] and marlinspike"}
+    twice = REDACT.replace("values", "select t.* from (values") + ") t, generate_series(1, 2)"
+    with pytest.raises(LawRefused, match="named twice"), hub.db.transaction(Authority.OPERATOR) as tx:
+        tx.execute(twice, given)

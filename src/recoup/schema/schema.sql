@@ -3599,6 +3599,14 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
 comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
 grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 
+grant execute on function recoup.is_error_redacted(message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_error_redacted(message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body e295c96bbdbb92a9205202fc7b078fc7
+comment on function recoup.is_error_redacted(message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction) is 'Whether the texts of a redaction are those of an error, with [redacted] in the place of parts of them.';
+
 grant execute on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
@@ -4053,7 +4061,7 @@ grant execute on function recoup.rule_error_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body df4a8669012c8daea63910e5e3fd3ac9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 177ca0f5af7b2d461436a61429715cec
 comment on function recoup.rule_error_redactions() is 'A redaction is of an error that there is, now, and takes something away from its texts.';
 grant execute on function recoup.rule_error_redactions() to public;
 
@@ -4136,7 +4144,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body c1703526d7f42ae4b99b4cfd54748327
+ SET "DateStyle" TO 'iso, ymd'; -- body a3dd854b4dc586bd79b46db3dcaeaf29
 comment on function recoup.settle_error_redactions() is 'Writes the texts of a redaction into the error, live or archived.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()

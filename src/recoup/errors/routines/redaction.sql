@@ -60,6 +60,15 @@ end $$;
 comment on function recoup.is_redacted_payload(jsonb, jsonb) is
 'Whether a payload is another one with [redacted] in the place of values or of parts of its texts and keys.';
 
+create or replace function recoup.is_error_redacted(
+  message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction) returns boolean
+language sql immutable as $$
+  select recoup.is_redacted_from(message_, r.error_message) and recoup.is_redacted_from(failure_, r.last_failure)
+     and recoup.is_redacted_payload(payload_, r.payload)
+$$;
+comment on function recoup.is_error_redacted(text, jsonb, text, recoup.error_redaction) is
+'Whether the texts of a redaction are those of an error, with [redacted] in the place of parts of them.';
+
 create or replace function recoup.redaction_digest(message_ text, payload_ jsonb, failure_ text) returns bytea
 language sql stable as $$
   select sha256(convert_to(jsonb_build_array(message_, payload_, failure_)::text, 'UTF8'))
@@ -99,9 +108,7 @@ begin
    where f.error_id is null
       or n.redacted_at not between now_ - interval '1 minute' and now_ + interval '1 second'
       or n.digest <> recoup.redaction_digest(n.error_message, n.payload, n.last_failure)
-      or not recoup.is_redacted_from(f.error_message, n.error_message)
-      or not recoup.is_redacted_from(f.last_failure, n.last_failure)
-      or not recoup.is_redacted_payload(f.payload, n.payload) limit 1;
+      or not recoup.is_error_redacted(f.error_message, f.payload, f.last_failure, n) limit 1;
   if found then
     raise exception using errcode = 'RC063',
       message = format('Error %s of %s is not redacted: %s.', bad.error_id, bad.error_table, bad.why),
@@ -131,7 +138,8 @@ create or replace function recoup.settle_error_redactions() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc set datestyle = iso, ymd
 as $$
 declare
-  ids constant bigint[] := array(select n.error_id from new_rows n);  -- looked up, however large the tables are
+  ids  constant bigint[] := array(select n.error_id from new_rows n);  -- looked up, however large the tables are
+  done bigint;
 begin
   perform recoup.require_table(tg_relid, 'recoup.error_redaction');
   -- What is left of them has another digest, from now on (recoup.schema.laws).
@@ -139,11 +147,13 @@ begin
     update recoup.error e
        set error_message = n.error_message, payload = n.payload, last_failure = n.last_failure
       from new_rows n where e.error_table = n.error_table and e.error_id = n.error_id and e.error_id = any(ids)
+       and recoup.is_error_redacted(e.error_message, e.payload, e.last_failure, n)
     returning e.*),
   archived as (
     update recoup.error_archive e
        set error_message = n.error_message, payload = n.payload, last_failure = n.last_failure
       from new_rows n where e.error_table = n.error_table and e.error_id = n.error_id and e.error_id = any(ids)
+       and recoup.is_error_redacted(e.error_message, e.payload, e.last_failure, n)
     returning e.*, decode(recoup.archive_digest(e), 'hex') as archived_digest),
   digested (subject, key, digest) as (
     select 'recoup.error', concat_ws(', ', e.error_table, e.error_id),
@@ -158,12 +168,21 @@ begin
              e.created_at, e.error_message, e.payload)
       from archived e
     union all
-    select 'recoup.error_archive', concat_ws(', ', e.error_table, e.error_id), e.archived_digest from archived e)
-  insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor, actor_id,
-                                  authority)
-  select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', 1, array_agg(d.key), array_agg(d.digest),
-         recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
-    from digested d group by d.subject;
+    select 'recoup.error_archive', concat_ws(', ', e.error_table, e.error_id), e.archived_digest from archived e),
+  written as (
+    insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor, actor_id,
+                                    authority)
+    select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', 1, array_agg(d.key), array_agg(d.digest),
+           recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
+      from digested d group by d.subject
+    returning subject, cardinality(keys) as count)
+  select coalesce(sum(w.count), 0) into done from written w where w.subject = 'recoup.error';
+  -- Whoever erased something else meanwhile, or moved it to the archive, was not there when the rule looked.
+  if done <> cardinality(ids) then
+    raise exception using errcode = 'RC063',
+      message = 'Nothing is redacted: one of the errors was changed at the same moment, or is named twice.',
+      hint = 'Try again.', detail = jsonb_build_object('error_ids', ids);
+  end if;
   return null;
 end $$;
 revoke execute on function recoup.settle_error_redactions() from public;
