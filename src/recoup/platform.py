@@ -31,7 +31,7 @@ PLATFORM = Domain(
         DECLARATION_LOG,
         INCARNATION,
         SEAL,
-    ),  # fmt: skip
+    ),
     routines=(
         *routines("recoup.database", "new_id"),
         *routines("recoup.lifecycles", "guard", "written", "content"),
