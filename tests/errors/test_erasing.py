@@ -109,6 +109,13 @@ def test_what_is_known_by_now_is_erased_without_being_given(hub: Hub) -> None:
     )
 
 
+def test_keys_of_ones_own_are_erased_from_what_was_recorded_before_they_were_listed(hub: Hub) -> None:
+    error = hub.record("x", payload={"base_salary": "81,000", "kept": 1})
+    hub.apply_policy('[errors]\nredact_keys = ["salary"]')
+    assert erase(hub, error, None).erased == ("payload",)
+    assert hub.row(error)["payload"] == {"base_salary": "[redacted]", "kept": 1}
+
+
 REDACT = (
     "insert into recoup.error_redaction"
     " (error_table, error_id, error_message, payload, last_failure, digest, redacted_at)"
