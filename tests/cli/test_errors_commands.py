@@ -498,6 +498,10 @@ def test_a_secret_is_erased_that_is_given_on_standard_input(hub: Hub, cli: Run) 
     ]
     assert "swordfish" not in str(hub.row(error))
     assert "nothing_asked" in cli("redact", "--reason", "x", fails=True).stderr
+    asked = ("redact", error, "--secret-from-stdin", "--reason", "x")
+    assert "stands in none of these texts" in cli(*asked, given="marlinspike\r\n").stderr
+    assert "secret_lines" in cli(*asked, given="login\nfailed", fails=True).stderr  # of which one would be left
+    assert "secret_short" in cli(*asked, given="", fails=True).stderr
 
 
 @pytest.mark.parametrize("verb", ["succeed", "fail"])

@@ -72,13 +72,13 @@ def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
         key = ", ".join(f"e.{column}" for column in story.key)
         row_key = " || ', ' || ".join(f"r.{column}::text" for column in life.key)
         log_key = " || ', ' || ".join(f"e.{column}::text" for column in story.key)
-        moved = "e.from_status is not null" if life.moves else "true"  # some rows are born, and that is all
+        moved = "e.from_status is not null" if _has_told_moves(life) else "true"  # some rows are born, and that is all
         last = f"(select max(e.seq) from {story.log} e where {about} and {moved})"
         long = f"(select min(e.seq) from {story.log} e where {about} group by {key} having count(*) > 1 limit 1)"
         yield f"laws/L1/steps/{life.table}", _log(story.log, last, "authority = 'recoup_reader'")
         yield f"laws/L1/steps/{life.table}", _log(story.log, last, "to_status = 'NOWHERE'")
         yield f"laws/L2/chain/{life.table}", _log(story.log, last, "from_status = 'NOWHERE'")
-        if story.unborn != "true" and life.moves:
+        if story.unborn != "true" and _has_told_moves(life):
             yield f"laws/L2/chain/{life.table}", f"delete from {story.log} where seq = {long}"
         if story.rebuilds:
             one = f"(select ctid from {life.table} limit 1)"
@@ -127,3 +127,7 @@ def _is_generated(life: Lifecycle) -> bool:
 
 def _log(log: str, seq: str, change: str) -> str:
     return f"update {log} set {change} where seq = {seq}"
+
+
+def _has_told_moves(life: Lifecycle) -> bool:
+    return any(on.event == "update" for on in life.recorders)

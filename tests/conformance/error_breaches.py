@@ -186,9 +186,12 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/7/final-disposition", _archive("expired", "final_disposition = 'IGNORE'")),
     ("errors/2/repeated", "update recoup.error set last_failure = 'forged' where last_outcome <> 'SUCCEEDED'"),
     ("errors/2/repeated", "update recoup.error set token = gen_random_uuid() where token is not null"),
-    ("errors/2/repeated", "update recoup.error set assigned_to = 'eve' where assigned_to is not null"),
     ("errors/2/repeated", "update recoup.error set escalated_to = 'eve' where escalation_level > 0"),
     ("errors/2/repeated", "update recoup.error set last_reviewed_at = last_reviewed_at - interval '1 hour'"),
+    ("errors/2/erased-by-people",
+     "insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor,"
+     " actor_id, authority) select incarnation, logged_at, 'recoup.error', 'REDACTED', 1, array[error_table || ', ' ||"
+     " error_id], array[digest], actor, actor_id, authority from recoup.error_event where digest is not null limit 1"),
     ("errors/7/archived-as-it-was", _archive("archived", "last_failure = 'forged'")),
     ("errors/7/was-blocking", _archive("expired", "was_blocking = false")),
     ("errors/7/was-blocking", _archive("archived", "was_blocking = true")),

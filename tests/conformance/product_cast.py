@@ -336,7 +336,7 @@ ROLES: tuple[Role, ...] = (
     Role(
         REDACTION,
         {"DONE": REDACTION_ROW},
-        {"DONE": "status = 'DONE'"},
+        {"DONE": "last_failure = 'forged'"},
         row_in=redaction_in,
         given=lambda tx: {"error": new_error(tx)},
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -72,6 +74,20 @@ def test_it_is_gone_from_what_is_over(hub: Hub, swept: bool) -> None:
     assert {name for name in row if row[name] != before[name]} == {"error_message", "payload", "last_failure"}
 
 
+@pytest.mark.parametrize("secret", ["Grüße-Geheim9", 'a"b\\c', "пароль 9"])
+def test_it_is_gone_from_the_payload_whatever_its_letters(hub: Hub, secret: str) -> None:
+    error = hub.record(f"with {secret}", payload={"note": f"was {secret}."})
+    assert erase(hub, error, secret).erased == ("error_message", "payload")
+    assert hub.row(error)["payload"] == {"note": "was [redacted]."}
+
+
+def test_it_is_gone_from_keys_in_whatever_order_they_are_then(hub: Hub) -> None:
+    long = "swordfish-of-the-seven-seas"
+    error = hub.record("x", payload={"zz": 1.5, long: {"a": [long]}, "sixteen-letters": 3})
+    assert erase(hub, error, long).erased == ("payload",)
+    assert hub.row(error)["payload"] == {"zz": 1.5, "[redacted]": {"a": ["[redacted]"]}, "sixteen-letters": 3}
+
+
 def test_what_is_known_by_now_is_erased_without_being_given(hub: Hub) -> None:
     """As when a newer list knows what an older one did not, or somebody wrote the row by SQL."""
     error = hub.record("x", table=LOG, outreach_id=None, payload={"a": 1})
@@ -93,6 +109,13 @@ def test_what_is_known_by_now_is_erased_without_being_given(hub: Hub) -> None:
     )
 
 
+def test_keys_of_ones_own_are_erased_from_what_was_recorded_before_they_were_listed(hub: Hub) -> None:
+    error = hub.record("x", payload={"base_salary": "81,000", "kept": 1})
+    hub.apply_policy('[errors]\nredact_keys = ["salary"]')
+    assert erase(hub, error, None).erased == ("payload",)
+    assert hub.row(error)["payload"] == {"base_salary": "[redacted]", "kept": 1}
+
+
 REDACT = (
     "insert into recoup.error_redaction"
     " (error_table, error_id, error_message, payload, last_failure, digest, redacted_at)"
@@ -107,8 +130,13 @@ REDACT = (
         {"message": "something else"}, {"message": "[redacted]x"}, {"payload": '{"note": "other [redacted]"}'},
         {"payload": None}, {"failure": None}, {"failure": "[redacted] again and again"}, {"id": 2**62},
         {"message": "login failed"},
+        {"payload": '{"kept": "x", "list": ["[redacted]"], "note": "tell swordfish"}'},
+        {"payload": '{"list": "[redacted]", "note": "tell swordfish"}'},
+        {"payload": '{"kept": "x", "list": ["swordfish", 1, "[redacted]"], "note": "tell swordfish"}'},
+        {"payload": '{"kept": "[redacted]tell swordfish"}'},
     ],
-    ids=["other", "longer", "payload", "no payload", "no failure", "added", "unknown", "without a mark"],
+    ids=["other", "longer", "payload", "no payload", "no failure", "added", "unknown", "without a mark",
+         "out of a list", "a key less", "a longer list", "under another key"],
 )  # fmt: skip
 def test_nothing_is_added_and_nothing_vanishes_without_a_mark(hub: Hub, more: dict[str, Any]) -> None:
     error = with_secret(hub)
@@ -150,3 +178,51 @@ def test_an_audit_finds_nothing(new_hub: NewHub) -> None:
     with hub.db.transaction(Authority.READER) as tx:
         verdicts = examine(tx, chosen([]))
     assert {verdict.id: verdict.rows for verdict in verdicts if not verdict.holds} == {}
+
+
+def wait_for_waiting(hub: Hub, work: Future[Any]) -> None:
+    until = time.monotonic() + 20
+    while hub.rows("select count(*) from pg_locks where not granted") == [(0,)]:
+        assert not work.done(), work.result()
+        assert time.monotonic() < until, "nobody waits"
+        time.sleep(0.01)
+
+
+def over(hub: Hub) -> int:
+    error = hub.record("both swordfish and marlinspike")
+    with hub.db.transaction(Authority.OPERATOR, reason="done") as tx:
+        parking.resolve(tx, [ErrorKey(DOL, error)])
+    return error
+
+
+def test_two_who_erase_from_the_archive_at_once_bring_nothing_back(hub: Hub) -> None:
+    error = over(hub)
+    hub.sweep_all()
+    with ThreadPoolExecutor(1) as aside:
+        with hub.db.transaction(Authority.OPERATOR, reason="first") as tx:
+            erasing.erase(tx, [ErrorKey(DOL, error)], WORD)
+            second = aside.submit(erase, hub, error, "marlinspike")
+            wait_for_waiting(hub, second)
+        with pytest.raises(LawRefused, match="at the same moment"):
+            second.result(20)
+    assert hub.row(error, archived=True)["error_message"] == "both [redacted] and marlinspike"
+    assert erase(hub, error, "marlinspike").erased == ("error_message",)
+
+
+def test_what_is_archived_while_it_is_waited_for_is_erased_there(hub: Hub) -> None:
+    error = over(hub)
+    with ThreadPoolExecutor(1) as aside:
+        with hub.db.transaction(Authority.ARCHIVER) as tx:
+            tx.execute("delete from recoup.error where error_id = %s", (error,))
+            erased = aside.submit(erase, hub, error)
+            wait_for_waiting(hub, erased)
+        assert erased.result(20).erased == ("error_message",)
+    assert hub.row(error, archived=True)["error_message"] == "both [redacted] and marlinspike"
+
+
+def test_an_error_is_redacted_once_in_a_statement(hub: Hub) -> None:
+    error = hub.record("both swordfish and marlinspike")
+    given = {"table": DOL, "id": error, "payload": None, "failure": None, "message": "both [redacted] and marlinspike"}
+    twice = REDACT.replace("values", "select t.* from (values") + ") t, generate_series(1, 2)"
+    with pytest.raises(LawRefused, match="named twice"), hub.db.transaction(Authority.OPERATOR) as tx:
+        tx.execute(twice, given)

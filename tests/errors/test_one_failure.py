@@ -53,6 +53,11 @@ def test_the_same_piece_supersedes_and_another_does_not(hub: Hub, key: str | Non
     assert {one.work_key for one in listed} == {key, "dob"}
 
 
+@pytest.mark.parametrize("key", [7, uuid.UUID(int=7)])
+def test_a_work_key_that_is_an_id_of_another_type_is_its_text(hub: Hub, key: Any) -> None:
+    assert hub.row(hub.record(work_key=key))["work_key"] == str(key)
+
+
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\nb", "nul\0", "\x9b", "\ud800"], ids=range(6))
 def test_a_work_key_that_is_none_is_refused(hub: Hub, key: str) -> None:
     with pytest.raises(InputRefused) as refused:

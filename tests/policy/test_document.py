@@ -53,6 +53,8 @@ WRONG = [
         )
         for url, why in (
             ("http://bücher.example/{domain}", "it has blanks or letters beyond ASCII; write a host as xn--"),
+            ("http://a..example/{domain}", "its host is none"),
+            (f"http://{'a' * 64}.example/{{domain}}", "its host is none"),
             ("http://directory.example/a b/{domain}", "it has blanks"),
             ("http://directory.example:99999/{domain}", "Port out of range"),
             ("http://directory.example:0/{domain}", "a port is a number from 1"),

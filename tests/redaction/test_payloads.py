@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recoup.errors.policy import ErrorPolicy
-from recoup.redaction import REDACTED, redacted
+from recoup.redaction import REDACTED, in_words, redacted
 
 KEYS = ErrorPolicy.shipped().redact_keys
 
@@ -65,3 +66,20 @@ def test_keys_lose_their_secrets_too_however_often_they_come() -> None:
 def test_lists_of_names_are_no_pairs() -> None:
     payload = {"missing": ["password", "email"], "fields": ["token", "name", "ein"]}
     assert redacted(payload, ()) == payload
+
+
+@pytest.mark.parametrize("option", ["--password", "--api-key", "--token"])
+def test_what_follows_an_option_in_a_list_is_redacted(option: str) -> None:
+    """As subprocess has commands, in its arguments and in the words of its errors."""
+    command = ["mysql", option, "swordfish", "--verbose", "db"]
+    plain = ["mysql", option, REDACTED, "--verbose", "db"]
+    assert redacted({"command": command}, ()) == {"command": plain}
+    assert in_words(subprocess.CalledProcessError(1, command)) == str(subprocess.CalledProcessError(1, plain))
+
+
+@pytest.mark.parametrize(
+    "command", [["x", "--password", "--host", "h"], ["--token"], ["--no-auth", "a"], ["--token", 5]]
+)
+def test_options_that_no_secret_follows_stay(command: list[Any]) -> None:
+    assert redacted({"command": command}, ()) == {"command": command}
+    assert in_words(f"choices: {command}") == f"choices: {command}"

@@ -11,6 +11,8 @@ from recoup.errors import erasing, naming
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
+SECRET_MOST = 100_000  # characters that are read of it
+
 
 def redact(
     *errors: Annotated[str, Parameter(help="Ids, such as 123, or table and id, such as outreach.dol_errors/123.")],
@@ -31,9 +33,24 @@ def redact(
     """
     if not errors:
         raise InputRefused("nothing_asked", "No error was named.", "Give one or more ids.")
-    secret = sys.stdin.readline().rstrip("\r\n") if secret_from_stdin else None
+    secret = _given() if secret_from_stdin else None
     with acting(Authority.OPERATOR, reason=reason, demo=demo) as tx:
         erased = erasing.erase(tx, naming.keys(tx, errors), secret)
     print_rows(erased, as_json=json, empty="")
+    if secret is not None and not any(one.erased for one in erased):
+        say("Nothing was erased: what was given stands in none of these texts.")
     if held := sum(one.in_log for one in erased):
         say(f"{held} events of the log hold it still: they are sealed, and stay. Change the secret.")
+
+
+def _given() -> str:
+    """The line on standard input. A second one would be left standing in the row, and nobody would know."""
+    text = "" if sys.stdin is None else sys.stdin.readline() if sys.stdin.isatty() else sys.stdin.read(SECRET_MOST)
+    secret = text.removesuffix("\n").removesuffix("\r")
+    if "\n" in secret:
+        raise InputRefused(
+            "secret_lines",
+            "What is to be erased has more than one line.",
+            "Give one line at a time; each is erased wherever it stands.",
+        )
+    return secret

@@ -39,9 +39,7 @@ app.command(
     "recoup.cli.worker:duties", name="duties", help="What the workers do: last run, lag, done, failed, by whom."
 )
 app.command("recoup.cli.worker:workers", name="workers", help="Who works: running, stopped and lost workers.")
-app.command(
-    "recoup.cli.pauses:pause", name="pause", help="Stop everything, a duty, a table, a batch, a source, an action."
-)
+app.command("recoup.cli.pauses:pause", name="pause", help="Stop everything, a duty, a table, an operation, a batch.")
 app.command("recoup.cli.pauses:resume", name="resume", help="Let it go on.")
 app.command("recoup.cli.pauses:list_pauses", name="pauses", help="What is paused, by whom and why.")
 app.command("recoup.cli.seal:app", name="seal", help="Seal the logs, export the head of the chain, verify.")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.errors import figures
 from recoup.errors.naming import ErrorKey
 from recoup.redaction import REDACTED, in_words, redacted
 from recoup.refusals import InputRefused
@@ -46,7 +47,10 @@ def erase(tx: Transaction, errors: Sequence[ErrorKey], secret: str | None = None
         )
     named = {"tables": [key.error_table for key in errors], "ids": [key.error_id for key in errors]}
     found = [_Texts(*row) for row in tx.execute(Q["texts"], named)]
-    changed = [(before, after) for before in found if (after := _without(before, secret)) != before]
+    if len(found) < len(set(errors)):  # it went to the archive while it was waited for: there it is
+        found = [_Texts(*row) for row in tx.execute(Q["texts"], named)]
+    own_keys = figures.renewed(tx).errors.redact_keys
+    changed = [(before, after) for before in found if (after := _without(before, secret, own_keys)) != before]
     if changed:
         tx.execute(Q["redact"], _arrays([after for _, after in changed]))
     said = tx.execute(Q["said"], {"ids": named["ids"]}).fetchall()
@@ -55,11 +59,11 @@ def erase(tx: Transaction, errors: Sequence[ErrorKey], secret: str | None = None
     return [Erased(*key, erased.get(key.error_id, ()), held.count(key.error_id)) for key in errors]
 
 
-def _without(texts: _Texts, secret: str | None) -> _Texts:
+def _without(texts: _Texts, secret: str | None, own_keys: Sequence[str]) -> _Texts:
     failure = texts.last_failure
     return texts._replace(
         error_message=_text(texts.error_message, secret),
-        payload=_payload(texts.payload, secret),
+        payload=_payload(texts.payload, secret, own_keys),
         last_failure=None if failure is None else _text(failure, secret),
     )
 
@@ -68,14 +72,15 @@ def _text(text: str, secret: str | None) -> str:
     return in_words(text if secret is None else text.replace(secret, REDACTED))
 
 
-def _payload(payload: Any, secret: str | None) -> Any:
+def _payload(payload: Any, secret: str | None, own_keys: Sequence[str]) -> Any:
     if secret is not None:
         # As it stands in JSON; where that leaves none, all of it goes.
         try:
-            payload = json.loads(json.dumps(payload, ensure_ascii=False).replace(json.dumps(secret)[1:-1], REDACTED))
+            text = json.dumps(payload, ensure_ascii=False)
+            payload = json.loads(text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], REDACTED))
         except ValueError:
             return REDACTED
-    return redacted(payload, ())
+    return redacted(payload, own_keys)
 
 
 def _differing(before: _Texts, after: _Texts) -> Iterator[str]:

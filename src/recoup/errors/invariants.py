@@ -175,6 +175,7 @@ ARCHIVE: tuple[Invariant, ...] = (
     _log("errors/7/was-blocking", "histories", "What expired in a blocking table with work left to do is marked so."),
     _log("errors/2/repeated", "repeated",
          "What an error repeats of its last retry and of people's decisions is what its events say."),
+    _log("errors/2/erased-by-people", "erasures", "Texts of an error changed only where an operator erased a secret."),
     _log("errors/7/archived-as-it-was", "archived", "An archived error is as it was when it left."),
     _tables("errors/7/in-its-month", "archived_in_their_month", "Every archived error lies in its month."),
     _tables("errors/7/months", "months", "Every kept month of an archive is there, and no dropped one."),

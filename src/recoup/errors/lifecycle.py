@@ -21,6 +21,7 @@ from recoup.lifecycles.logs import Log
 
 HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
 ACTIVE, RETRY_PENDING, PARKED, ESCALATED, RESOLVED = ErrorStatus
+ERASE = "recoup.settle_error_redactions"
 OPEN = (ACTIVE, RETRY_PENDING, PARKED, ESCALATED)
 
 
@@ -133,12 +134,14 @@ REDACTION = Lifecycle(
     says="Texts of an error that are erased after it was recorded. Making the row erases them.",
     key=("redaction_id",),
     births=(Birth("DONE", OPERATOR, "a person erases what should not have been recorded"),),
-    frozen=(
-        "redaction_id", "error_table", "error_id", "error_message", "payload", "last_failure", "digest", "redacted_at",
+    moves=(
+        # What one erasure leaves may hold what the next one erases.
+        Move("DONE", "DONE", OPERATOR, "its texts are in the error, and not kept here", through=(ERASE,)),
     ),
+    frozen=("redaction_id", "error_table", "error_id", "digest", "redacted_at"),
     rules=(On("insert", "recoup.rule_error_redactions"),),
     recorders=(On("insert", RECORD_CONTROL, ("error_table", "error_id", "digest")),),
-    consequences=(On("insert", "recoup.settle_error_redactions"),),
+    consequences=(On("insert", ERASE),),
 )  # fmt: skip
 
 EVENTS = Log(

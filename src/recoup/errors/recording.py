@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
+from types import NoneType
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -142,7 +143,8 @@ def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
     ]
     decided = [(key, _decided(known, key)) for key in map(_key, decisions)]
     entities = [_entity(known, error) for error in errors]
-    work_keys = [usable_work_key(error.work_key) for error in errors]
+    # Ids of people and documents come as numbers, too.
+    work_keys = [usable_work_key(k if type(k := error.work_key) in (str, NoneType) else str(k)) for error in errors]
     signatures = [reading.key for reading in readings]
     later = _later(decided, places, list(zip(entities, work_keys, signatures, strict=True)))
     given = {

@@ -98,10 +98,21 @@ class _Walk:
     def several(self, values: list[Any], depth: int) -> list[Any]:
         if _is_pair(values) and _joined(values[0]) in names().headers:
             return self.pair(values, depth)
+        if any(type(one) is str and one.startswith("--") for one in values):
+            values = self.command(values)
         return [
             self.pair(one, depth - 1) if isinstance(one, list | tuple) and _is_pair(one) else self.value(one, depth - 1)
             for one in values[: max(self.left, 0) + 1]
         ]
+
+    def command(self, values: list[Any]) -> list[Any]:
+        """Arguments of a program, as subprocess has them: what follows --password is one."""
+        before = ["", *values]
+        return [
+            REDACTED if type(name) is str and type(one) is str and name.startswith("--")
+            and not one.startswith("-") and _is_secret(self.tells[name]) else one
+            for name, one in zip(before, values, strict=False)
+        ]  # fmt: skip
 
     def pair(self, values: Sequence[Any], depth: int) -> list[Any]:
         """A name and its value, as a list of headers or parameters has them."""

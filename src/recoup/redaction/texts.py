@@ -148,16 +148,19 @@ def _under(text: str, found: re.Match[str]) -> _Span | None:
     """Where the secret stands that a name announces, if it does."""
     tells, plain = _told(text, found)
     is_header = plain in names().headers
+    is_option = found["name"].startswith("--")  # also in a list: subprocess says ['mysql', '--password', 'x'] failed
     if (
         tells not in (Tells.TEXT, Tells.ALL)
-        or (found["comma"] is not None and not (is_header and found["quote"]))
-        or (found["space"] is not None and not found["name"].startswith("--"))
+        or (found["comma"] is not None and not ((is_header or is_option) and found["quote"]))
+        or (found["space"] is not None and not is_option)
     ):
         return None
     quoted = _QUOTED.match(text, found.end())
     if quoted is None:
         return (_of_header if is_header and found["sign"] else _unquoted)(text, found, tells, plain)
     value = quoted[quoted.lastgroup or 0]
+    if found["comma"] is not None and value.startswith("-"):  # another option
+        return None
     if _is_innocent(value, found["name"]) or not (
         tells == Tells.ALL or is_header or found["quote"] or ":" not in found["sign"] or _is_random(value, plain)
     ):

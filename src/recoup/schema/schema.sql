@@ -1944,7 +1944,7 @@ create table recoup.error_redaction (
   error_table text not null,
   error_id bigint not null,
   status text not null default 'DONE'::text,
-  error_message text not null,
+  error_message text,
   payload jsonb,
   last_failure text,
   digest bytea not null,
@@ -1958,9 +1958,9 @@ comment on column recoup.error_redaction.redaction_id is 'Identity.';
 comment on column recoup.error_redaction.error_table is 'The error''s table …';
 comment on column recoup.error_redaction.error_id is '… and its id there.';
 comment on column recoup.error_redaction.status is 'DONE.';
-comment on column recoup.error_redaction.error_message is 'Its message from now on: as it was, with [redacted] in the place of what is erased.';
-comment on column recoup.error_redaction.payload is 'Its payload from now on.';
-comment on column recoup.error_redaction.last_failure is 'What its last failed retry said, from now on.';
+comment on column recoup.error_redaction.error_message is 'What its message is to be: as it was, with [redacted] in the place of what is erased. Not kept: the error has it.';
+comment on column recoup.error_redaction.payload is 'What its payload is to be. Not kept.';
+comment on column recoup.error_redaction.last_failure is 'What its last failed retry is to have said. Not kept.';
 comment on column recoup.error_redaction.digest is 'SHA-256 of the three (recoup.redaction_digest).';
 comment on column recoup.error_redaction.redacted_at is 'When.';
 CREATE INDEX error_redaction_error ON recoup.error_redaction USING btree (error_id);
@@ -1968,7 +1968,7 @@ CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_redaction REFERENCING
 alter table recoup.error_redaction enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error_redaction REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.error_redaction');
 alter table recoup.error_redaction enable always trigger a_guard_exits;
-CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_redaction REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.error_redaction');
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.error_redaction REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_redaction_moves('recoup.error_redaction');
 alter table recoup.error_redaction enable always trigger a_guard_moves;
 CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.error_redaction FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.error_redaction');
 alter table recoup.error_redaction enable always trigger a_guard_truncate;
@@ -1982,7 +1982,7 @@ CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_redaction
 alter table recoup.error_redaction enable always trigger c_record_control_on_insert;
 CREATE TRIGGER d_settle_error_redactions_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_error_redactions();
 alter table recoup.error_redaction enable always trigger d_settle_error_redactions_on_insert;
-grant insert (digest, error_id, error_message, error_table, last_failure, payload, redacted_at) on table recoup.error_redaction to recoup_operator;
+grant insert (digest, error_id, error_message, error_table, last_failure, payload, redacted_at), update (error_message, last_failure, payload) on table recoup.error_redaction to recoup_operator;
 grant select on table recoup.error_redaction to recoup_reader;
 
 create view recoup.error_story (
@@ -3086,7 +3086,7 @@ CREATE OR REPLACE FUNCTION recoup.content_error_redaction_births()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body 404d6fd2392aae12250b605ad029a601
+ SET bytea_output TO 'hex'; -- body cb471561714831692a111f29ab435207
 comment on function recoup.content_error_redaction_births() is 'Digests of what rows of recoup.error_redaction were given at birth, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_function(life recoup.lifecycle)
@@ -3383,6 +3383,17 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_births()
 comment on function recoup.guard_error_redaction_births() is 'The guard of births of recoup.error_redaction, written out from the declaration.';
 grant execute on function recoup.guard_error_redaction_births() to public;
 
+CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 23ccf4f6637c6bc8f175a0efd708a2c2
+comment on function recoup.guard_error_redaction_moves() is 'The guard of moves of recoup.error_redaction, written out from the declaration.';
+grant execute on function recoup.guard_error_redaction_moves() to public;
+
 CREATE OR REPLACE FUNCTION recoup.guard_exits()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3599,6 +3610,14 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
 comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
 grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 
+grant execute on function recoup.is_error_redacted(message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_error_redacted(message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body e295c96bbdbb92a9205202fc7b078fc7
+comment on function recoup.is_error_redacted(message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction) is 'Whether the texts of a redaction are those of an error, with [redacted] in the place of parts of them.';
+
 grant execute on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone)
@@ -3613,6 +3632,13 @@ CREATE OR REPLACE FUNCTION recoup.is_redacted_from(before_ text, after_ text)
  IMMUTABLE; -- body a72d099ec2f1e38df06e9785005e4069
 comment on function recoup.is_redacted_from(before_ text, after_ text) is 'Whether a text is another one with [redacted] in the place of parts of it.';
 grant execute on function recoup.is_redacted_from(before_ text, after_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.is_redacted_payload(before_ jsonb, after_ jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE; -- body c3173ea3cab009394418fe7f937223dc
+comment on function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) is 'Whether a payload is another one with [redacted] in the place of values or of parts of its texts and keys.';
+grant execute on function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_redaction(o recoup.error, n recoup.error)
  RETURNS boolean
@@ -4046,7 +4072,7 @@ grant execute on function recoup.rule_error_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8bcd9deafd5da04ec125fb9d678c5dad
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 177ca0f5af7b2d461436a61429715cec
 comment on function recoup.rule_error_redactions() is 'A redaction is of an error that there is, now, and takes something away from its texts.';
 grant execute on function recoup.rule_error_redactions() to public;
 
@@ -4129,7 +4155,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body c1703526d7f42ae4b99b4cfd54748327
+ SET "DateStyle" TO 'iso, ymd'; -- body 99e7032f03ccc552b3a61554c5a94eac
 comment on function recoup.settle_error_redactions() is 'Writes the texts of a redaction into the error, live or archived.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()

@@ -390,7 +390,7 @@ with said as (
    where k.kind is not null
    order by e.error_id, e.error_table, k.kind, e.seq desc),
 erased as (
-  select distinct on (r.error_id, r.error_table) r.error_table, r.error_id, r.last_failure from recoup.error_redaction r
+  select distinct on (r.error_id, r.error_table) r.error_table, r.error_id, r.digest from recoup.error_redaction r
    order by r.error_id, r.error_table, r.redaction_id desc)
 select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s.logged_at, e.last_outcome, e.token,
        e.assigned_to, e.escalation_level, e.escalated_to, e.escalated_at, e.last_reviewed_at
@@ -400,10 +400,26 @@ select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s
  where case s.kind
          when 'retry' then (e.last_outcome, e.token) is distinct from (s.event_type, coalesce(s.token, e.token))
                            or s.event_type <> 'SUCCEEDED' and e.last_failure is distinct from s.reason
-                              and (r.error_id is null or e.last_failure is distinct from r.last_failure)
+                              and (r.error_id is null
+                                   or r.digest <> sha256(convert_to(jsonb_build_array(e.error_message, e.payload,
+                                                                                      e.last_failure)::text, 'UTF8')))
          when 'owner' then e.assigned_to is distinct from s.facts ->> 'to'
          when 'level' then s.event_type = 'ESCALATED'
                            and ((e.escalated_to, e.escalation_level, e.escalation_reason)
                                   is distinct from (s.facts ->> 'to', (s.facts ->> 'level')::integer, s.reason)
                                 or (abs(extract(epoch from e.escalated_at - s.logged_at)) < 60) is not true)
          when 'review' then (abs(extract(epoch from e.last_reviewed_at - s.logged_at)) < 60) is not true end
+
+-- name: erasures
+-- What an error was given is another thing from then on only where an operator erased something, in one transaction.
+select 'errors/2/erased-by-people' as breaks, l.seq, l.subject, l.keys, l.actor_id, l.login
+  from recoup.content_log l
+  left join recoup.control_log c
+    on c.subject = 'recoup.error_redaction' and c.event_type = 'BIRTH' and c.xid = l.xid
+       and c.incarnation = l.incarnation
+       and c.facts ->> 'error_table' || ', ' || (c.facts ->> 'error_id') = any(l.keys)
+ where l.event_type = 'REDACTED' and c.seq is null
+union all
+-- What one erasure leaves may hold what the next one erases: texts are not kept.
+select 'errors/2/erased-by-people', null, 'recoup.error_redaction', array[r.redaction_id::text], null, null
+  from recoup.error_redaction r where num_nonnulls(r.error_message, r.payload, r.last_failure) > 0

@@ -30,6 +30,45 @@ end $$;
 comment on function recoup.is_redacted_from(text, text) is
 'Whether a text is another one with [redacted] in the place of parts of it.';
 
+create or replace function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) returns boolean
+language plpgsql immutable as $$
+begin
+  -- By its parts, not as a text: else what stands under one key could be brought under another.
+  if before_ is not distinct from after_ or after_ = '"[redacted]"' and before_ is not null then
+    return true;
+  elsif jsonb_typeof(before_) is distinct from jsonb_typeof(after_) then
+    return false;
+  end if;
+  return case jsonb_typeof(after_)
+    when 'string' then recoup.is_redacted_from(before_ #>> '{}', after_ #>> '{}')
+    when 'array' then jsonb_array_length(before_) = jsonb_array_length(after_)
+      and not exists (
+        select from rows from (jsonb_array_elements(before_), jsonb_array_elements(after_)) p (b, a)
+         where not recoup.is_redacted_payload(p.b, p.a))
+    when 'object' then not exists (  -- a key may hold a secret, too
+        select from jsonb_each(after_) a
+         where not (before_ ? a.key and recoup.is_redacted_payload(before_ -> a.key, a.value))
+           and not (strpos(a.key, '[redacted]') > 0 and exists (
+             select from jsonb_each(before_) b
+              where recoup.is_redacted_from(b.key, a.key) and recoup.is_redacted_payload(b.value, a.value))))
+      and not exists (
+        select from jsonb_object_keys(before_) b
+         where not after_ ? b and not exists (
+           select from jsonb_object_keys(after_) a where strpos(a, '[redacted]') > 0 and recoup.is_redacted_from(b, a)))
+    else false end;
+end $$;
+comment on function recoup.is_redacted_payload(jsonb, jsonb) is
+'Whether a payload is another one with [redacted] in the place of values or of parts of its texts and keys.';
+
+create or replace function recoup.is_error_redacted(
+  message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction) returns boolean
+language sql immutable as $$
+  select recoup.is_redacted_from(message_, r.error_message) and recoup.is_redacted_from(failure_, r.last_failure)
+     and recoup.is_redacted_payload(payload_, r.payload)
+$$;
+comment on function recoup.is_error_redacted(text, jsonb, text, recoup.error_redaction) is
+'Whether the texts of a redaction are those of an error, with [redacted] in the place of parts of them.';
+
 create or replace function recoup.redaction_digest(message_ text, payload_ jsonb, failure_ text) returns bytea
 language sql stable as $$
   select sha256(convert_to(jsonb_build_array(message_, payload_, failure_)::text, 'UTF8'))
@@ -69,11 +108,7 @@ begin
    where f.error_id is null
       or n.redacted_at not between now_ - interval '1 minute' and now_ + interval '1 second'
       or n.digest <> recoup.redaction_digest(n.error_message, n.payload, n.last_failure)
-      or not recoup.is_redacted_from(f.error_message, n.error_message)
-      or not recoup.is_redacted_from(f.last_failure, n.last_failure)
-      -- An object or a number that is erased becomes a text.
-      or not recoup.is_redacted_from(f.payload::text, replace(n.payload::text, '"[redacted]"', '[redacted]'))
-         and not recoup.is_redacted_from(f.payload::text, n.payload::text) limit 1;
+      or not recoup.is_error_redacted(f.error_message, f.payload, f.last_failure, n) limit 1;
   if found then
     raise exception using errcode = 'RC063',
       message = format('Error %s of %s is not redacted: %s.', bad.error_id, bad.error_table, bad.why),
@@ -103,7 +138,8 @@ create or replace function recoup.settle_error_redactions() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc set datestyle = iso, ymd
 as $$
 declare
-  ids constant bigint[] := array(select n.error_id from new_rows n);  -- looked up, however large the tables are
+  ids  constant bigint[] := array(select n.error_id from new_rows n);  -- looked up, however large the tables are
+  done bigint;
 begin
   perform recoup.require_table(tg_relid, 'recoup.error_redaction');
   -- What is left of them has another digest, from now on (recoup.schema.laws).
@@ -111,11 +147,13 @@ begin
     update recoup.error e
        set error_message = n.error_message, payload = n.payload, last_failure = n.last_failure
       from new_rows n where e.error_table = n.error_table and e.error_id = n.error_id and e.error_id = any(ids)
+       and recoup.is_error_redacted(e.error_message, e.payload, e.last_failure, n)
     returning e.*),
   archived as (
     update recoup.error_archive e
        set error_message = n.error_message, payload = n.payload, last_failure = n.last_failure
       from new_rows n where e.error_table = n.error_table and e.error_id = n.error_id and e.error_id = any(ids)
+       and recoup.is_error_redacted(e.error_message, e.payload, e.last_failure, n)
     returning e.*, decode(recoup.archive_digest(e), 'hex') as archived_digest),
   digested (subject, key, digest) as (
     select 'recoup.error', concat_ws(', ', e.error_table, e.error_id),
@@ -130,12 +168,23 @@ begin
              e.created_at, e.error_message, e.payload)
       from archived e
     union all
-    select 'recoup.error_archive', concat_ws(', ', e.error_table, e.error_id), e.archived_digest from archived e)
-  insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor, actor_id,
-                                  authority)
-  select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', 1, array_agg(d.key), array_agg(d.digest),
-         recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
-    from digested d group by d.subject;
+    select 'recoup.error_archive', concat_ws(', ', e.error_table, e.error_id), e.archived_digest from archived e),
+  written as (
+    insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor, actor_id,
+                                    authority)
+    select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', 1, array_agg(d.key), array_agg(d.digest),
+           recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
+      from digested d group by d.subject
+    returning subject, cardinality(keys) as count)
+  select coalesce(sum(w.count), 0) into done from written w where w.subject = 'recoup.error';
+  -- Whoever erased something else meanwhile, or moved it to the archive, was not there when the rule looked.
+  if done <> cardinality(ids) then
+    raise exception using errcode = 'RC063',
+      message = 'Nothing is redacted: one of the errors was changed at the same moment, or is named twice.',
+      hint = 'Try again.', detail = jsonb_build_object('error_ids', ids);
+  end if;
+  update recoup.error_redaction r set error_message = null, payload = null, last_failure = null
+    from new_rows n where r.redaction_id = n.redaction_id;
   return null;
 end $$;
 revoke execute on function recoup.settle_error_redactions() from public;
