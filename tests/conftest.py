@@ -37,7 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--cases", type=int, default=200, help="how many cases of tampering are tried")
     group.addoption("--seed", type=int, default=1, help="where random cases begin")
     group.addoption("--times", type=int, default=1, help="how often each race and each kill is repeated")
-    group.addoption("--stress-seconds", type=float, default=3.0, help="how long each variant of the stress runs goes on")
+    group.addoption(
+        "--stress-seconds", type=float, default=2.0, help="how long each variant of the stress runs goes on"
+    )
     group.addoption("--timings", action="store_true", help="also measure times, which needs a machine of one's own")
 
 

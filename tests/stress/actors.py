@@ -31,13 +31,26 @@ from uuid import UUID
 
 import psycopg
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from hub import DOL, LOG, ORPHANS, PEOPLE, TARGET, URLS
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "gate")]
+from desk import outcome
+
+from hub import DOL, LOG, ORPHANS, PEOPLE, TARGET, URLS, failed, succeeded
 from product import apply_policy, pause, resume
 from recoup import clock, gate, mint, observe
 from recoup.database.connection import Actor as Name
 from recoup.database.connection import Database, Transaction
-from recoup.errors import Severity, Want, archive, failures, handling, importing, parking, promotion, recording, retrying
+from recoup.errors import (
+    Severity,
+    Want,
+    archive,
+    failures,
+    handling,
+    importing,
+    parking,
+    promotion,
+    recording,
+    retrying,
+)
 from recoup.errors.acts import Verb
 from recoup.errors.looking import Filter
 from recoup.errors.naming import ErrorKey
@@ -182,10 +195,7 @@ def hub(by: Actor) -> None:
 
 
 def ended(by: Actor, claimed: Claimed) -> retrying.Succeeded | retrying.Failed:
-    key = {"error_table": claimed.error_table, "error_id": claimed.error_id, "token": claimed.token}
-    return (
-        retrying.Succeeded(**key) if by.chance.random() < 0.3 else retrying.Failed(**key, failure="failed once more")
-    )
+    return succeeded(claimed) if by.chance.random() < 0.3 else failed(claimed, "failed once more")
 
 
 def note_claims(by: Actor, claims: Sequence[Claimed]) -> None:
@@ -195,7 +205,9 @@ def note_claims(by: Actor, claims: Sequence[Claimed]) -> None:
 def report(by: Actor, outcomes: Sequence[retrying.Succeeded | retrying.Failed]) -> None:
     with by.db.one_statement(by.chance.choice((Authority.HUB, Authority.ERROR_WORKER))) as tx:
         became = {one.error_id: one.status for one in retrying.finish(tx, outcomes)}
-    kinds = {one.error_id: ("FAILED" if isinstance(one, retrying.Failed) else "SUCCEEDED", one.token) for one in outcomes}
+    kinds = {
+        one.error_id: ("FAILED" if isinstance(one, retrying.Failed) else "SUCCEEDED", one.token) for one in outcomes
+    }
     by.note("ended", ends=[(error, *kinds[error], status) for error, status in became.items()])
 
 
@@ -285,8 +297,7 @@ def bring_in(by: Actor) -> None:
 
 
 def found(by: Actor, attempt: Attempt) -> gate.Passed | gate.Failed:
-    key = {"attempt_id": attempt.attempt_id, "token": attempt.token}
-    return gate.Passed(**key) if by.chance.random() < 0.35 else gate.Failed(**key, reason_code=ReasonCode.STATE_MISSING)
+    return outcome(attempt, None if by.chance.random() < 0.35 else ReasonCode.STATE_MISSING)
 
 
 def finish(by: Actor, outcomes: Sequence[gate.Passed | gate.Failed]) -> None:
@@ -543,7 +554,7 @@ def acted(by: Actor, act: Callable[[], None]) -> bool:
     except Refusal as refusal:
         by.note("refused", code=refusal.code, said=refusal.happened, law=isinstance(refusal, LawRefused))
     except BaseException:  # noqa: BLE001 - it is told, whatever it is
-        by.note("broke", said=traceback.format_exc())
+        by.note("broke", said=traceback.format_exc()[-1500:])
         return False
     return True
 

@@ -183,13 +183,14 @@ def nobody_slipped_past_the_gate(tx: Transaction, notes: Notes) -> Wrong:
 def what_people_did_is_told(tx: Transaction, notes: Notes) -> Wrong:
     done = Counter((note["event"], error) for note in notes if note["did"] == "decided" for error in note["errors"])
     yield from tx.execute(
-        "select 'decided, and not told', u.* from unnest(%s::text[], %s::bigint[], %s::integer[]) u (event, error, times)"
+        "select 'decided, and not told', u.*"
+        "  from unnest(%s::text[], %s::bigint[], %s::integer[]) u (event, error, times)"
         " where times > (select count(*) from recoup.error_event v where v.error_id = error and v.event_type = event)",
         ([event for event, _ in done], [error for _, error in done], list(done.values())),
     )
     pauses = Counter(note["did"] for note in notes)
     yield from tx.execute(
-        "select 'pauses', p.* from (select count(*) filter (where event_type = 'PAUSE') as paused from recoup.pause_log) p"
+        "select 'pauses lost', p.* from (select count(*) as paused from recoup.pause_log where event_type = 'PAUSE') p"
         " where paused < %s",
         (pauses["stopped"],),
     )
@@ -204,12 +205,17 @@ def what_people_did_is_told(tx: Transaction, notes: Notes) -> Wrong:
     )
 
 
+def _passing(said: str) -> str:
+    """What passes with the statement that was refused."""
+    return "not now" if said.endswith(("not now.", "not now, but ahead.")) else said
+
+
 def nobody_broke(notes: Notes, allowed: frozenset[str]) -> Wrong:
     """Nobody met anything but the server's ends, and refusals that this play is known to bring."""
     yield from (("broke", note["by"], note["said"]) for note in notes if note["did"] == "broke")
     strange: dict[str, list[str]] = defaultdict(list)
     for note in notes:
-        if note["did"] == "refused" and note["code"] not in allowed:
+        if note["did"] == "refused" and allowed.isdisjoint({note["code"], f"{note['code']}: {_passing(note['said'])}"}):
             strange[note["code"]].append(f"{note['by']}: {note['said']}")
     yield from (("refused", code, len(found), *found[:SHOWN]) for code, found in strange.items())
 
@@ -221,7 +227,7 @@ QUESTIONS: tuple[Callable[[Transaction, Notes], Wrong], ...] = (
 
 
 def wrong(
-    db: Database, notes: Notes, *, refusals: frozenset[str], alarms: frozenset[str] = frozenset()
+    db: Database, notes: Notes, *, refusals: frozenset[str], alarms: tuple[str, ...] = ()
 ) -> tuple[list[tuple[object, ...]], Counter[str]]:
     """Everything that is wrong, a few of each kind; and the alarms of the audit that this play is known to raise."""
     found = list(nobody_broke(notes, refusals))
@@ -229,7 +235,11 @@ def wrong(
         for question in QUESTIONS:
             found += question(tx, notes)
     verdicts = broken(audited(db))
-    found += [("audit", id_, *rows[:SHOWN]) for id_, rows in verdicts.items() if id_ not in alarms]
+    found += [
+        (f"audit {id_}", len(rows), *rows[:2])
+        for id_, rows in verdicts.items()
+        if not (alarms and id_.startswith(alarms))
+    ]
     with db.transaction(Authority.READER) as tx:
         examined = seals.examine(tx, LOGS)
     found += [("seal", problem) for problem in examined.problems]
@@ -240,7 +250,7 @@ def wrong(
         kinds[str(one[0])] += 1
         if kinds[str(one[0])] <= SHOWN:
             few.append(one)
-    return few, Counter({id_: len(rows) for id_, rows in verdicts.items() if id_ in alarms})
+    return few, Counter({id_: len(rows) for id_, rows in verdicts.items() if alarms and id_.startswith(alarms)})
 
 
 def counted(notes: Notes, struck: Sequence[str]) -> dict[str, int]:
@@ -248,6 +258,10 @@ def counted(notes: Notes, struck: Sequence[str]) -> dict[str, int]:
     flying: dict[str, str] = {}
     for note in notes:
         flying[note["by"]] = note["did"]
+    swept_: Counter[str] = Counter()
+    for note in notes:
+        if note["did"] == "swept":
+            swept_[f"swept {note['kind']}"] += note["count"]
     refused = Counter(f"refused {note['code']}" for note in notes if note["did"] == "refused")
     away = Counter(f"away {note['error']}" for note in notes if note["did"] == "away")
     return {
@@ -263,7 +277,7 @@ def counted(notes: Notes, struck: Sequence[str]) -> dict[str, int]:
         "pauses": sum(note["did"] == "stopped" for note in notes),
         "policies": sum(note["did"] == "applied" for note in notes),
         "free answers": len(said(notes, "promoted", "free")),
-        **{f"swept {kind}": sum(n["count"] for n in notes if n["did"] == "swept" and n["kind"] == kind) for kind in SWEEPS},
+        **swept_,
         "killed in flight": sum(flying.get(name) in IN_HAND for name in struck),
         "unrecorded": sum(note["did"] == "unrecorded" for note in notes),
         **refused,
@@ -272,7 +286,9 @@ def counted(notes: Notes, struck: Sequence[str]) -> dict[str, int]:
 
 
 def told(seed: int, variant: str, counts: dict[str, int]) -> str:
-    return f"stress {variant} --seed {seed}: " + ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return f"stress {variant} --seed {seed}: " + ", ".join(
+        f"{count:,} {what}" for what, count in counts.items() if count
+    )
 
 
 __all__ = ["counted", "let_run_out", "told", "wrong"]

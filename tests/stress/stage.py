@@ -8,10 +8,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +28,6 @@ CAST = {"hub": 2, "retrier": 2, "handler": 1, "verifier": 2, "operator": 1, "swe
 PATIENCE_S = 60
 FLIGHT_S = 0.3
 IN_HAND = ("claimed", "opened", "handled")  # and the end of it is not written down
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 Act = Callable[[], None]
 
 
@@ -51,34 +52,35 @@ class Nursery:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(told) + "\n")
         self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+        answer = self._process.stdout.readline()
+        assert answer, f"whoever forks the actors is gone: {Path(self._log.name).read_text()[-3000:]}"
+        return json.loads(answer)
 
     def close(self) -> None:
         self._process.communicate(timeout=PATIENCE_S)
         self._log.close()
 
 
-@dataclass(frozen=True)
-class Clock:
-    """The machine's clock, as everything sees it that runs with the shim before its library."""
+class WallClock:
+    """The machine's clock, as everything sees it that runs with our shim before its C library."""
 
-    file: Path
+    def __init__(self, folder: Path) -> None:
+        self._file, self._shim = folder / "clock", folder / "wall_clock.so"
+        self._beside = timedelta(0)
+        self._file.write_bytes(bytes(8))
+        self._file.chmod(0o644)  # the server's user looks at it, too
+        source = Path(__file__).with_name("wall_clock.c")
+        subprocess.run(["cc", "-O2", "-Wall", "-shared", "-fPIC", "-o", self._shim, source], check=True)
 
     @property
     def environment(self) -> dict[str, str]:
-        return {
-            "LD_PRELOAD": str(FAKETIME),
-            "FAKETIME_TIMESTAMP_FILE": str(self.file),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # set back is the wall's clock alone
-        }
+        return {"LD_PRELOAD": str(self._shim), "STRESS_CLOCK": str(self._file)}
 
-    def set(self, offset_s: float) -> None:
-        """Put at so many seconds beside the true one, for all at one moment: nobody reads half a number."""
-        new = self.file.with_suffix(".new")
-        new.write_text(f"{offset_s:+.3f}s\n")
-        new.chmod(0o644)
-        new.replace(self.file)
+    def on(self, by: timedelta) -> None:
+        """Set it on, or back, for all at one moment."""
+        self._beside += by
+        with self._file.open("r+b", buffering=0) as file:
+            file.write((self._beside // timedelta(microseconds=1) * 1000).to_bytes(8, sys.byteorder, signed=True))
 
 
 @dataclass
@@ -86,12 +88,14 @@ class OwnServer:
     """A server that no other test uses: it may be ended at once, and run by another clock."""
 
     settings: Settings
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str]
 
     def start(self) -> embedded.Server:
-        """Start it as the product does; then, if it is to have another environment, once more with that."""
-        server = embedded.start(self.settings)
-        return self._again(server) if self.environment else server
+        """The one that runs with our environment; else start it as the product does, and then once more with that."""
+        found = embedded.start(self.settings)
+        environment = Path(f"/proc/{found.pid}/environ").read_bytes().split(b"\0")
+        ours = {os.fsencode(f"{name}={value}") for name, value in self.environment.items()}
+        return found if ours <= set(environment) else self._again(found)
 
     def crash(self) -> None:
         """End it at once, as the machine's end would; then start it, which repairs it."""
@@ -113,9 +117,11 @@ class OwnServer:
                 [program, "-D", server.data], cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={"LC_ALL": "C", "TZ": "UTC", **self.environment}, start_new_session=True, **around,
             )  # type: ignore[call-overload]  # fmt: skip
-        assert came_true(lambda: embedded.status(self.settings) is not None or process.poll() is not None, PATIENCE_S)
+        # Reaped when it ends, as the product does it: its folder could not be started anew before.
+        threading.Thread(target=process.wait, daemon=True).start()
+        assert came_true(lambda: embedded.status(self.settings) is not None, PATIENCE_S), server.log.read_text()[-2000:]
         found = embedded.status(self.settings)
-        assert found is not None, server.log.read_text()[-2000:]
+        assert found is not None
         return found
 
 
@@ -133,6 +139,7 @@ class Stage:
     strikes: dict[str, tuple[Act, float]] = field(default_factory=dict)  # what else is done, and how often a second
     done: Counter[str] = field(default_factory=Counter)
     struck: list[str] = field(default_factory=list)  # lives that were killed
+    seen: list[Any] = field(default_factory=list)  # sessions, when somebody did not stop
 
     def play(self, seconds: float) -> list[dict[str, Any]]:
         """Let them act for so long, and strike. Returns what they wrote down; each line also says whose it is."""
@@ -140,10 +147,13 @@ class Stage:
         with contextlib.closing(Nursery(self.environment, self.folder / "said")) as nursery:
             cast = {**CAST, **({"timekeeper": 1} if self.simulated else {})}
             alive = {
-                (role, number): self._born(nursery, role, number, 0) for role, of in cast.items() for number in range(of)
+                (role, number): self._born(nursery, role, number, 0)
+                for role, of in cast.items()
+                for number in range(of)
             }
             lives = Counter(dict.fromkeys(alive, 0))
             until = time.monotonic() + seconds
+            half = until - seconds / 2
             while time.monotonic() < until:
                 time.sleep(chance.random() * 0.2)
                 who = chance.choice(list(alive))
@@ -155,12 +165,16 @@ class Stage:
                 if chance.random() < 0.5:
                     self._terminate(chance)
                 for name, (strike, often) in self.strikes.items():
-                    if chance.random() < often * 0.1:
+                    # Once in any case: a short run is one, too.
+                    if chance.random() < often * 0.1 or (not self.done[name] and time.monotonic() > half):
                         strike()
                         self.done[name] += 1
+            watch = threading.Timer(PATIENCE_S / 3, self._look)
+            watch.start()
             hows = nursery.asked(end=list(alive.values()), how=int(signal.SIGTERM), patience_s=PATIENCE_S)
+            watch.cancel()
         stuck = [who for who, how in zip(alive, hows, strict=True) if how not in (0, 1)]
-        assert not stuck, f"told to stop, and went on: {stuck}"
+        assert not stuck, f"told to stop, and went on: {stuck}; {self.seen}"
         return list(self._written())
 
     def _born(self, nursery: Nursery, role: str, number: int, life: int) -> int:
@@ -193,6 +207,15 @@ class Stage:
             if found:
                 admin.execute("select pg_terminate_backend(%s)", chance.choice(found))
                 self.done["connections ended"] += 1
+
+    def _look(self) -> None:
+        """What the server does for those who do not stop."""
+        with psycopg.connect(self.admin, autocommit=True) as admin:
+            self.seen = admin.execute(
+                "select pid, application_name, state, wait_event_type, wait_event, now() - state_change,"
+                " pg_blocking_pids(pid), left(query, 200) from pg_stat_activity where datname = current_database()"
+                " and pid <> pg_backend_pid()"
+            ).fetchall()
 
     def _written(self) -> Iterator[dict[str, Any]]:
         for file in sorted(self.folder.glob("*.jsonl")):
