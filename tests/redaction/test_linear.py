@@ -13,8 +13,11 @@ RATIO_MOST = 8  # four would be linear, sixteen the square; a busy machine has i
 RUNS = 3
 HOSTILE = (
     "password=", "password ", "postgresql://u:", "://", "a://b:", "@", "Bearer ", "eyJ.", "=", "&password", "?api_key=",
-    '{"password": "', '{"', "\\", "'", '"', "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "--password ", "AKIA", "ghp_",
-    "sk-", "x", " ", "\n", "a ", "aA1_-", "host=h password=", "Authorization: ", "pwd:", "\u017f", "\u0301", "[redacted]",
+    '{"password": "', '{"', "\\", "'", '"', "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "AKIA", "ghp_", "sk-", "x",
+    " ", "\n", "a ", "aA1_-", "host=h password=", "Authorization: ", "\u017f", "\u0301", "[redacted]",
+    # Names behind which nothing is a secret: all of them are looked behind.
+    "pwd:", "pass:", "token:", "pwd:''", "pwd:\\", 'pwd:\\"', "--token ", "cookie: ", "cookie:,", "cookie:bearer ",
+    "auth=>",
 )  # fmt: skip
 
 

@@ -31,7 +31,8 @@ from uuid import UUID
 
 import psycopg
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "gate")]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import outcome
 
 from hub import DOL, LOG, ORPHANS, PEOPLE, TARGET, URLS, failed, succeeded

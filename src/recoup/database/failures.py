@@ -93,8 +93,8 @@ def as_refusals(conninfo: str) -> Iterator[None]:
     except errors.InternalError as error:
         if error.sqlstate is not None:
             raise
-        # The driver's own: a pooler answers BEGIN and COMMIT twice when it loses the server. Whoever tries again after a
-        # lost connection knows it by this.
+        # The driver's own: a pooler answers BEGIN and COMMIT twice when it loses the server. By this those know it who
+        # try again after a lost connection.
         raise errors.OperationalError(f"The connection was lost: {error}") from error
     except psycopg.Error as error:
         refusal = from_database(error)
