@@ -14,8 +14,11 @@ SEED   ?= 1
 CASES  ?= 10000
 TIMES  ?= 25
 LONG   := tests/ledger/test_tampering.py tests/races tests/crash
+# Seconds for each variant of the stress runs.
+STRESS ?= 120
+SOAKED := --timeout 0 --seed $(SEED) -rP
 
-.PHONY: help setup run test test-pg15 bench soak soak-guards lint docs schema clean
+.PHONY: help setup run test test-pg15 bench soak soak-stress soak-guards lint docs schema clean
 
 help: ## Print this menu
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,9 +52,16 @@ test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install 
 bench: $(READY) ## Measure Recoup beside hand-written SQL; results go to bench/results
 	@$(BIN)/recoup bench --save bench/results
 
-soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=10000 TIMES=25), then soak-guards
+soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=10000 TIMES=25), then soak-stress and soak-guards
 	@$(BIN)/python -m pytest --numprocesses 2 --dist load --timeout 0 --seed $(SEED) --cases $(CASES) --times $(TIMES) $(LONG)
+	@$(BIN)/python -m pytest --timings tests/redaction/test_linear.py
+	@$(MAKE) --no-print-directory soak-stress
 	@$(MAKE) --no-print-directory soak-guards
+
+soak-stress: $(READY) ## Everybody at once, killed at random (STRESS=120 seconds for each variant), and on PostgreSQL 15 if it is there
+	@$(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress
+	@if test -x $(PG15)/postgres; then RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress; \
+	  else echo "No PostgreSQL 15 in $(PG15): the stress runs were not run on it."; fi
 
 soak-guards: $(READY) ## Remove each trigger, CHECK and unique index in turn, and show that a test notices
 	@$(BIN)/python tools/guards_bite.py

@@ -37,6 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--cases", type=int, default=200, help="how many cases of tampering are tried")
     group.addoption("--seed", type=int, default=1, help="where random cases begin")
     group.addoption("--times", type=int, default=1, help="how often each race and each kill is repeated")
+    group.addoption(
+        "--stress-seconds", type=float, default=2.0, help="how long each variant of the stress runs goes on"
+    )
+    group.addoption("--timings", action="store_true", help="also measure times, which needs a machine of one's own")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -50,8 +54,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("again", range(times), ids=lambda again: f"again{again}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, so that none of them is left to one worker alone at the end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest files first, so that none of them is left to one worker alone at the end. Timings when asked for."""
+    if not config.getoption("--timings"):
+        left = [item for item in items if item.get_closest_marker("timing") is not None]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     items.sort(key=lambda item: "/".join(item.path.parts[-2:]) not in LONGEST)
 
 

@@ -8,11 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -27,6 +23,7 @@ from psycopg.conninfo import make_conninfo
 from command_line import run_in
 from company import new_batch, new_intake
 from hub import DOL, OPERATIONAL, TRANSIENT, Hub, failed, succeeded
+from pooler import NO_PGBOUNCER, PGBOUNCER, bouncing
 from product import DUTIES, RELEASES
 from recoup import gate
 from recoup.database import embedded
@@ -40,53 +37,9 @@ from recoup.worker.loop import Worker
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 from lively import audited, broken
 
-PGBOUNCER = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
-pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="pgbouncer is not installed: apt-get install pgbouncer")
-CONF = """
-[databases]
-* = host={server} port={port}
-[pgbouncer]
-listen_addr =
-listen_port = 6432
-unix_socket_dir = {folder}
-unix_socket_mode = 0777
-auth_type = scram-sha-256
-auth_file = {folder}/users
-pool_mode = {mode}
-default_pool_size = 3
-logfile = {folder}/log
-{more}
-"""
+pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason=NO_PGBOUNCER)
 Pooled = Callable[..., str]
 BACKEND = "select pg_backend_pid(), current_user, recoup.acting_id(), current_setting('lock_timeout')"
-
-
-@contextlib.contextmanager
-def bouncing(server: embedded.Server, mode: str, more: str) -> Iterator[str]:
-    """A pooler before the server: the folder of its socket."""
-    assert PGBOUNCER is not None
-    owner = server.data.stat()  # the pooler may reach what the server's user may, and refuses to run as root
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        users = {server.app: server.app_password, server.admin: server.admin_password}
-        (folder / "users").write_text("".join(f'"{user}" "{password}"\n' for user, password in users.items()))
-        text = CONF.format(server=server.socket_folder, port=server.port, folder=folder, mode=mode, more=more)
-        (folder / "conf").write_text(text)
-        if os.geteuid() == 0:
-            for path in (folder, folder / "users", folder / "conf"):
-                os.chown(path, owner.st_uid, owner.st_gid)
-        user = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
-        running = subprocess.Popen([PGBOUNCER, "-q", folder / "conf"], **user)  # type: ignore[call-overload]
-        try:
-            deadline = time.monotonic() + 20
-            while not (folder / ".s.PGSQL.6432").exists():
-                assert running.poll() is None, (folder / "log").read_text()
-                assert time.monotonic() < deadline, "it does not answer"
-                time.sleep(0.02)
-            yield name
-        finally:
-            running.terminate()
-            running.wait(20)
 
 
 @pytest.fixture(scope="module")

@@ -90,6 +90,12 @@ def as_refusals(conninfo: str) -> Iterator[None]:
             f"The roles of Recoup do not exist on the server at {where(conninfo)}.",
             "Run: recoup migrate",
         ) from error
+    except errors.InternalError as error:
+        if error.sqlstate is not None:
+            raise
+        # The driver's own: a pooler answers BEGIN and COMMIT twice when it loses the server. By this those know it who
+        # try again after a lost connection.
+        raise errors.OperationalError(f"The connection was lost: {error}") from error
     except psycopg.Error as error:
         refusal = from_database(error)
         if refusal is None:

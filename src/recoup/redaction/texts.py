@@ -13,6 +13,7 @@ from recoup.redaction.known import BOUNDARY, Tells, forms, names, telling, token
 REDACTED = "[redacted]"
 _RANDOM_LEAST = 6  # characters of what is taken for random because it has a digit …
 _TOKEN_LEAST = 12  # … and where it is merely called a token
+_JUDGED_MOST = 500  # characters by which a value is judged: names in what is no secret are each looked behind
 
 # A name and a sign. What is behind them is read apart: it may begin with another name.
 _NAMED = re.compile(
@@ -36,7 +37,7 @@ _PLAIN = re.compile(
 )
 _SCHEME = re.compile(r"(?i:bearer|basic|token|negotiate|apikey|key)[ ]{1,3}")
 _SIGNED = re.compile(r"(?i:digest|aws4-hmac-sha256|hmac|signature)[ ]{1,3}(?P<line>[^\r\n]++)")
-_COOKIES = re.compile(r"""(?=[^\r\n"'\\=]++=)(?P<line>[^\r\n"'\\]++)""")
+_COOKIES = re.compile(r"""(?=[^\r\n"'\\=]{1,500}+=)(?P<line>[^\r\n"'\\]++)""")
 _PROSE = re.compile(r"[.,;:!?]?[ \t]++\S")
 _RUN = re.compile(r"""(?:[^\s"<>`']++|'(?![,\])}:;\s]|$))++""")
 _LONG = re.compile(r"\S{19}")  # no token is shorter
@@ -182,14 +183,15 @@ def _of_header(text: str, found: re.Match[str], _: Tells, plain: str) -> _Span |
     if line:
         return _Span(*line.span("line"))
     scheme = _SCHEME.match(text, at)
-    value = _PLAIN.match(text, scheme.end() if scheme else at)
+    begin = scheme.end() if scheme else at
+    value = _PLAIN.match(text, begin, begin + _JUDGED_MOST)
     if value is None or _is_innocent(value[0], "") or (not scheme and _is_said(text, value)):
         return None
-    return _Span(*value.span())
+    return _whole(text, value)
 
 
 def _unquoted(text: str, found: re.Match[str], tells: Tells, plain: str) -> _Span | None:
-    match = _PLAIN.match(text, found.end())
+    match = _PLAIN.match(text, found.end(), found.end() + _JUDGED_MOST)
     if match is None or _is_innocent(match[0], found["name"]):
         return None
     value, sign = match[0], found["sign"]
@@ -204,7 +206,13 @@ def _unquoted(text: str, found: re.Match[str], tells: Tells, plain: str) -> _Spa
         is_secret = plain not in names().unsure and (
             (is_likely and not _is_said(text, match)) or (_is_random(value, plain) and not is_number)
         )
-    return _Span(*match.span()) if is_secret else None
+    return _whole(text, match) if is_secret else None
+
+
+def _whole(text: str, value: re.Match[str]) -> _Span:
+    """All of a secret by whose beginning it was known. It is read once: what follows is looked at behind it."""
+    whole = _PLAIN.match(text, value.start())
+    return _Span(*(whole or value).span())
 
 
 def _is_innocent(value: str, name: str) -> bool:

@@ -778,7 +778,7 @@ CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'off'
- SET enable_hashjoin TO 'on'; -- body 2f96cc82af82db32c754d6f31ed697d7
+ SET enable_hashjoin TO 'on'; -- body fcb19ad612e289a20995c57f87e36413
 comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
@@ -3207,7 +3207,7 @@ grant execute on function recoup.error_birth_broken(n recoup.error, now_ timesta
 CREATE OR REPLACE FUNCTION recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 10ac91ed99af532139a65f132c7f6038
+ STABLE; -- body 96f6fca47cf15b2ae8ac85c469b9c52a
 comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) is 'What is wrong with an error at its birth, in words, or null.';
 
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
@@ -4058,7 +4058,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0ecaa8d3deb4f2a4f79dce26429a548e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a39dc97ccc9dfc8c800194aead64042e
 comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
 grant execute on function recoup.rule_error_births() to public;
 
@@ -4079,7 +4079,7 @@ grant execute on function recoup.rule_error_redactions() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1237b865613cb75ad1354d0942a0054d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d3d1bfe03f0b735c512a5c26fd0e4e7d
 comment on function recoup.rule_pauses() is 'What is paused is something that works; a pause is changed now, by whoever acts.';
 grant execute on function recoup.rule_pauses() to public;
 
@@ -4093,7 +4093,7 @@ grant execute on function recoup.rule_times() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_workers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2078816ec3c85239d84657ddac4aa193
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ded5ebf894b23f578d034f3c986369d9
 comment on function recoup.rule_workers() is 'A worker is heard of now, ends now, and is lost only after it has been silent.';
 grant execute on function recoup.rule_workers() to public;
 

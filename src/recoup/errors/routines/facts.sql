@@ -3,11 +3,11 @@
 
 create or replace function recoup.error_birth_broken(n recoup.error, now_ timestamptz) returns text
 language sql stable as $$
-  -- An hour, because clocks are set back: what was inherited is older than now, as a rule. Whether it was inherited at
-  -- all the audit asks.
+  -- An hour, because clocks are set back: what was inherited is older than now, as a rule, and where it is not, the
+  -- failure must not be lost for it. Whether it was inherited at all the audit asks.
   select case
-    when greatest(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) > now_ + interval '1 second'
-         or n.next_retry_at > now_ + interval '30 days' or n.retry_until > now_ + interval '8760 hours'
+    when greatest(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) > now_ + interval '1 hour'
+         or n.next_retry_at > now_ + interval '30 days' or n.retry_until > now_ + interval '8761 hours'
       then 'has a time that is yet to come.'
     when least(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) < n.created_at - interval '1 hour'
       then 'has a time before it first failed.'

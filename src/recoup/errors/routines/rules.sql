@@ -58,7 +58,8 @@ begin
   select n.error_id, n.token is not null as leased, n.archive_reason, recoup.error_birth_broken(n, now_) as broken
     into bad
     from new_rows n
-   where n.created_at > now_ + interval '1 second' or n.updated_at > now_ + interval '1 second' or n.token is not null
+   where n.created_at > now_ + interval '1 hour'  -- inherited, as above
+      or n.updated_at > now_ + interval '1 second' or n.token is not null
       or n.updated_at < now_ - interval '1 minute' or n.archive_reason <> 'SUPERSEDED'
       or n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second'
       or recoup.error_birth_broken(n, now_) is not null limit 1;

@@ -244,7 +244,9 @@ begin
                 count(*) filter (where t.status in ('failed', 'crashed')) as ended
            from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
-     and (n.updated_at > $1 + interval '1 second' or n.next_eligible_at <> recoup.never()
+     -- A clock that was set back may leave no other time than just behind the last one.
+     and (n.updated_at > greatest($1 + interval '1 second', o.updated_at + interval '1 microsecond')
+          or n.next_eligible_at <> recoup.never()
           or n.updated_at <= o.updated_at or n.updated_at < least($1, $2)
           or n.attempt_count <> a.ended or a.open > 0 or a.ended = 0
           or (a.ended < cl.max_attempts() and coalesce(b.batch_freeze_at > $1, true)))

@@ -58,8 +58,13 @@ comment on function recoup.pausable_names(text) is 'What can be paused within a 
 create or replace function recoup.rule_pauses() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  bad record;
+  now_ constant timestamptz := recoup.now();
+  last timestamptz;  -- when it was changed before: a clock that was set back may leave no other time than that
+  bad  record;
 begin
+  if tg_op = 'UPDATE' then
+    last := (select max(o.changed_at) from old_rows o);
+  end if;
   -- What was paused under a name that is not declared any more can still be resumed.
   select n.scope, n.scope_id, exists (select from recoup.pausable p where p.scope = n.scope) as known into bad
     from new_rows n
@@ -79,13 +84,13 @@ begin
       detail = jsonb_build_object('scope', bad.scope, 'scope_id', bad.scope_id);
   end if;
   select n.scope || ' ' || n.scope_id as named into bad from new_rows n
-   where n.changed_by <> recoup.acting_id() or n.changed_at > recoup.now() + interval '1 second'
-      or n.changed_at < least(recoup.now(), recoup.statement_time()) limit 1;
+   where n.changed_by <> recoup.acting_id() or n.changed_at > greatest(now_ + interval '1 second', last)
+      or n.changed_at < least(now_, recoup.statement_time()) limit 1;
   if found then
     raise exception using errcode = 'RC026',
       message = format('The pause of %s does not say who changes it, and when.', bad.named),
       hint = 'Write changed_at = recoup.now() and changed_by = recoup.acting_id().',
-      detail = jsonb_build_object('pause', bad.named, 'now', recoup.now(), 'acting', recoup.acting_id());
+      detail = jsonb_build_object('pause', bad.named, 'now', now_, 'acting', recoup.acting_id());
   end if;
   return null;
 end $$;

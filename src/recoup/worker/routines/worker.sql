@@ -6,10 +6,15 @@ declare
   now_  timestamptz := recoup.now();
   quiet interval := (select make_interval(secs => (p.figures -> 'worker' ->> 'lost_after_s')::integer)
                        from recoup.policy p order by p.version desc limit 1);
+  last  timestamptz;  -- when one was heard of before: a clock that was set back may leave no other time than that
   bad   record;
 begin
+  if tg_op = 'UPDATE' then
+    last := (select max(o.heartbeat_at) from old_rows o);
+  end if;
   select n.worker_id, n.status = 'lost' and n.heartbeat_at > now_ - quiet as beating into bad from new_rows n
-   where n.heartbeat_at > now_ + interval '1 second' or n.started_at > now_ + interval '1 second'
+   where n.heartbeat_at > greatest(now_ + interval '1 second', last)
+      or n.started_at > greatest(now_ + interval '1 second', last)
       or n.ended_at not between least(now_, recoup.statement_time()) and now_ + interval '1 second'
       or (n.status = 'lost' and n.heartbeat_at > now_ - quiet) limit 1;
   if found then
