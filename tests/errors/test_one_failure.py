@@ -9,7 +9,8 @@ import pytest
 
 from hub import DAY, DOL, HOUR, OPERATIONAL, PEOPLE, SECOND, STRUCTURAL, TRANSIENT, URLS, Hub
 from recoup.database.connection import Database
-from recoup.errors import failures, looking
+from recoup.errors import failures, looking, parking
+from recoup.errors.naming import ErrorKey
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
@@ -136,6 +137,18 @@ def test_what_follows_one_that_was_never_to_be_retried_starts_its_own_window_age
     assert (row["status"], row["retry_count"], row["max_retries"]) == ("RETRY_PENDING", 0, 5)
     assert (row["created_at"], row["retry_until"]) == (now, now + DAY)
     assert (row["ttl_tier"], row["expires_at"]) == ("SHORT", now + 7 * DAY)
+
+
+def test_what_follows_one_that_was_never_to_be_retried_and_was_reviewed_long_ago_is_recorded(hub: Hub) -> None:
+    """The review was of the older one, which passes no age on: it lies before the newer one first failed."""
+    entity = uuid.uuid4()
+    older = hub.record(outreach_id=entity, severity=Severity.LOW)
+    with hub.db.transaction(Authority.OPERATOR, reason="seen") as tx:
+        assert parking.review(tx, [ErrorKey(DOL, older)])[0].done
+    hub.advance(2 * HOUR)
+    newer = hub.record(outreach_id=entity)
+    assert hub.row(older)["superseded_by"] == newer
+    assert hub.row(newer)["last_reviewed_at"] is None
 
 
 def test_what_was_retried_to_no_avail_passes_its_age_on_also_where_nothing_may_be_parked(hub: Hub) -> None:

@@ -12,6 +12,7 @@ still means that actor.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import fcntl
 import json
 import os
@@ -573,6 +574,7 @@ def live(told: dict[str, Any]) -> int:
         by.told_to_stop = True
 
     signal.signal(signal.SIGTERM, stop)
+    faulthandler.register(signal.SIGUSR1)  # where it is, for one that does not stop
     if by.role == "operator" and not acted(by, lambda: go_on(db)):
         return 1
     while not by.told_to_stop:

@@ -169,12 +169,14 @@ class Stage:
                     if chance.random() < often * 0.1 or (not self.done[name] and time.monotonic() > half):
                         strike()
                         self.done[name] += 1
-            watch = threading.Timer(PATIENCE_S / 3, self._look)
+            watch = threading.Timer(PATIENCE_S / 3, self._look, [list(alive.values())])
             watch.start()
             hows = nursery.asked(end=list(alive.values()), how=int(signal.SIGTERM), patience_s=PATIENCE_S)
             watch.cancel()
         stuck = [who for who, how in zip(alive, hows, strict=True) if how not in (0, 1)]
-        assert not stuck, f"told to stop, and went on: {stuck}; {self.seen}"
+        assert not stuck, (
+            f"told to stop, and went on: {stuck}; {self.seen}; {(self.folder / 'said').read_text()[-3000:]}"
+        )
         return list(self._written())
 
     def _born(self, nursery: Nursery, role: str, number: int, life: int) -> int:
@@ -208,8 +210,11 @@ class Stage:
                 admin.execute("select pg_terminate_backend(%s)", chance.choice(found))
                 self.done["connections ended"] += 1
 
-    def _look(self) -> None:
-        """What the server does for those who do not stop."""
+    def _look(self, pids: list[int]) -> None:
+        """Where those are who do not stop, and what the server does for them. Nobody has waited for them yet."""
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGUSR1)
         with psycopg.connect(self.admin, autocommit=True) as admin:
             self.seen = admin.execute(
                 "select pid, application_name, state, wait_event_type, wait_event, now() - state_change,"

@@ -3575,7 +3575,7 @@ comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, u
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
  RETURNS TABLE(heir bigint, was_parked boolean, was_escalated boolean, was_retried boolean, old_created_at timestamp with time zone, old_tier text, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
  LANGUAGE sql
- STABLE; -- body f399b61fa833b40df8d0a42b566e565c
+ STABLE; -- body 602baec0e1c15a175ec9d2040b5c57d2
 comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call, the heir, takes over from the error that it superseded (recoup.supersede_errors).';
 grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
 

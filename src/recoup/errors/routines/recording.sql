@@ -99,7 +99,8 @@ language sql stable as $$
          e.last_retry_at, e.last_outcome, e.last_failure,
          case when s.was_parked then e.parked_at end, case when s.was_parked then e.parked_by end,
          case when s.was_parked then e.park_reason end,
-         e.assigned_to, e.last_reviewed_at,
+         -- A review of what has no age to pass on would lie before the heir's first failure.
+         e.assigned_to, case when s.goes_on then e.last_reviewed_at end,
          e.escalation_level, e.escalated_at, e.escalated_to, e.escalation_reason
     from unnest(by_row, of_table, ids) h (heir, error_table, error_id)
    cross join lateral (
