@@ -158,6 +158,7 @@ select (%(tables)s::text[])[1 + n %% 3], gen_random_uuid(), 'NOT_FOUND', 'Nothin
 
 -- name: fill_leaving
 -- One half was resolved a moment ago. The other expired yesterday: of two one still blocks, one was to be kept only.
+-- A person started the retry, so no window has to be closed before.
 insert into recoup.error (error_table, outreach_id, error_code, error_message, error_signature, category, disposition,
   status, ttl_tier, expires_at, retry_count, max_retries, next_retry_at, retry_until, last_outcome, payload, decided_by,
   policy_version, created_at, updated_at, archived_at, archive_reason)
@@ -165,7 +166,7 @@ select %(table)s, gen_random_uuid(), 'NOT_FOUND', 'Nothing found for company ' |
        case n %% 4 when 3 then 'ARCHIVE' else 'RETRY' end,
        case n %% 4 when 1 then 'RETRY_PENDING' when 3 then 'ACTIVE' else 'RESOLVED' end, 'MEDIUM',
        t.now_ - interval '1 day' + n * interval '1 millisecond', 1 - n %% 2, 5, case n %% 4 when 1 then t.now_ end,
-       t.now_, case when n %% 2 = 0 then 'SUCCEEDED' end, jsonb_build_object('page', n), 'table', 1,
+       null, case when n %% 2 = 0 then 'SUCCEEDED' end, jsonb_build_object('page', n), 'table', 1,
        t.now_ - interval '31 days', t.now_ - interval '30 days', case when n %% 2 = 0 then t.now_ end,
        case when n %% 2 = 0 then 'RESOLVED' end
   from generate_series(1, %(rows)s::integer) n, (select clock_timestamp() as now_) t order by n;
