@@ -218,7 +218,7 @@ select 'archived ' || concat_ws(' ', error_table, final_disposition, status, ret
   from {schema}.error_archive group by 1
 union all
 select 'event ' || concat_ws(' ', error_table, event_type, from_status, '>', to_status, disposition, retry_count,
-         reason, nullif(facts - 'digest', '{}'), authority), count(*)
+         reason, nullif(facts - 'digest', '{{}}'), authority), count(*)
   from {schema}.error_story group by 1
 order by 1;
 
