@@ -164,7 +164,7 @@ def each_attempt_ended_once(tx: Transaction, notes: Notes) -> Wrong:
 
 def nobody_slipped_past_the_gate(tx: Transaction, notes: Notes) -> Wrong:
     """No error came to block an entity between a free answer and its promotion's commit."""
-    yield from (("passed", *one) for one in said(notes, "promoted", "passed"))
+    yield from (("passed", one) for one in said(notes, "promoted", "passed"))
     yield from tx.execute(
         "select 'slipped in', p.outreach_id, v.error_id, v.event_type, p.since, v.seq, p.until from stress.promoted p"
         "  join (select error_id, error_table, outreach_id from recoup.error union all"

@@ -24,7 +24,7 @@ from recoup.database import embedded
 from recoup.database.postmaster import came_true
 from recoup.settings import Settings
 
-CAST = {"hub": 2, "retrier": 2, "handler": 1, "verifier": 2, "operator": 1, "sweeper": 2, "promoter": 1}
+CAST = {"hub": 2, "retrier": 2, "handler": 1, "verifier": 2, "operator": 1, "sweeper": 2, "promoter": 2}
 PATIENCE_S = 60
 FLIGHT_S = 0.3
 IN_HAND = ("claimed", "opened", "handled")  # and the end of it is not written down
@@ -173,7 +173,7 @@ class Stage:
             watch.start()
             hows = nursery.asked(end=list(alive.values()), how=int(signal.SIGTERM), patience_s=PATIENCE_S)
             watch.cancel()
-        stuck = [who for who, how in zip(alive, hows, strict=True) if how not in (0, 1)]
+        stuck = [who for who, how in zip(alive, hows, strict=True) if how is None]
         assert not stuck, (
             f"told to stop, and went on: {stuck}; {self.seen}; {(self.folder / 'said').read_text()[-3000:]}"
         )
