@@ -12,6 +12,7 @@ still means that actor.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import fcntl
 import json
@@ -76,6 +77,8 @@ TABLES = (DOL, DOL, TARGET, PEOPLE, URLS, ORPHANS, LOG)
 RETRIED = (DOL, TARGET, PEOPLE, URLS)
 OVER_A_LEASE_S = 1.2  # of a lease of a second
 HANDED_ON_TRIES = 200  # at a report of what is about to be committed
+PATIENCE_S = 20.0
+PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 ENDED_EARLY_S = 0.6  # so long one call of a flow goes on claiming
 POLICY = """
 [gate]
@@ -614,14 +617,22 @@ def _gone(pid: int, deadline: float) -> int | None:
     return None
 
 
-def order(told: dict[str, Any], answer: Callable[[object], None]) -> None:
+def die_with_parent() -> None:
+    """Nobody acts on when whoever forked them was killed: that would be for ever."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def order(told: dict[str, Any], answer: Callable[[object], None], children: set[int]) -> None:
     if "end" in told:
-        return answer(end(told["end"], signal.Signals(told["how"]), told["patience_s"]))
+        answer(end(told["end"], signal.Signals(told["how"]), told["patience_s"]))
+        return children.difference_update(told["end"])
     pid = os.fork()
     if pid:
+        children.add(pid)
         return answer(pid)
     code = 1
     try:
+        die_with_parent()
         sys.stdin.close()
         code = live(told)
     finally:
@@ -636,8 +647,12 @@ def main(orders: Iterable[str]) -> None:
         def answer(what: object) -> None:
             print(json.dumps(what), file=answers, flush=True)
 
-        for line in orders:
-            order(json.loads(line), answer)
+        children: set[int] = set()
+        try:
+            for line in orders:
+                order(json.loads(line), answer, children)
+        finally:
+            end(sorted(children), signal.SIGKILL, PATIENCE_S)  # of a run that was broken off
 
 
 if __name__ == "__main__":

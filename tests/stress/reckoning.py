@@ -207,7 +207,11 @@ def what_people_did_is_told(tx: Transaction, notes: Notes) -> Wrong:
 
 def _passing(said: str) -> str:
     """What passes with the statement that was refused."""
-    return "not now" if said.endswith(("not now.", "not now, but ahead.")) else said
+    return (
+        "not now"
+        if said.endswith(("not now.", "not now, but ahead.", "a claim is made now, and its unit stays what it is."))
+        else said
+    )
 
 
 def nobody_broke(notes: Notes, allowed: frozenset[str]) -> Wrong:
