@@ -210,18 +210,19 @@ def test_doctor_finds_a_guard_that_was_switched_off(
 def test_doctor_finds_what_stands_beside_the_guards(
     cli: Run, server: embedded.Server, new_database: Callable[..., str]
 ) -> None:
-    """A table that inherits from a log, and an authority that may log in."""
+    """A table that inherits from a log, and an authority that may log in: that of all databases, so it is undone."""
     import psycopg
+
+    from recoup.schema import checks
 
     name = new_database()
     with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
         admin.execute("create table public.forged () inherits (cl.gate_zero_air)")
-        admin.execute("alter role recoup_mint login")
-        try:
-            found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        finally:
-            admin.execute("alter role recoup_mint nologin")
-    assert [f["check"] for f in found if f["verdict"] == "broken"] == ["roles", "children"]
+        found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
+        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["children"]
+        with admin.transaction(force_rollback=True):
+            admin.execute("alter role recoup_mint login")
+            assert [(one.check, one.verdict) for one in checks.roles(admin)] == [("roles", "broken")]
 
 
 def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:

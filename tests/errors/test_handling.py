@@ -251,7 +251,7 @@ def test_one_that_overran_its_lease_is_not_called_again_beside_itself_and_its_re
 
 
 def test_handlers_that_hang_are_no_more_than_may_run_at_once_and_the_duty_says_that_it_stands_still(
-    new_hub: NewHub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    new_hub: NewHub, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = new_hub()
     hub.apply_policy("[errors]\nretry_lease_s = 1\nretries_at_once = 3")
@@ -263,7 +263,7 @@ def test_handlers_that_hang_are_no_more_than_may_run_at_once_and_the_duty_says_t
     for _ in range(3):
         handling.retry_due(hands, {DOL: slow})
     assert (len(slow.calls), slow.most) == (3, 3)
-    assert "".join(capfd.readouterr()).count("stands still") == 1
+    assert caplog.text.count("stands still") == 1
     slow.release.set()
     until = time.monotonic() + 20
     while len(slow.calls) < 10 and time.monotonic() < until:

@@ -149,6 +149,7 @@ for change in ("update", "delete", "truncate"):
 # Errors: births, moves and exits ------------------------------------------------------------------------------------
 
 NOT_ALLOWED = "recoup.refuse_disposition(text,text,jsonb)"
+MUCH_LATER = "recoup.now() + interval '2 hours'"  # what is inherited may be ahead of a clock that was set back
 BORN, MOVED, LEFT = "recoup.rule_error_births", "recoup.guard_error_moves", "recoup.rule_error_exits"
 
 
@@ -165,17 +166,17 @@ def an_error_is_born_now_and_free(tx: Transaction) -> None:
     """Under a policy that there is, without a lease, and not over but for a newer one of the same call."""
     for row in (
         {"policy_version": "(select max(version) + 1 from recoup.policy)"},
-        {"created_at": LATER},
+        {"created_at": MUCH_LATER},
         {"updated_at": LATER},
         {"token": ID},
         BY_HAND,
         {**BY_HAND, "archive_reason": "'TTL_EXPIRED'"},
         {**SUPERSEDED, "archived_at": LATER},
-        {"last_reviewed_at": LATER},
-        {**PARKED, "parked_at": LATER},
+        {"last_reviewed_at": MUCH_LATER},
+        {**PARKED, "parked_at": MUCH_LATER},
         {**PARKED, "parked_at": "timestamptz '2020-01-01'"},
-        {**ESCALATED, "status": "'PARKED'", "escalated_at": LATER},
-        {"last_retry_at": LATER, "retry_count": "1"},
+        {**ESCALATED, "status": "'PARKED'", "escalated_at": MUCH_LATER},
+        {"last_retry_at": MUCH_LATER, "retry_count": "1"},
         {"last_retry_at": NOW},
         {"retry_until": "timestamptz '2099-01-01'"},
         {**PENDING, "next_retry_at": "timestamptz '2099-01-01'"},

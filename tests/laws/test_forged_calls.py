@@ -97,12 +97,14 @@ def test_no_step_that_is_a_consequence_is_made(hostile: Transaction) -> None:
         ("cl.gate_zero_intake", "AUTHORIZED"), ("cl.gate_zero_intake", "FAILED"),
         ("cl.gate_zero_intake", "REENTER_SUCCEEDED"), ("cl.gate_zero_intake", "EXHAUSTED"),
         ("cl.gate_zero_recovery", "ACTIVE"), ("cl.gate_zero_recovery", "SUCCEEDED"),
+        ("recoup.error", "RESOLVED"), ("recoup.error_redaction", "DONE"),  # tests/errors/test_erasing.py
     }  # fmt: skip
     frame = FRAME.format("cl.settle_attempts")
     statements = [
         f"update {table} set status = '{target}'{', attempt_count = 2' if target == 'ACTIVE' else ''} {frame} where"
         f" intake_id = '{pending if target in ('AUTHORIZED', 'FAILED') else failed}'"
         for table, target in sorted(through)
+        if table.startswith("cl.")
     ]
     statements.append(
         "insert into cl.gate_zero_recovery (intake_id, failure_reason, next_eligible_at)"

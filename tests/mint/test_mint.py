@@ -101,7 +101,7 @@ def test_many_pages_are_minted_in_order(own: Database) -> None:
 def test_what_was_not_authorised_is_not_minted_by_hand(tx: Transaction, status: str) -> None:
     """The database refuses, and after a re-entry says which intake is meant."""
     intake = intake_in(tx, status)
-    with pytest.raises(Exception, match="was not authorised") as caught, acting(tx, Authority.MINT):
+    with pytest.raises(Exception, match="was not authorised") as caught, tx.transaction(), acting(tx, Authority.MINT):
         tx.execute(MINT_BY_HAND, (intake,))
     assert caught.value.sqlstate == "RC040"  # type: ignore[attr-defined]
     if status == "REENTER_SUCCEEDED":
@@ -123,7 +123,7 @@ def test_an_identity_is_what_its_intake_is(tx: Transaction, change: str, sqlstat
     column, value = change.split(" = ")
     given = {"company_name": "company_name", "company_domain": "company_domain", "minted_at": "recoup.now()"}
     given[column] = value.replace("minted_at", "recoup.now()")
-    with pytest.raises(Exception, match="identity") as caught, acting(tx, Authority.MINT):
+    with pytest.raises(Exception, match="identity") as caught, tx.transaction(), acting(tx, Authority.MINT):
         tx.execute(
             "insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)"
             f" select intake_id, {', '.join(given.values())} from cl.gate_zero_intake where intake_id = %s",
@@ -135,7 +135,7 @@ def test_an_identity_is_what_its_intake_is(tx: Transaction, change: str, sqlstat
 def test_nobody_but_the_mint_mints(tx: Transaction) -> None:
     """Not even the gate that authorised it."""
     intake = intake_in(tx, "AUTHORIZED")
-    with pytest.raises(Exception, match="permission denied"):
+    with pytest.raises(Exception, match="permission denied"), tx.transaction():
         tx.execute(MINT_BY_HAND, (intake,))
 
 

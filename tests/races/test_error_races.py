@@ -146,7 +146,7 @@ HESITATION_S = 0.0005  # between the question and the promotion
 INSERTED = """
 insert into recoup.error (error_table, outreach_id, error_message, error_signature, category, disposition, status,
   ttl_tier, expires_at, max_retries, next_retry_at, retry_until, decided_by, policy_version, created_at, updated_at)
-select 'outreach.dol_errors', o, 'no match', 'no match', 'OPERATIONAL', 'RETRY', 'RETRY_PENDING',
+select 'outreach.dol_errors', o, 'no match', 's2-0123456789abcdef01234567', 'OPERATIONAL', 'RETRY', 'RETRY_PENDING',
        'MEDIUM', t.now_ + interval '30 days', 5, t.now_ + interval '5 minutes', t.now_ + interval '7 days', 'table',
        recoup.policy_version(), t.now_, t.now_
   from unnest(%s::uuid[]) o, (select recoup.now() as now_ offset 0) t

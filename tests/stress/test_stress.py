@@ -75,7 +75,8 @@ BY_THE_CLOCK = (
     "laws/L8/error-stamped", "rebuild/recoup.pause", "rebuild/cl.gate_zero_intake", "rebuild/cl.gate_zero_recovery",
     "gate_zero_recovery/5/backoff-schedule", "gate_zero_recovery/7/enforced-backoff",
     "gate_zero_air/8/minted-after-auth",
-    "errors/2/repeated", "errors/3/allowed-dispositions", "errors/5/backoff", "errors/5/no-retry-before-its-time", "errors/5/last-retry-at",
+    "errors/2/repeated", "errors/3/allowed-dispositions", "errors/5/backoff", "errors/5/no-retry-before-its-time",
+    "errors/5/last-retry-at",
     "errors/5/retry-to-park", "errors/7/archived-at", "errors/operations-recorded",
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from recoup.refusals import InputRefused
 from recoup.verification.checks import Candidate
@@ -260,13 +261,14 @@ def test_tls_is_verified_for_the_name_though_the_address_is_connected_to(
 
 def test_a_policy_that_cannot_be_followed_is_refused() -> None:
     for rules, code in (
-        ({"site_urls": ["http://{domain}:99999/"]}, "site_url"),
         ({"nameservers": ["1.2.3"]}, "nameserver_unreadable"),
         ({"nameservers": ["1.2.3.4:0"]}, "nameserver_unreadable"),
     ):
         with pytest.raises(InputRefused) as refused:
             Verifier(rules_for({"directory": "http://127.0.0.1:9/{domain}", **rules}))
         assert refused.value.code == code
+    with pytest.raises(ValidationError, match="a URL that can be asked"):  # when it is read
+        rules_for({"directory": "http://127.0.0.1:9/{domain}", "site_urls": ["http://{domain}:99999/"]})
 
 
 def test_nameservers_as_they_are_written() -> None:
