@@ -382,11 +382,11 @@ with said as (
          case e.event_type when 'SUPERSEDED' then 'superseded by error ' || (e.facts ->> 'superseded_by')
                            else e.reason end as reason
     from recoup.error_event e
-   cross join lateral (select case e.event_type when 'SUCCEEDED' then 'retry' when 'FAILED' then 'retry'
-                                                when 'LAPSED' then 'retry' when 'ASSIGNED' then 'owner'
-                                                when 'SUPERSEDED' then case when e.token is not null then 'retry' end
-                                                when 'ESCALATED' then 'level' when 'UNPARKED' then 'level'
-                                                when 'REVIEWED' then 'review' end) k (kind)
+   cross join lateral (values
+     -- Whoever decides over an error while it is retried cuts the retry off, and takes its token.
+     (case when e.token is not null or e.event_type in ('SUCCEEDED', 'FAILED', 'LAPSED') then 'retry' end),
+     (case e.event_type when 'ASSIGNED' then 'owner' when 'ESCALATED' then 'level' when 'UNPARKED' then 'level'
+                        when 'REVIEWED' then 'review' end)) k (kind)
    where k.kind is not null
    order by e.error_id, e.error_table, k.kind, e.seq desc),
 erased as (
@@ -398,8 +398,10 @@ select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s
   join said s on s.error_id = e.error_id and s.error_table = e.error_table
   left join erased r on r.error_id = e.error_id and r.error_table = e.error_table
  where case s.kind
-         when 'retry' then (e.last_outcome, e.token) is distinct from (s.event_type, coalesce(s.token, e.token))
-                           or s.event_type <> 'SUCCEEDED' and e.last_failure is distinct from s.reason
+         when 'retry' then e.token is distinct from coalesce(s.token, e.token)
+                           or s.event_type in ('SUCCEEDED', 'FAILED', 'LAPSED')
+                              and e.last_outcome is distinct from s.event_type
+                           or s.event_type in ('FAILED', 'LAPSED') and e.last_failure is distinct from s.reason
                               and (r.error_id is null
                                    or r.digest <> sha256(convert_to(jsonb_build_array(e.error_message, e.payload,
                                                                                       e.last_failure)::text, 'UTF8')))
