@@ -23,7 +23,7 @@ COMPANIES: list[Values] = [
     ("  Two\nlines; and a\ttab ", None, None, None),
     ("株式会社", None, None, "ME"),
 ]
-MEMORY_MOST = 16_000_000
+MAX_MEMORY = 16_000_000
 
 
 def as_csv(rows: Iterable[Sequence[object]], *, header: Sequence[str] = HEADER, delimiter: str = ",") -> bytes:
@@ -59,7 +59,7 @@ def many(count: int) -> list[Values]:
 
 
 @contextlib.contextmanager
-def bounded(most: int = MEMORY_MOST) -> Iterator[None]:
+def bounded(most: int = MAX_MEMORY) -> Iterator[None]:
     """What Python holds inside the block stays far below what the file holds."""
     tracemalloc.start()
     try:

@@ -52,7 +52,7 @@ def settings_page() -> str:
             else ", ".join(setting.one_of)
         )
         default = "" if setting.default is None else str(setting.default)
-        lines.append(f"| `{setting.variable}` | {default} | {allowed} | {setting.says} |")
+        lines.append(f"| `{setting.variable}` | {default} | {allowed} | {setting.description} |")
     return "\n".join(lines) + "\n"
 
 
@@ -243,7 +243,7 @@ def cli_page() -> str:
 
 
 def duties_table(duties: Sequence[Duty]) -> str:
-    rows = (f"| {duty.name} | {duty.authority} | {duty.says} |\n" for duty in duties)
+    rows = (f"| {duty.name} | {duty.authority} | {duty.description} |\n" for duty in duties)
     return "| duty | authority | what it does |\n|---|---|---|\n" + "".join(rows)
 
 

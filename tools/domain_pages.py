@@ -29,11 +29,13 @@ def _lines(domain: Domain) -> Iterator[str]:
     yield f"## {domain.name}\n\n{domain.description} Release {domain.release}, epoch {domain.epoch}.\n"
     if domain.commands:
         yield from _table("command", ((f"`recoup {c.name}`", c.help) for c in domain.commands))
-    yield from _table("table", ((f"`{life.table}`", life.says) for life in domain.lifecycles))
+    yield from _table("table", ((f"`{life.table}`", life.description) for life in domain.lifecycles))
     yield from _table("log", ((f"`{log.table}`", _sealed(log.canon)) for log in domain.logs))
     queues = [(life.table, life.queue) for life in domain.lifecycles if life.queue is not None]
     yield from _table("queue", [(f"`{queue.table}`", _claimed(table, queue)) for table, queue in queues])
-    yield from _table("duty", ((f"`{duty.name}`", f"{duty.says} (as {duty.authority})") for duty in domain.duties))
+    yield from _table(
+        "duty", ((f"`{duty.name}`", f"{duty.description} (as {duty.authority})") for duty in domain.duties)
+    )
     verbs = ((f"`{verb.name}`", verb.help.splitlines()[0]) for s in domain.subjects for verb in s.verbs)
     yield from _table("verb", verbs)
     kinds = [(f"`{kind.scope}`", kind.description) for kind in domain.pausable]
@@ -47,7 +49,7 @@ def _lines(domain: Domain) -> Iterator[str]:
     ]
     yield from _table("policy", values)
     yield from _table("refusal", ((f"`{code}`", meaning) for code, meaning in domain.refusals.values()))
-    yield from _table("invariant", ((f"`{one.id}`", one.says) for one in domain.invariants))
+    yield from _table("invariant", ((f"`{one.id}`", one.description) for one in domain.invariants))
 
 
 def _claimed(table: str, queue: Queue) -> str:

@@ -32,7 +32,7 @@ def section(life: Lifecycle) -> str:
 def _lines(life: Lifecycle) -> Iterator[str]:
     yield f"## `{life.table}`"
     yield ""
-    yield life.says
+    yield life.description
     yield ""
     yield from _diagram(life)
     yield ""
@@ -42,13 +42,13 @@ def _lines(life: Lifecycle) -> Iterator[str]:
         match step:
             case Birth():
                 needs = f" (needs {', '.join(step.requires)})" if step.requires else ""
-                yield f"| birth | – | {step.status} | {step.by} | {step.says}{needs}{_hands(step.through)} |"
+                yield f"| birth | – | {step.status} | {step.authority} | {step.description}{needs}{_hands(step.via)} |"
             case Move():
                 counts = f" ({life.counter} rises by exactly one)" if step.counts else ""
-                meaning = f"{step.says}{counts}{_hands(step.through)}"
-                yield f"| move | {step.source} | {step.target} | {step.by} | {meaning} |"
+                meaning = f"{step.description}{counts}{_hands(step.via)}"
+                yield f"| move | {step.source} | {step.target} | {step.authority} | {meaning} |"
             case Exit():
-                yield f"| exit | {step.status} | – | {step.by} | {step.says} |"
+                yield f"| exit | {step.status} | – | {step.authority} | {step.description} |"
     yield ""
     yield f"- Key: {_code(life.key)}. It never changes."
     if life.final:
@@ -71,11 +71,11 @@ def _hands(through: tuple[str, ...]) -> str:
 def _diagram(life: Lifecycle) -> Iterator[str]:
     yield "```mermaid"
     yield "stateDiagram-v2"
-    for status, who in _merged((birth.status, birth.by) for birth in life.births):
+    for status, who in _merged((birth.status, birth.authority) for birth in life.births):
         yield f"    [*] --> {status}: {who}"
-    for (source, target), who in _merged(((move.source, move.target), move.by) for move in life.moves):
+    for (source, target), who in _merged(((move.source, move.target), move.authority) for move in life.moves):
         yield f"    {source} --> {target}: {who}"
-    for status, who in _merged((leaving.status, leaving.by) for leaving in life.exits):
+    for status, who in _merged((leaving.status, leaving.authority) for leaving in life.exits):
         yield f"    {status} --> [*]: {who}"
     yield "```"
 

@@ -11,7 +11,7 @@ from signatures import grading
 
 DATA = Path(__file__).parents[1] / "tests/signatures/data"
 KINDS = {"logs": "Log lines", "database": "Messages of databases", "exceptions": "Errors, traces and bodies"}
-SHOWN, PARTS_SHOWN, TEXT_MOST = 3, 3, 110
+SHOWN, PARTS_SHOWN, MAX_TEXT = 3, 3, 110
 
 
 def page(written: str) -> str:
@@ -99,4 +99,4 @@ def _cell(text: str) -> str:
 
 def _short(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= TEXT_MOST else f"{text[: TEXT_MOST - 1]}…"
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

@@ -161,18 +161,19 @@ def raw_archived(ground: Ground, batch: Sequence[Any]) -> int:
 
 
 RECORD = Workload(
-    name="record-1000", says="record errors of four tables, 1000 a transaction, with signature and decision",
+    name="record-1000", description="record errors of four tables, 1000 a transaction, with signature and decision",
     unit="errors", k=1000, stage=new_errors, twins=ERRORS, aims=(of_raw(0.4), Aim(figure="per_second", least=14_000)),
     ours=batched(recorded), raw=batched(raw_recorded), weighed=True, full=Size(batches=5), quick=small(batches=2),
 )  # fmt: skip
 PLAIN = Workload(
-    name="record-1000-plain", says="the same, category given, less what their signatures take, which is timed apart",
+    name="record-1000-plain",
+    description="the same, category given, less what their signatures take, which is timed apart",
     unit="errors", k=1000, stage=partial(new_errors, plain=True), twins=ERRORS, ours=recorded_plain,
     raw=batched(raw_recorded), aims=(Aim(figure="per_second", least=20_000),), full=Size(batches=5),
     quick=small(batches=2),
 )  # fmt: skip
 ARCHIVE = Workload(
-    name="archive-1000", says="archive errors, 1000 a transaction, half of them resolved and half expired",
+    name="archive-1000", description="archive errors, 1000 a transaction, half of them resolved and half expired",
     unit="errors", k=1000, stage=leaving_errors, twins=ERRORS, aims=(of_raw(0.5),), ours=batched(archived),
     raw=batched(raw_archived), full=Size(batches=10), quick=small(batches=4),
 )  # fmt: skip

@@ -27,7 +27,7 @@ TIMED_OUT: Reasons = (ReasonCode.TIMEOUT,)
 MIXED: Reasons = (*[None] * 10, *[REASON] * 5, None, None, *[REASON] * 3)  # first attempts, then retries, then a third
 EVIDENCE = "check:state the directory says Texas"
 OUTCOMES_K = 200
-ADDED_MOST = 10_000  # intakes added in one statement
+MAX_ADDED = 10_000  # intakes added in one statement
 IMPORTS = 100  # batches that the waiting intakes came in with
 WAIT = timedelta(hours=24)
 
@@ -59,7 +59,7 @@ def added(trial: Trial, batch_id: str | None = None) -> list[UUID]:
         for n in range(trial.units)
     ]
     with trial.ground.ours.transaction(Authority.HUB) as tx:
-        parts = [gate.add_intakes(tx, some, batch_id=batch_id) for some in sliced(companies, ADDED_MOST)]
+        parts = [gate.add_intakes(tx, some, batch_id=batch_id) for some in sliced(companies, MAX_ADDED)]
     return [intake for part in parts for intake in part]
 
 
@@ -145,7 +145,8 @@ def fail_once(trial: Trial) -> Timed:
 MOVES = tuple(
     Workload(
         name=f"moves-{k}",
-        says=f"open and finish attempts, {k} a transaction, half of them failing; history, intakes and recoveries",
+        description=f"open and finish attempts, {k} a transaction, half of them failing; history, intakes and"
+        " recoveries",
         unit="attempts", k=k, stage=new_intakes, twins=GATE_ZERO, aims=(of_raw(goal),),
         ours=batched(opened, partial(ended, reasons=HALF)),
         raw=batched(Q["open"], partial(raw_ended, query="finish_first")),
@@ -154,13 +155,13 @@ MOVES = tuple(
     for k, batches, goal in ((1, 200, 0.6), (100, 10, 0.6), (1000, 2, 0.6))
 )  # fmt: skip
 APPEND = Workload(
-    name="append-1000", says="open attempts, 1000 a transaction: one event each, through guard and recorder",
+    name="append-1000", description="open attempts, 1000 a transaction: one event each, through guard and recorder",
     unit="events", k=1000, stage=new_intakes, twins=GATE_ZERO, ours=batched(opened), raw=batched(Q["open"]),
     full=Size(batches=4), quick=small(batches=4),
 )  # fmt: skip
 OUTCOMES = Workload(
     name="outcomes",
-    says=f"write outcomes, {OUTCOMES_K} a transaction: passes, failures, re-entries and last failures",
+    description=f"write outcomes, {OUTCOMES_K} a transaction: passes, failures, re-entries and last failures",
     unit="outcomes", k=OUTCOMES_K, stage=open_attempts, twins=GATE_ZERO, aims=(of_raw(0.5),),
     ours=batched(partial(ended, reasons=MIXED, evidence=EVIDENCE)),
     raw=batched(partial(raw_ended, query="finish", reasons=MIXED, evidence=EVIDENCE)),
@@ -169,7 +170,7 @@ OUTCOMES = Workload(
 # What a claim took fails before the next one: each finds its rows at the front, as in daily work.
 CLAIMS = tuple(
     Workload(
-        name=f"claim-1m-{k}", says=f"claim due retries, {k} a transaction, while 1,000,000 others wait",
+        name=f"claim-1m-{k}", description=f"claim due retries, {k} a transaction, while 1,000,000 others wait",
         unit="claims", k=k, stage=due_retries, twins=GATE_ZERO, aims=(of_raw(0.85),),
         ours=batched(claimed, then=partial(ended, reasons=TIMED_OUT)),
         raw=batched(Q["claim"], then=partial(raw_ended, query="finish", reasons=TIMED_OUT)),
@@ -180,7 +181,7 @@ CLAIMS = tuple(
 # Where job queues fall behind. A peer retries without a wait.
 FAIL_ONCE = Workload(
     name="fail-once",
-    says="every unit fails once and passes at its retry, 1000 a transaction; peers beside it on request",
+    description="every unit fails once and passes at its retry, 1000 a transaction; peers beside it on request",
     unit="units", k=1000, stage=units_to_do, ours=fail_once, peers=(), fails_once=True, simulated=True,
     full=Size(batches=10, rounds=5, warm_ups=1), quick=small(batches=2, rounds=3),
 )  # fmt: skip

@@ -90,12 +90,12 @@ def digested(ground: Ground, ranges: Sequence[tuple[int, int]]) -> int:
 
 READ = Workload(
     name="settled-read",
-    says=f"read a log through a subscription in pages of {PAGE}, each acknowledged, beside a plain page query",
+    description=f"read a log through a subscription in pages of {PAGE}, each acknowledged, beside a plain page query",
     unit="events", k=1, stage=subscriptions, ours=batched(read), raw=batched(raw_read),
     full=Size(standing=200_000, rounds=9, warm_ups=1), quick=small(standing=20_000),
 )  # fmt: skip
 SEAL = Workload(
-    name="seal", says=f"seal a log in blocks of {BLOCK}, beside one scan that digests the same rows",
+    name="seal", description=f"seal a log in blocks of {BLOCK}, beside one scan that digests the same rows",
     unit="rows", k=BLOCK, stage=new_events, ours=batched(sealed), raw=batched(digested), aims=(of_raw(0.5),),
     full=Size(batches=20, rounds=7, warm_ups=1), quick=small(batches=2),
 )  # fmt: skip

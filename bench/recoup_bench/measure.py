@@ -25,7 +25,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One variant of one workload over all counted rounds. Figures are units per second."""
+    """One variant of one workload over all counted rounds. ActivePolicy are units per second."""
 
     variant: str
     median: float

@@ -81,7 +81,7 @@ def p99(took: Sequence[float]) -> float:
 
 GATE = tuple(
     Workload(
-        name=f"gate-{name}", says=f"ask whether an entity may move on, while {full:,} errors are open",
+        name=f"gate-{name}", description=f"ask whether an entity may move on, while {full:,} errors are open",
         unit="calls", k=1000, stage=calls, ours=partial(figures, side=OURS), raw=partial(figures, side=RAW),
         full=Size(batches=2, standing=full, rounds=11), quick=small(batches=2, standing=quick, rounds=3),
         aims=(Aim(figure="p99_to_raw", most=1.5),),

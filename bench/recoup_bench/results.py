@@ -78,7 +78,7 @@ def _shown(figure: float) -> str:
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """A run with all its rounds. Figures are rounded to what they are worth."""
+    """A run with all its rounds. ActivePolicy are rounded to what they are worth."""
     return {
         "began_at": results.began_at.isoformat(),
         "quick": results.quick,
@@ -123,7 +123,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     workload = outcome.workload
     return {
         "workload": workload.name,
-        "says": workload.says,
+        "description": workload.description,
         "unit": workload.unit,
         "size": asdict(outcome.size),
         "ratio": _rounded(outcome.ratio),

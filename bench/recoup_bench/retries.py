@@ -141,7 +141,8 @@ def half_beside_none(trial: Trial) -> Timed:
 
 RETRIES = tuple(
     Workload(
-        name=f"retry-{k}", says=f"claim due errors and end their retries, {k} a transaction, half of them failing",
+        name=f"retry-{k}",
+        description=f"claim due errors and end their retries, {k} a transaction, half of them failing",
         unit="retries", k=k, stage=partial(due_errors, last=2), twins=ERRORS, aims=(of_raw(0.6), WAL), weighed=True,
         ours=batched(claimed, partial(ended, fails=half)), raw=batched(raw_claimed, partial(raw_ended, fails=half)),
         full=Size(batches=batches), quick=small(batches=quick),
@@ -150,13 +151,13 @@ RETRIES = tuple(
 )  # fmt: skip
 FAILING = Workload(
     name="retry-100-failing",
-    says="the same, sets of which half fail beside sets of which none does: what failing costs",
+    description="the same, sets of which half fail beside sets of which none does: what failing costs",
     unit="retries", k=100, stage=partial(due_errors, last=2), ours=half_beside_none,
     full=Size(batches=40), quick=small(batches=20), aims=(Aim(figure="half_failing_to_none", most=1.2),),
 )  # fmt: skip
 # What a claim took succeeds before the next one: each finds its rows at the front, as in daily work.
 CLAIM = Workload(
-    name="claim-errors-1m", says="claim due errors, 100 a transaction, while 1,000,000 others wait",
+    name="claim-errors-1m", description="claim due errors, 100 a transaction, while 1,000,000 others wait",
     unit="claims", k=100, stage=waiting_errors, twins=ERRORS, aims=(of_raw(0.85),),
     ours=batched(claimed, then=partial(ended, fails=none)),
     raw=batched(raw_claimed, then=partial(raw_ended, fails=none)),
@@ -164,7 +165,8 @@ CLAIM = Workload(
 )  # fmt: skip
 DRAINS = tuple(
     Workload(
-        name=f"drain-{k}", says=f"end retries as succeeded and claim the next, {k} a transaction, until none is due",
+        name=f"drain-{k}",
+        description=f"end retries as succeeded and claim the next, {k} a transaction, until none is due",
         unit="retries", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(),
         aims=(of_raw(0.6), WAL, Aim(figure="times_pgqueuer", least=1.4 if k == 100 else 1.8)),
         ours=drained(partial(turned, fails=none)), raw=drained(partial(raw_turned, fails=none)),
@@ -175,7 +177,8 @@ DRAINS = tuple(
 # Raw and peers retry without a wait: what has failed is at the end of raw's queue.
 FAIL_ONCE = tuple(
     Workload(
-        name=f"fail-once-{k}", says=f"every retry fails once, waits in simulated time and succeeds, {k} a transaction",
+        name=f"fail-once-{k}",
+        description=f"every retry fails once, waits in simulated time and succeeds, {k} a transaction",
         unit="units", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(), fails_once=True, simulated=True,
         aims=(of_raw(0.6), Aim(figure="times_pgqueuer", least=5.0 if k == 100 else 7.0)),
         ours=drained(partial(turned, fails=first), tries=2, between=wait),

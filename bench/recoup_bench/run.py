@@ -22,7 +22,7 @@ WORKLOADS: tuple[Workload, ...] = (
     gate_zero.FAIL_ONCE, errors.RECORD, errors.PLAIN, *retries.RETRIES, retries.FAILING, retries.CLAIM,
     *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, *promotion.GATE, signatures.SIGNATURES,
 )  # fmt: skip
-ROUNDS_MOST = 1000
+MAX_ROUNDS = 1000
 
 
 def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Workload, ...]:
@@ -60,8 +60,8 @@ def measure(
     quick: bool = False,
 ) -> Results:
     """Run each workload in a database of its own. ``say`` gets a line for every step, ``show`` each outcome at once."""
-    if rounds is not None and not 1 <= rounds <= ROUNDS_MOST:
-        raise InputRefused("rounds_out_of_bounds", f"{rounds} rounds.", f"Ask for 1 to {ROUNDS_MOST}.", rounds=rounds)
+    if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:
+        raise InputRefused("rounds_out_of_bounds", f"{rounds} rounds.", f"Ask for 1 to {MAX_ROUNDS}.", rounds=rounds)
     began_at = datetime.now(UTC).replace(microsecond=0)
     machine: dict[str, Any] = {}
     outcomes: list[Outcome] = []

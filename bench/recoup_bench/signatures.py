@@ -62,7 +62,7 @@ def signed(trial: Trial) -> Timed:
 
 
 SIGNATURES = Workload(
-    name="signatures", says="signature and category of messages that were not seen before, on one core",
+    name="signatures", description="signature and category of messages that were not seen before, on one core",
     unit="messages", k=1000, stage=messages, ours=signed, aims=(Aim(figure="microseconds_each", most=50.0),),
     full=Size(batches=20, rounds=11), quick=small(rounds=2),
 )  # fmt: skip

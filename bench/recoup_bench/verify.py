@@ -47,13 +47,13 @@ def companies(trial: Trial) -> Stage:
 
 def _document(world: World) -> str:
     """A policy that verifies against the world, with no limit below the number at once."""
-    says = {**world.policy, "at_once": AT_ONCE, "per_host": AT_ONCE, "directory_at_once": AT_ONCE}
-    return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in says.items())
+    values = {**world.policy, "at_once": AT_ONCE, "per_host": AT_ONCE, "directory_at_once": AT_ONCE}
+    return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
 
 def verified(trial: Trial) -> Timed:
     with Stopwatch() as watch:
-        tally = verifying.verify(verifying.Alone(trial.ground.ours, name=WORKER), retries=False)
+        tally = verifying.verify(verifying.Standalone(trial.ground.ours, name=WORKER), retries=False)
     done = tally.passed + tally.failed.total()
     assert done == trial.units, f"{done} of {trial.units} were verified"
     figures = {
@@ -66,7 +66,7 @@ def verified(trial: Trial) -> Timed:
 
 
 VERIFY = Workload(
-    name="verify", says=f"verify companies of the local world, {AT_ONCE} at once, each answer in {ANSWER_MS} ms",
+    name="verify", description=f"verify companies of the local world, {AT_ONCE} at once, each answer in {ANSWER_MS} ms",
     unit="intakes", k=AT_ONCE, stage=companies, ours=verified, aims=(Aim(figure="database_share", most=0.25),),
     full=Size(batches=50, rounds=3, warm_ups=1), quick=Size(batches=5, rounds=1, warm_ups=0),
 )  # fmt: skip

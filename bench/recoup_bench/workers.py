@@ -79,7 +79,8 @@ def _answer(pipe: Connection) -> int:
 
 
 DRAIN = Workload(
-    name="drain-workers", says="one, two and four worker processes end the retries of one queue, 100 a transaction",
+    name="drain-workers",
+    description="one, two and four worker processes end the retries of one queue, 100 a transaction",
     unit="retries", k=100, stage=crew, ours=by_crews, aims=(Aim(figure="four_to_two", least=1.0),),
     full=Size(batches=30, rounds=11), quick=small(batches=4, rounds=2),
 )  # fmt: skip

@@ -67,7 +67,7 @@ class Workload:
     """What is measured, in which unit, and what must be reached."""
 
     name: str
-    says: str
+    description: str
     unit: str
     stage: Callable[[Trial], Stage]
     ours: Side

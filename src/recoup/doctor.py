@@ -9,9 +9,9 @@ from recoup.database import access, memory
 from recoup.database.backup import left_behind
 from recoup.database.connection import connect
 from recoup.database.failures import where
-from recoup.database.held import Held
 from recoup.database.pinned import pin
 from recoup.database.releases import check_schema
+from recoup.database.tracked import TrackedConnection
 from recoup.domain import Domain, releases
 from recoup.health import Check, Finding
 from recoup.refusals import Refusal
@@ -79,7 +79,7 @@ def _server(settings: Settings, *, demo: bool, findings: list[Finding]) -> str:
     return uri
 
 
-def _sessions(connection: Held, settings: Settings) -> Finding:
+def _sessions(connection: TrackedConnection, settings: Settings) -> Finding:
     """Whether a session is ours from login to end."""
     if connection.direct:
         kept = "kept from login to end, by authority: one statement is one round trip"
@@ -95,7 +95,7 @@ def _sessions(connection: Held, settings: Settings) -> Finding:
     )
 
 
-def _restores(connection: Held) -> Iterator[Finding]:
+def _restores(connection: TrackedConnection) -> Iterator[Finding]:
     """Databases without a use, if there are any."""
     if left := left_behind(connection):
         yield Finding(
@@ -106,7 +106,7 @@ def _restores(connection: Held) -> Iterator[Finding]:
         )
 
 
-def _memory(connection: Held) -> Finding:
+def _memory(connection: TrackedConnection) -> Finding:
     """What the embedded server has, by our choice at its start or by an ALTER SYSTEM, which wins."""
     (buffers,) = connection.execute("select current_setting('shared_buffers')").fetchone() or ("",)
     found = f"shared_buffers is {buffers}, of {memory.usable_bytes() // memory.MB:,} MB that may be used here"

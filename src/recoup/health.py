@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from recoup.database.connection import Transaction
-from recoup.database.held import Row
 from recoup.database.pinned import pin
+from recoup.database.tracked import Row
 from recoup.lifecycles.declaration import Authority
 
 

@@ -22,7 +22,7 @@ PREFIX = "RECOUP_"
 class Setting:
     """One row of the table: why it is there and what it may be. Name, kind and default are its field's."""
 
-    says: str
+    description: str
     unit: str = ""
     least: int | None = None
     most: int | None = None

@@ -18,10 +18,10 @@ from recoup import clock, pauses
 from recoup.database.connection import Actor, Database
 from recoup.database.queries import load
 from recoup.errors import archive, parking, retrying
-from recoup.errors.looking import Filter, Listed, list_errors
-from recoup.errors.naming import ErrorKey
+from recoup.errors.listing import Filter, Listed, list_errors
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError, record
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
 from recoup.errors.vocabulary import ErrorStatus, Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on

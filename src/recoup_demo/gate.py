@@ -37,10 +37,10 @@ IN_A_HURRY = {"at_once": 100, "dns_timeout_ms": 1500, "site_timeout_ms": 2000, "
 IN_FLIGHT_LEASE = timedelta(days=1)  # so that there is something in flight to look at
 
 
-def policy_document(world: World, **figures: int) -> str:
+def policy_document(world: World, **settings: int) -> str:
     """A policy that looks at the local world, and does not wait long for it unless told."""
-    says: dict[str, Any] = {**world.policy, **IN_A_HURRY, **figures}
-    return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in says.items())
+    values: dict[str, Any] = {**world.policy, **IN_A_HURRY, **settings}
+    return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
 
 class Play:
@@ -103,7 +103,7 @@ class Play:
 
     def _verify(self, *, retries: bool, day: int) -> None:
         self.world.day = day
-        hands = verifying.Alone(self.database, name=WORKER)
+        hands = verifying.Standalone(self.database, name=WORKER)
         done = verifying.verify(hands, retries=retries, tell=lambda _: self._pass(timedelta(seconds=2)))
         word = "retried" if retries else "looked at"
         self._tell(f"{done.done:,} {word}: {done.passed:,} passed, {done.failed.total():,} failed")

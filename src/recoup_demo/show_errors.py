@@ -6,10 +6,10 @@ from recoup.lifecycles.declaration import Authority
 
 
 def show() -> None:
-    from recoup.cli.acting import acting, opened
+    from recoup.cli.context import acting, opened
     from recoup.cli.output import print_rows, shown
-    from recoup.errors import looking
-    from recoup.errors.telling import story
+    from recoup.errors import listing
+    from recoup.errors.rendering import story
     from recoup_demo import errors as demo
 
     with opened(demo=True) as database:
@@ -27,10 +27,10 @@ def show() -> None:
         "archived",
     )
     with acting(Authority.READER, demo=True) as tx:
-        standings = [{**asdict(one), "archived": sum(one.archived.values())} for one in looking.stats(tx)]
+        standings = [{**asdict(one), "archived": sum(one.archived.values())} for one in listing.stats(tx)]
         print_rows(standings, as_json=False, columns=columns, empty="There are no error tables.")
         if eventful is not None:
-            found = looking.show(tx, str(eventful.error_id))
+            found = listing.show(tx, str(eventful.error_id))
             print(f"\nError {eventful.error_id} of {eventful.error_table}: {shown(eventful.error_message)}")
             for line in story(found.events):
                 print(f"  {shown(line)}")

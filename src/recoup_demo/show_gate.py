@@ -10,7 +10,7 @@ from recoup.lifecycles.declaration import Authority
 
 def show() -> None:
     from recoup import gate
-    from recoup.cli.acting import acting, opened
+    from recoup.cli.context import acting, opened
     from recoup.cli.funnel import print_funnel
     from recoup.cli.output import print_rows
     from recoup_demo import gate as demo
@@ -38,7 +38,7 @@ def local_world() -> Iterator[None]:
     """The demo's companies live in the local world: it runs beside whoever works on them."""
     refuse_without_the_world()
     from recoup import policy
-    from recoup.cli.acting import acting
+    from recoup.cli.context import acting
     from recoup.gate.policy import GatePolicy
     from recoup.refusals import InputRefused
     from recoup_demo import gate as play

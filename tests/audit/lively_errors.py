@@ -13,11 +13,11 @@ from product import apply_policy
 from recoup import clock
 from recoup.database.connection import Actor, Database
 from recoup.errors import Category, Severity, Want, archive, erasing, parking, retrying
-from recoup.errors.acts import Verb
-from recoup.errors.looking import Filter
-from recoup.errors.naming import ErrorKey
+from recoup.errors.listing import Filter
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError, Recorded, record
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
+from recoup.errors.verbs import Verb
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on
 from recoup.operations.verbs import Act

@@ -83,7 +83,7 @@ def test_a_breach_ends_with_1_and_shows_sentence_and_rows(run: Run, breach: Tran
     told = json.loads(run("--json", ends=1).stdout)
     assert [verdict["id"] for verdict in told] == [invariant.id for invariant in INVARIANTS]
     for verdict in told:
-        assert set(verdict) == {"id", "says", "holds", "found", "rows", "seconds"}
+        assert set(verdict) == {"id", "description", "holds", "found", "rows", "seconds"}
         assert verdict["holds"] is (verdict["found"] == 0)
     (rebuilt,) = [verdict for verdict in told if verdict["id"] == "rebuild/cl.gate_zero_intake"]
     assert rebuilt["rows"][0]["intake_id"] == str(cast.pending)
@@ -92,7 +92,7 @@ def test_a_breach_ends_with_1_and_shows_sentence_and_rows(run: Run, breach: Tran
 
 def test_the_list_names_every_invariant_and_asks_nothing(run: Run) -> None:
     told = json.loads(run("--list", "--json").stdout)
-    assert [(i["id"], i["says"]) for i in told] == [(i.id, i.says) for i in INVARIANTS]
+    assert [(i["id"], i["description"]) for i in told] == [(i.id, i.description) for i in INVARIANTS]
     assert "gate_zero_air/7/sequences" in run("--list", "--only", "gate_zero_air/7").stdout
 
 

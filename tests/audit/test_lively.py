@@ -15,7 +15,7 @@ import pytest
 
 from product import INVARIANTS, chosen
 from recoup import mint
-from recoup.audit.examine import ROWS_MOST, audit, examine
+from recoup.audit.examine import MAX_ROWS, audit, examine
 from recoup.audit.invariant import Built, Invariant, Query
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
@@ -155,7 +155,7 @@ def test_one_moment_as_reader_and_read_only(database: Database, cast: Cast) -> N
         )
         return []
 
-    asked = [Invariant(id=f"test/{n}", says="…", check=look) for n in range(2)]
+    asked = [Invariant(id=f"test/{n}", description="…", check=look) for n in range(2)]
     with contextlib.closing(connect(database.conninfo, database.settings)) as connection:
         audit(connection, asked)
         after = connection.execute(
@@ -186,7 +186,7 @@ def test_many_rows_are_counted_and_some_are_shown(superuser: Transaction) -> Non
         " from generate_series(1, 150) n"
     )
     (verdict,) = examine(superuser, chosen(["laws/L1/pause-authority"]))
-    assert (verdict.holds, verdict.found, len(verdict.rows)) == (False, 150, ROWS_MOST)
+    assert (verdict.holds, verdict.found, len(verdict.rows)) == (False, 150, MAX_ROWS)
 
 
 def test_ids_name_their_document_and_are_unique() -> None:
@@ -199,7 +199,7 @@ def test_ids_name_their_document_and_are_unique() -> None:
             "operations",
         )  # fmt: skip
     for invariant in INVARIANTS:
-        assert invariant.says.endswith(".")
+        assert invariant.description.endswith(".")
         assert (invariant.query is None) is not (invariant.check is None)
 
 

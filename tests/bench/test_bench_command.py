@@ -20,7 +20,7 @@ def run(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
 def test_the_list_names_every_workload() -> None:
     """With unit, aim and what it does, in the order of running."""
     listed = json.loads(run("--list", "--json").stdout)
-    assert [set(row) for row in listed] == [{"workload", "unit", "aim", "says"}] * len(WORKLOADS)
+    assert [set(row) for row in listed] == [{"workload", "unit", "aim", "description"}] * len(WORKLOADS)
     assert [row["workload"] for row in listed] == [workload.name for workload in WORKLOADS]
 
 

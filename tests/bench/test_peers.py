@@ -128,19 +128,19 @@ def test_peers_need_their_workload() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "code", "says"),
+    ("named", "code", "description"),
     [
         ("pgqueur", "peer_unknown", "pgqueuer"),
         ("json:Queue", "peer_unknown", "factory"),
         ("no_such_queue:Queue", "peer_missing", "pip install no_such_queue"),
     ],
 )
-def test_a_peer_that_is_not_there_is_refused(named: str, code: str, says: str) -> None:
+def test_a_peer_that_is_not_there_is_refused(named: str, code: str, description: str) -> None:
     """The refusal says which ones there are, or what to install."""
     with pytest.raises(InputRefused) as refused:
         peers.find(named)
     assert refused.value.code == code
-    assert says in refused.value.next_step
+    assert description in refused.value.next_step
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ import pytest
 from command_line import RECOUP, Run, clean_environment, refusal, run_in, started
 from hub import DAY, DOL, LOG, MASTER, MINUTE, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
 from product import pause, resume
-from recoup.cli.errors_asking import Status
+from recoup.cli.errors_filter import Status
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database
-from recoup.errors.looking import ARCHIVED
+from recoup.errors.listing import ARCHIVED
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import ErrorStatus
 from recoup.lifecycles.declaration import Authority

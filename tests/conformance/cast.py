@@ -72,14 +72,14 @@ def move(role: Role, actor: Actor, source: str, target: str, *, table: str | Non
 
 def _path(life: Lifecycle, status: str) -> list[tuple[str, Authority]]:
     """The shortest way into a status: births and moves that may be made by hand."""
-    ways: list[list[tuple[str, Authority]]] = [[(b.status, b.by)] for b in life.births if not b.through]
+    ways: list[list[tuple[str, Authority]]] = [[(b.status, b.authority)] for b in life.births if not b.via]
     for way in ways:
         if way[-1][0] == status:
             return way
         seen = {place for place, _ in way}
         ways += [
-            [*way, (m.target, m.by)]
+            [*way, (m.target, m.authority)]
             for m in life.moves
-            if m.source == way[-1][0] and m.target not in seen and not m.through
+            if m.source == way[-1][0] and m.target not in seen and not m.via
         ]
     raise LookupError(f"No way leads to {status} of {life.table}.")

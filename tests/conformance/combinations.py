@@ -46,7 +46,7 @@ def moves_answer_as_declared(tx: Transaction, role: Role, source: str, target: s
     key = found(tx) if found is not None else role.brought(tx, source)
     if prepare := role.prepare.get((source, target)):
         prepare(tx)
-    listed = {step.by: step for step in role.life.moves if (step.source, step.target) == (source, target)}
+    listed = {step.authority: step for step in role.life.moves if (step.source, step.target) == (source, target)}
     for actor in ACTORS:
         told = f"{actor}: {source} -> {target}"
         with acting(tx, actor):
@@ -57,7 +57,7 @@ def moves_answer_as_declared(tx: Transaction, role: Role, source: str, target: s
                 assert part == (NO_RIGHT if isinstance(actor, Authority) else "RC002"), told
         if isinstance(actor, Authority) and actor in listed:
             # What is only ever a consequence is refused by hand; the rows above were brought there by their cause.
-            assert said == ("RC012" if listed[actor].through else "done"), told
+            assert said == ("RC012" if listed[actor].via else "done"), told
         elif isinstance(actor, Authority):
             assert said in ("RC002", NO_RIGHT), told
         else:
@@ -69,7 +69,7 @@ def births_answer_as_declared(tx: Transaction, role: Role) -> None:
     given = role.given(tx)
     role.before_births(tx)
     for status, born in role.born.items():
-        listed = {birth.by: birth for birth in role.life.births if birth.status == status}
+        listed = {birth.authority: birth for birth in role.life.births if birth.status == status}
         for actor in ACTORS:
             told = f"{actor}: born {status}"
             insert = role.born_by.get((status, actor), born) if isinstance(actor, Authority) else born
@@ -79,7 +79,7 @@ def births_answer_as_declared(tx: Transaction, role: Role) -> None:
                     part = answer(tx, f"insert into {role.born_into} {insert}", given)
                     assert part == (NO_RIGHT if isinstance(actor, Authority) else "RC001"), told
             if isinstance(actor, Authority) and actor in listed:
-                assert said == ("RC012" if listed[actor].through else "done"), told
+                assert said == ("RC012" if listed[actor].via else "done"), told
             elif isinstance(actor, Authority):
                 assert said in ("RC001", NO_RIGHT), told
             else:
@@ -88,7 +88,7 @@ def births_answer_as_declared(tx: Transaction, role: Role) -> None:
 
 def exits_answer_as_declared(tx: Transaction, role: Role, status: str) -> None:
     """Rows leave by a listed exit; nobody deletes anything else, and nobody truncates."""
-    listed = {leaving.by for leaving in role.life.exits if leaving.status == status}
+    listed = {leaving.authority for leaving in role.life.exits if leaving.status == status}
     key = role.brought(tx, status)
     role.before_exit(tx, key)
     for actor, table in product(ACTORS, filter(None, (role.name, role.born_into))):
@@ -113,9 +113,9 @@ def grants_are_no_wider(
     """
     for life in lives:
         may = {
-            "INSERT": {birth.by for birth in life.births},
-            "UPDATE": {step.by for step in life.moves},
-            "DELETE": {leaving.by for leaving in life.exits},
+            "INSERT": {birth.authority for birth in life.births},
+            "UPDATE": {step.authority for step in life.moves},
+            "DELETE": {leaving.authority for leaving in life.exits},
             "TRUNCATE": set(),
             "TRIGGER": set(),
         }

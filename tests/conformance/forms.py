@@ -102,7 +102,7 @@ def both_forms_say_the_same(tx: Transaction, life: Lifecycle) -> None:
         assert one == other, case
     said = dict(zip(cases, written, strict=True))
     for step in life.moves:
-        plain = said[step.by.role, bool(step.through), _moved(life, step.source, step.target)]
+        plain = said[step.authority.role, bool(step.via), _moved(life, step.source, step.target)]
         assert plain.startswith("RC007" if step.counts else "done"), step
     assert {answer[:5] for answer in written} >= set(_to_be_heard(life))
 
@@ -117,7 +117,7 @@ def _to_be_heard(life: Lifecycle) -> Iterator[str]:
             yield rule
     if life.moves:
         yield "RC004"
-    if any(birth.through for birth in life.births) or any(move.through for move in life.moves):
+    if any(birth.via for birth in life.births) or any(move.via for move in life.moves):
         yield "RC012"
 
 
@@ -170,7 +170,7 @@ def _cases(life: Lifecycle, types: dict[str, str]) -> Iterator[Case]:
     # A rule on a column is asked within every step that is listed, for whoever may make it.
     for step in life.moves:
         for change in _changes(life, types):
-            yield step.by.role, bool(step.through), _moved(life, step.source, step.target, change)
+            yield step.authority.role, bool(step.via), _moved(life, step.source, step.target, change)
 
 
 def _moved(life: Lifecycle, source: str, target: str, change: str = "") -> str:

@@ -46,7 +46,7 @@ def test_both_forms_of_the_guard_say_the_same(scratch: Transaction, life: Lifecy
 
 
 def test_errors_alone_leave_and_by_the_archiver_alone() -> None:
-    assert {(life.table, e.by) for life in LIFECYCLES for e in life.exits} == {(ERROR.table, Authority.ARCHIVER)}
+    assert {(life.table, e.authority) for life in LIFECYCLES for e in life.exits} == {(ERROR.table, Authority.ARCHIVER)}
 
 
 LOCKS = {("recoup.error", "UPDATE"): {Authority.ARCHIVER}}

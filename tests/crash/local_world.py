@@ -15,8 +15,8 @@ from recoup_demo.world import Kind, World
 
 def policy_of(world: World, **more: Any) -> str:
     """The section of a policy that looks at this world, with patience: the machine may be busy with other tests."""
-    says = {**world.policy, **more}
-    return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in says.items())
+    values = {**world.policy, **more}
+    return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
 
 def brought_in(database: Database, world: World, kind: Kind, count: int) -> list[UUID]:

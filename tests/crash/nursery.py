@@ -32,12 +32,12 @@ SMALL = 2  # errors of one batch, so that there are several
 
 
 def verify_first(db: Database) -> Callable[[], object]:
-    hands = verifying.Alone(db, name=NAME)
+    hands = verifying.Standalone(db, name=NAME)
     return lambda: verifying.verify(hands, retries=False)
 
 
 def verify_again(db: Database) -> Callable[[], object]:
-    hands = verifying.Alone(db, name=NAME)
+    hands = verifying.Standalone(db, name=NAME)
     return lambda: verifying.verify(hands, retries=True)
 
 
@@ -96,7 +96,7 @@ def retry_errors(db: Database) -> Callable[[], object]:
 
 
 def found(path: str) -> Any:
-    """What a path such as ``recoup.errors.verbs:SUBJECT`` means."""
+    """What a path such as ``recoup.errors.subject:SUBJECT`` means."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
 

@@ -32,11 +32,11 @@ from hub import DAY, DOL, MINUTE, ORPHANS, PEOPLE, SECOND, STRUCTURAL, TRANSIENT
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
 from recoup.errors import archive, parking
-from recoup.errors.acts import Verb
-from recoup.errors.looking import Filter
-from recoup.errors.naming import ErrorKey
+from recoup.errors.listing import Filter
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
+from recoup.errors.verbs import Verb
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on, find
 from recoup.operations.verbs import Act
@@ -369,7 +369,7 @@ def test_killed_at_every_statement_of_an_operation(ground: HubGround) -> None:
 
     def prepare() -> tuple[str, ...]:
         operation[:] = [asked_for(hub, 5)]
-        return ("recoup.errors.verbs:SUBJECT", str(operation[0]))
+        return ("recoup.errors.subject:SUBJECT", str(operation[0]))
 
     left = ground.struck_everywhere("carry on", prepare, lambda: carried_on(hub, operation[0], 5))
     assert [stage for stage, _ in groupby(left)] == [("OPEN", 0), ("OPEN", 2), ("OPEN", 4), ("OPEN", 5), ("DONE", 5)]
@@ -383,7 +383,7 @@ def test_an_operation_killed_at_any_moment(
     is_long, most = int(pytestconfig.getoption("--times")) > 1, MOMENT_MOST_S
     for _ in range(LONG_ROUNDS if is_long else SHORT_ROUNDS):
         operation = asked_for(ground.hub, 9)
-        worker = ground.born("carry on", "recoup.errors.verbs:SUBJECT", str(operation))
+        worker = ground.born("carry on", "recoup.errors.subject:SUBJECT", str(operation))
         ground.wire.watch(at=0, act=lambda: None)
         worker.go()
         time.sleep(chance.uniform(0, most))

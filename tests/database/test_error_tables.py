@@ -17,10 +17,10 @@ from recoup.audit import examine
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.domains import DOMAINS
-from recoup.errors import archive, looking, retrying
+from recoup.errors import archive, listing, retrying
 from recoup.errors.checks import error_tables
 from recoup.errors.duties import DUTIES
-from recoup.errors.looking import Filter
+from recoup.errors.listing import Filter
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 from recoup.schema import checks
@@ -198,8 +198,8 @@ def test_tables_that_are_words_of_sql_are_tables_like_others(
     database = Database(server.uri(connection.info.dbname), settings)
     with database:
         with database.transaction(Authority.READER) as tx:
-            assert {one.error_table for one in looking.list_errors(tx, Filter(tables=WORDS))} == set(WORDS)
-            assert looking.show(tx, f"{WORDS[0]}/{errors_[0]}").row["status"] == "RETRY_PENDING"
+            assert {one.error_table for one in listing.list_errors(tx, Filter(tables=WORDS))} == set(WORDS)
+            assert listing.show(tx, f"{WORDS[0]}/{errors_[0]}").row["status"] == "RETRY_PENDING"
         for days in (40, 4 * 366):
             with connection.transaction():
                 advance(connection, timedelta(days=days))

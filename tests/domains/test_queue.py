@@ -33,7 +33,7 @@ from recoup.refusals import InputRefused
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings
 from recoup.work.flow import Flow, ThreadEach, Work
-from recoup.worker.duty import Duty, Hands
+from recoup.worker.duty import Context, Duty
 from recoup.worker.loop import Worker
 
 MINUTE = timedelta(minutes=1)
@@ -356,7 +356,7 @@ def test_the_flow_works_on_it(own: Database) -> None:
             torn.add(one.parcel_id)
             raise ValueError("torn")
 
-    def flow(hands: Hands) -> int:
+    def flow(hands: Context) -> int:
         pool = ThreadEach()
         work: Work[Claimed, str | None] = Work(
             turn=lambda tx, ended, room: (
@@ -372,7 +372,7 @@ def test_the_flow_works_on_it(own: Database) -> None:
         )
         return Flow(hands, work).run()
 
-    duty = Duty(name="parcel-sorting", authority=SORTER, cadence_s=1, says="", flow=flow, lag=SORTING.due_lag)
+    duty = Duty(name="parcel-sorting", authority=SORTER, cadence_s=1, description="", flow=flow, lag=SORTING.due_lag)
     worker = Worker(own, [duty], name="w")
     assert worker.run_once() == {"parcel-sorting": 40}
     with own.transaction(Authority.OPERATOR) as tx:

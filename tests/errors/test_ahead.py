@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from recoup.errors.ahead import one_ahead
+from recoup.errors.prefetch import prefetched
 
 WAIT_S = 20
 
@@ -25,7 +25,7 @@ def test_the_next_is_made_while_the_caller_works_on_this() -> None:
             yield number
 
     taken: list[int] = []
-    for item in one_ahead(items()):
+    for item in prefetched(items()):
         taken.append(item)
         assert item == 3 or is_made[item + 1].wait(WAIT_S)
         assert made == list(range(min(item + 2, 4)))
@@ -41,7 +41,7 @@ def test_what_is_raised_comes_in_its_place() -> None:
 
     taken: list[int] = []
     with pytest.raises(ValueError, match="the third"):
-        taken.extend(one_ahead(items()))
+        taken.extend(prefetched(items()))
     assert taken == [1, 2]
 
 
@@ -58,9 +58,9 @@ def test_who_stops_waits_for_the_one_that_is_being_made() -> None:
             made.append(number)
             yield number
 
-    with closing(one_ahead(items())) as coming:
+    with closing(prefetched(items())) as coming:
         assert next(coming) == 0
         assert is_begun.wait(WAIT_S)
         threading.Timer(0.05, may_go_on.set).start()
     assert made == [1]
-    assert not list(one_ahead([]))
+    assert not list(prefetched([]))

@@ -13,7 +13,7 @@ import pytest
 from hub import DAY, DOL, LOG, MASTER, SECOND, STRUCTURAL, TABLES, TRANSIENT, Hub, NewHub
 from recoup.database.connection import Actor, Transaction
 from recoup.errors import archive, parking
-from recoup.errors.naming import ErrorKey
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused

@@ -11,11 +11,11 @@ import pytest
 from hub import DOL, HOUR, OPERATIONAL, ORPHANS, STRUCTURAL, URLS, Hub
 from recoup.database.connection import Actor
 from recoup.errors import parking
-from recoup.errors.acts import Verb
-from recoup.errors.looking import Filter
-from recoup.errors.naming import ErrorKey
+from recoup.errors.listing import Filter
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError, record
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
+from recoup.errors.verbs import Verb
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import Act, Operation, many
 from recoup.operations.many import BATCH

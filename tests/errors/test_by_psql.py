@@ -12,7 +12,7 @@ from company import error_in
 from hub import DAY, DOL, SECOND, STRUCTURAL, TRANSIENT, Hub, NewHub
 from recoup.database.connection import Transaction
 from recoup.errors import parking
-from recoup.errors.naming import ErrorKey
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused

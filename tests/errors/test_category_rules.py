@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from hub import DOL, OPERATIONAL, STRUCTURAL, TRANSIENT, Hub, NewHub
-from recoup.errors import figures, recording
+from recoup.errors import active_policy, recording
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Category
 from recoup.lifecycles.declaration import Authority
@@ -90,4 +90,4 @@ def test_rules_are_read_once_for_a_version(ruled: Hub, monkeypatch: pytest.Monke
     for _ in range(2):
         ruled.record_all(NewError(table=DOL, message="x", outreach_id=uuid.uuid4()) for _ in range(3))
     with ruled.db.transaction(Authority.READER) as tx:
-        assert seen == {id(figures.renewed(tx).rules)}
+        assert seen == {id(active_policy.reloaded(tx).rules)}

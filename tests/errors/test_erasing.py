@@ -12,7 +12,7 @@ from hub import DOL, LOG, SECOND, Hub, NewHub
 from product import chosen
 from recoup.audit.examine import examine
 from recoup.errors import erasing, parking
-from recoup.errors.naming import ErrorKey
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.vocabulary import Category
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused

@@ -11,8 +11,8 @@ import pytest
 from hub import DAY, DOL, HOUR, LOG, PEOPLE, Hub, NewHub
 from recoup.errors import grouping, parking
 from recoup.errors.grouping import Groups, Masked
-from recoup.errors.looking import Filter
-from recoup.errors.naming import ErrorKey
+from recoup.errors.listing import Filter
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Category, Want
 from recoup.lifecycles.declaration import Authority
@@ -141,7 +141,7 @@ def test_a_long_message_is_shortened(new_hub: NewHub) -> None:
     message = "the vendor said no and " * 100
     hub.record(message)
     (group,) = grouped(hub).groups
-    assert group.error_message == message[: grouping.MESSAGE_MOST] + "…"
+    assert group.error_message == message[: grouping.MAX_MESSAGE] + "…"
     assert group.remained == signature(message).remained
 
 

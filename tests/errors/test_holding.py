@@ -18,11 +18,11 @@ import pytest
 from hub import DOL, TRANSIENT, Hub
 from recoup.database.connection import Database, Transaction
 from recoup.errors import parking, promotion, recording
+from recoup.errors.capture import failures
 from recoup.errors.importing import import_file
-from recoup.errors.naming import ErrorKey
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
-from recoup.errors.watching import failures
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
 from recoup.settings import Settings

@@ -12,7 +12,7 @@ from hub import DAY, HOUR, TRANSIENT, Hub, NewHub
 from recoup import clock
 from recoup.database.connection import Transaction
 from recoup.errors import retrying
-from recoup.errors.looking import Filter, list_errors
+from recoup.errors.listing import Filter, list_errors
 from recoup.lifecycles.declaration import Authority
 
 END, BEGINNING = datetime(2026, 10, 31, 12, tzinfo=UTC), datetime(2026, 3, 7, 12, tzinfo=UTC)  # a day before each

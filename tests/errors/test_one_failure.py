@@ -9,8 +9,8 @@ import pytest
 
 from hub import DAY, DOL, HOUR, OPERATIONAL, PEOPLE, SECOND, STRUCTURAL, TRANSIENT, URLS, Hub
 from recoup.database.connection import Database
-from recoup.errors import failures, looking, parking
-from recoup.errors.naming import ErrorKey
+from recoup.errors import failures, listing, parking
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
@@ -21,7 +21,7 @@ WEAKER: tuple[dict[str, Any], ...] = ({"severity": Severity.LOW}, {"want": Want.
 
 def explained(hub: Hub, error_id: int) -> str:
     with hub.db.transaction(Authority.READER) as tx:
-        return " ".join(looking.show(tx, str(error_id)).explanation)
+        return " ".join(listing.show(tx, str(error_id)).explanation)
 
 
 def test_each_piece_of_an_entitys_work_fails_is_retried_and_blocks_by_itself(hub: Hub) -> None:
@@ -50,7 +50,7 @@ def test_the_same_piece_supersedes_and_another_does_not(hub: Hub, key: str | Non
     assert hub.row(older)["superseded_by"] == newer
     assert hub.row(other)["archived_at"] is None
     with hub.db.transaction(Authority.READER) as tx:
-        listed = looking.list_errors(tx, looking.Filter(entities=(entity,)))
+        listed = listing.list_errors(tx, listing.Filter(entities=(entity,)))
     assert {one.work_key for one in listed} == {key, "dob"}
 
 

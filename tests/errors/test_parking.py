@@ -15,12 +15,12 @@ from hub import DAY, DOL, LOG, MASTER, OPERATIONAL, ORPHANS, SECOND, STRUCTURAL,
 from recoup.database import embedded
 from recoup.database.connection import Actor
 from recoup.errors import parking
-from recoup.errors.acts import Verb
-from recoup.errors.naming import ErrorKey
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.parking import Answer
 from recoup.errors.recording import NewError
 from recoup.errors.retrying import Claimed
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
+from recoup.errors.verbs import Verb
 from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused

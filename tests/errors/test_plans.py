@@ -19,9 +19,9 @@ from company import acting
 from plans import assert_reads_only, carried_out, handled, nodes
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.errors import archive, figures, grouping, parking, promotion, retrying
-from recoup.errors.looking import Filter, list_errors
-from recoup.errors.naming import ErrorKey
+from recoup.errors import active_policy, archive, grouping, parking, promotion, retrying
+from recoup.errors.listing import Filter, list_errors
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Claimed, Failed, Succeeded
@@ -160,7 +160,7 @@ KEPT = pytest.mark.parametrize("kept", [False, True], ids=["made for it", "kept"
 class Asked(NamedTuple):
     """What the library is asked for, by whom, what comes of it, and how many rows may be looked at in one place."""
 
-    by: Authority
+    authority: Authority
     what: Callable[[Transaction], object]
     answer: object
     most: int
@@ -224,7 +224,7 @@ def test_what_is_asked_often_reads_little(crowded: Transaction, name: str, kept:
     """Whatever a hub, a worker or the archiver asks for is found by itself, however much there is beside it."""
     by, what, answer, most = ASKED[name]
     with carried_out(crowded, kept=kept) as plans, acting(crowded, by):
-        figures.renewed(crowded)
+        active_policy.reloaded(crowded)
         plans.take()
         assert what(crowded) == answer
         found = plans.take()
@@ -263,7 +263,7 @@ def test_recording_reads_what_it_supersedes(crowded: Transaction, again: bool, k
     errors = [NewError(table=table, message=MESSAGE, outreach_id=one) for one, table in failures.items()]
     superseded = "select count(*) from recoup.error_event where event_type = 'SUPERSEDED'"
     with carried_out(crowded, kept=kept) as plans, acting(crowded, Authority.HUB):
-        figures.renewed(crowded)
+        active_policy.reloaded(crowded)
         plans.take()
         assert len(record(crowded, errors)) == SET
         found = plans.take()

@@ -11,7 +11,7 @@ from psycopg import IsolationLevel
 
 from hub import DOL, LOG, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
 from recoup.errors import parking, promotion
-from recoup.errors.naming import ErrorKey
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.promotion import Blocking
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import ErrorStatus, Severity, Want

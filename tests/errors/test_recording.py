@@ -32,11 +32,11 @@ from hub import (
     NewHub,
 )
 from recoup.errors import decide, parking
-from recoup.errors.naming import ErrorKey
+from recoup.errors.capture import failures
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
-from recoup.errors.recording import AT_ONCE_MOST, NewError, record
+from recoup.errors.recording import MAX_AT_ONCE, NewError, record
 from recoup.errors.vocabulary import Category, Severity, Want
-from recoup.errors.watching import failures
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 
@@ -458,7 +458,7 @@ def test_global_tables_do_without_an_entity(hub: Hub) -> None:
 def test_many_are_recorded_in_the_order_given(hub: Hub) -> None:
     errors = [
         NewError(table=URLS, message=f"page {n} not found", outreach_id=uuid.uuid4(), code=f"C{n % 7}")
-        for n in range(AT_ONCE_MOST + 500)
+        for n in range(MAX_AT_ONCE + 500)
     ]
     recorded = hub.record_all(errors)
     assert hub.rows(
@@ -552,7 +552,7 @@ def test_what_is_no_uuid_shifts_nobody_elses(hub: Hub, given: str, count: int) -
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "says"),
+    ("more", "code", "description"),
     [
         ({"severity": "awful"}, "severity_unknown", "CRITICAL"),
         ({"category": 7}, "category_unknown", "TRANSIENT"),
@@ -561,11 +561,11 @@ def test_what_is_no_uuid_shifts_nobody_elses(hub: Hub, given: str, count: int) -
         ({"outreach_id": "nope"}, "entity_unreadable", "outreach_id"),
     ],
 )
-def test_misuse_is_refused_in_words(hub: Hub, more: dict[str, Any], code: str, says: str) -> None:
+def test_misuse_is_refused_in_words(hub: Hub, more: dict[str, Any], code: str, description: str) -> None:
     with pytest.raises(InputRefused) as refused:
         hub.record(**more)
     assert refused.value.code == code
-    assert says in refused.value.next_step
+    assert description in refused.value.next_step
 
 
 def test_words_are_taken_in_any_case(hub: Hub) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from hub import DOL, SECOND, Hub, failed
 from recoup.errors import parking
-from recoup.errors.naming import ErrorKey
+from recoup.errors.capture import failures
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Category
-from recoup.errors.watching import failures
 from recoup.lifecycles.declaration import Authority
 
 FORMS = tomllib.loads((Path(__file__).parents[1] / "redaction" / "data" / "forms.toml").read_text("utf-8"))

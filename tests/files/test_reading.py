@@ -21,7 +21,7 @@ from recoup.files import parquet as reader
 from recoup.gate.importing.checks import WANTED as OF_COMPANIES
 from recoup.refusals import InputRefused
 from recoup.verification.directory_file import WANTED as OF_DIRECTORIES
-from written import COMPANIES, HEADER, MEMORY_MOST, WRITTEN, as_csv, as_jsonl, as_parquet, bounded, many, parquet_of
+from written import COMPANIES, HEADER, MAX_MEMORY, WRITTEN, as_csv, as_jsonl, as_parquet, bounded, many, parquet_of
 
 DECLARED = pytest.mark.parametrize("wanted", [OF_COMPANIES, EVERYTHING], ids=["companies", "everything"])
 
@@ -262,7 +262,7 @@ def test_a_parquet_file_from_a_pipe_is_read_whole(path: Path) -> None:
 # Hostile text -------------------------------------------------------------------------------------------------------
 
 # A few copies of one row of four million characters.
-BOUNDS = {id(OF_COMPANIES): MEMORY_MOST, id(EVERYTHING): 40_000_000}
+BOUNDS = {id(OF_COMPANIES): MAX_MEMORY, id(EVERYTHING): 40_000_000}
 
 
 @DECLARED
@@ -403,7 +403,7 @@ def test_one_long_text_in_every_row_does_not_fill_the_memory(path: Path) -> None
     assert 100_000_000 < pool.max_memory() < 600_000_000
 
 
-@pytest.mark.parametrize("limit", ["CHUNK_BYTES_MOST", "LISTED_MOST"])
+@pytest.mark.parametrize("limit", ["MAX_CHUNK_BYTES", "MAX_LISTED"])
 def test_a_piece_that_would_fill_the_memory_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     """By its column, also where it is nested; not where the column is not wanted."""
     path.write_bytes(parquet_of(pa.table({"name": ["A"], "more.of.it": [list(range(10_000))]})))

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from recoup import clock, gate
 from recoup.database.connection import Database
 from recoup.files import Format, Unread
-from recoup.files.report import KEPT_MOST
+from recoup.files.report import MAX_KEPT
 from recoup.gate.importing import Imported, Progress, Reason, import_file
 from recoup.gate.importing.checks import WANTED
 from recoup.gate.importing.loading import CHUNK_ROWS
@@ -35,7 +35,7 @@ from recoup.refusals import InputRefused
 from written import COMPANIES, WRITTEN, Values, Write, as_csv, as_jsonl, as_parquet, bounded, many, parquet_of
 
 PATIENCE_S = 60
-ROW_CHARS_MOST = WANTED.row_chars_most
+MAX_ROW_CHARS = WANTED.row_chars_most
 
 
 def new_name() -> str:
@@ -211,8 +211,8 @@ GOOD = b"company_name,company_domain,linkedin_url,state\nGood,,,\n"
         ("a.csv", GOOD + b'B,"\n\n",,\n"A,,,\n', 6, None, Unread.CSV_MALFORMED),
         ("a.csv", GOOD + b"M\xfcller,,,\n", 3, None, Unread.NOT_UTF8),
         ("a.jsonl", b'{"name": "Good"}\n{"name": "A", "x": "\xff"}', 2, None, Unread.NOT_UTF8),
-        ("a.csv", GOOD + b"A," + b"x" * ROW_CHARS_MOST + b",,\n", 3, None, Unread.ROW_TOO_LONG),
-        ("a.jsonl", b'{"name": "Good"}\n{"name": "' + b"x" * ROW_CHARS_MOST + b'"}', 2, None, Unread.ROW_TOO_LONG),
+        ("a.csv", GOOD + b"A," + b"x" * MAX_ROW_CHARS + b",,\n", 3, None, Unread.ROW_TOO_LONG),
+        ("a.jsonl", b'{"name": "Good"}\n{"name": "' + b"x" * MAX_ROW_CHARS + b'"}', 2, None, Unread.ROW_TOO_LONG),
     ],
 )
 def test_a_row_that_makes_no_sense_is_refused_alone(
@@ -239,7 +239,7 @@ def test_every_reason_is_tried() -> None:
 def test_rows_behind_a_broken_one_come_in(db: Database, write: Write) -> None:
     """Reading goes on behind a row of bad bytes, of too many fields, without end."""
     batch_id = new_name()
-    broken = [b"\xff,,,", b"a,b,c,d,e", b"x" * (ROW_CHARS_MOST * 3) + b",,,", b'"a"b,,,']
+    broken = [b"\xff,,,", b"a,b,c,d,e", b"x" * (MAX_ROW_CHARS * 3) + b",,,", b'"a"b,,,']
     lines = b"\n".join(line for n, bad in enumerate(broken) for line in (bad, b"Good %d,,," % n))
     imported = import_file(db, write("a.csv", GOOD + lines), batch_id=batch_id)
     assert [refused.number for refused in imported.refusals] == [3, 5, 7, 9]
@@ -507,7 +507,7 @@ def test_the_report_holds_every_refused_row(
         assert batches(db, batch_id) == []
     else:
         imported = import_file(db, path, batch_id=batch_id, report=report)
-        assert (imported.accepted, imported.refused, len(imported.refusals)) == (CHUNK_ROWS + 1, 2500, KEPT_MOST)
+        assert (imported.accepted, imported.refused, len(imported.refusals)) == (CHUNK_ROWS + 1, 2500, MAX_KEPT)
         assert len(stored(db, batch_id)) == CHUNK_ROWS + 1
     rows = reported(report)
     assert [int(row["number"]) for row in rows] == [CHUNK_ROWS + 2 + n for n in range(2500)]
@@ -587,7 +587,7 @@ def test_many_refused_rows_are_not_all_remembered(db: Database, tmp_path: Path) 
     with bounded():
         imported = import_file(db, path, batch_id=new_name())
     assert imported.refused == 1_200
-    assert len(imported.refusals) == KEPT_MOST
+    assert len(imported.refusals) == MAX_KEPT
 
 
 # Parts that are not installed ---------------------------------------------------------------------------------------

@@ -427,7 +427,7 @@ def test_printed_queries_read_what_they_return(crowded: Transaction, name: str, 
 class Asked(NamedTuple):
     """What the library is asked for, by whom, and how many rows may be looked at for it in one place."""
 
-    by: Authority
+    authority: Authority
     what: Callable[[Transaction], object]
     most: int
 

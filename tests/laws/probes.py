@@ -651,7 +651,7 @@ POLICY = "recoup.policy"
 key(POLICY, "policy_pkey", "A version is one policy's.", "version")
 key(POLICY, "policy_seq_key", "A place in the order is one policy's.", "seq")
 check(POLICY, "policy_version_check", "Versions are counted from one.", version="0")
-check(POLICY, "policy_figures_check", "Figures have names.", figures="'[]'")
+check(POLICY, "policy_figures_check", "ActivePolicy have names.", figures="'[]'")
 check(POLICY, "policy_reason_check", "A policy has a reason.", reason="' '")
 check(POLICY, "policy_applied_at_check", "Times are times.", applied_at=INFINITE)
 check(POLICY, "policy_actor_check", "An actor is of a known kind.", actor="'robot'")

@@ -40,7 +40,7 @@ class Probe:
     """How one sees that a law holds."""
 
     law: Law
-    says: str  # the promise, in a sentence
+    description: str  # the promise, in a sentence
     run: Callable[[Transaction], None]
     # Seen by others only once it is committed, as a notification is. Such a probe gets a connection in autocommit.
     commits: bool = False
@@ -59,7 +59,7 @@ def law(
     """Make a probe of a function. Its docstring is the promise."""
 
     def listed(run: Callable[[Transaction], None]) -> Callable[[Transaction], None]:
-        PROBES.append(Probe(law=Law(table, name, event), says=run.__doc__ or "", run=run, commits=commits))
+        PROBES.append(Probe(law=Law(table, name, event), description=run.__doc__ or "", run=run, commits=commits))
         return run
 
     return listed
@@ -164,20 +164,20 @@ def quiet(tx: Transaction, table: str, *, but: str = "") -> Iterator[None]:
 # Constraints --------------------------------------------------------------------------------------------------------
 
 
-def check(table: str, name: str, says: str, into: list[Probe] = PROBES, /, **spoilt: Value) -> None:
+def check(table: str, name: str, description: str, into: list[Probe] = PROBES, /, **spoilt: Value) -> None:
     """A probe: the sample row, spoilt like that, breaks this check and nothing else."""
 
     def run(tx: Transaction) -> None:
         with quiet(tx, table):
             refused(tx, insertion(tx, table, spoilt), constraint=name)
 
-    into.append(Probe(law=Law(table, name), says=says, run=run))
+    into.append(Probe(law=Law(table, name), description=description, run=run))
 
 
 def key(
     table: str,
     name: str,
-    says: str,
+    description: str,
     *same: str,
     first: Row | None = None,
     then: Row | None = None,
@@ -192,10 +192,10 @@ def key(
             shared = {column: Literal(made[column]) for column in same}
             refused(tx, insertion(tx, table, {**(then or {}), **shared}), constraint=told or name)
 
-    into.append(Probe(law=Law(table, name), says=says, run=run))
+    into.append(Probe(law=Law(table, name), description=description, run=run))
 
 
-def reference(table: str, column: str, parent: str, says: str, /, *, nobody: str = ID, **also: Value) -> None:
+def reference(table: str, column: str, parent: str, description: str, /, *, nobody: str = ID, **also: Value) -> None:
     """A probe: a row that refers to nothing is refused, and so is the removal of what a row refers to."""
     name = f"{table.split('.')[1]}_{column}_fkey"
 
@@ -207,7 +207,7 @@ def reference(table: str, column: str, parent: str, says: str, /, *, nobody: str
             delete = SQL("delete from {} where ctid = {}").format(relation(parent), Literal(there["ctid"]))
             refused(tx, delete, constraint=name)
 
-    PROBES.append(Probe(law=Law(table, name), says=says, run=run))
+    PROBES.append(Probe(law=Law(table, name), description=description, run=run))
 
 
 # Triggers that many tables have -------------------------------------------------------------------------------------
@@ -229,7 +229,14 @@ def touching(tx: Transaction, table: str, event: str, *, but: str) -> Composable
 
 
 def untouchable(
-    table: str, function: str, sqlstate: str, event: str, says: str, *, words: str = "", into: list[Probe] = PROBES
+    table: str,
+    function: str,
+    sqlstate: str,
+    event: str,
+    description: str,
+    *,
+    words: str = "",
+    into: list[Probe] = PROBES,
 ) -> None:
     """A probe: this event is refused on this table, to a superuser and with every other trigger off.
 
@@ -239,7 +246,7 @@ def untouchable(
     def run(tx: Transaction) -> None:
         refused(tx, touching(tx, table, event, but=function), by=function, sqlstate=sqlstate, words=words or table)
 
-    into.append(Probe(law=Law(table, function, event), says=says, run=run))
+    into.append(Probe(law=Law(table, function, event), description=description, run=run))
 
 
 def unreplicated(*tables: str, into: list[Probe] = PROBES) -> None:
@@ -253,7 +260,9 @@ def unreplicated(*tables: str, into: list[Probe] = PROBES) -> None:
     for table in tables:
         for event in ("insert", "update", "delete"):
             tried = partial(run, table=table, event=event)
-            into.append(Probe(law=Law(table, REPLICATED, event), says="Nothing is replicated into it.", run=tried))
+            into.append(
+                Probe(law=Law(table, REPLICATED, event), description="Nothing is replicated into it.", run=tried)
+            )
 
 
 def recorded_as_declared(table: str) -> None:
@@ -278,8 +287,8 @@ def recorded_as_declared(table: str) -> None:
             seen(tx, logged, table, told, *before or (0,))
 
     for event in ("insert", "update", "delete"):
-        says = "A change of what is declared is recorded."
-        PROBES.append(Probe(law=Law(table, function, event), says=says, run=partial(run, event=event)))
+        description = "A change of what is declared is recorded."
+        PROBES.append(Probe(law=Law(table, function, event), description=description, run=partial(run, event=event)))
 
 
 def guard_of(life: Lifecycle, kind: str) -> str:
@@ -321,7 +330,7 @@ def digested(table: str, function: str, into: list[Probe] = PROBES) -> None:
         logged = "select from recoup.content_log where subject = %s and event_type = 'BIRTH' and login = session_user"
         seen(tx, f"{logged} and xid = pg_current_xact_id() and cardinality(keys) = 1", table)
 
-    into.append(Probe(law=Law(table, function, "insert"), says="What a row is given is on record.", run=run))
+    into.append(Probe(law=Law(table, function, "insert"), description="What a row is given is on record.", run=run))
 
 
 def of_the_form(table: str, into: list[Probe] = PROBES) -> None:
@@ -384,14 +393,18 @@ def queued(life: Lifecycle, due: Callable[[Transaction], Any], into: list[Probe]
             move = f"update {life.table} set {ended} where {columns.unit} = %s"
             refused(tx, move, unit, by=moves.function, sqlstate="RC047")
 
-    into.append(Probe(law=Law(table, "recoup.guard_claims", "update"), says="One holds it.", run=held_by_one))
-    into.append(Probe(law=Law(table, "recoup.record_claims", "update"), says="A claim is logged.", run=logged))
+    into.append(Probe(law=Law(table, "recoup.guard_claims", "update"), description="One holds it.", run=held_by_one))
+    into.append(Probe(law=Law(table, "recoup.record_claims", "update"), description="A claim is logged.", run=logged))
     for event in ("insert", "delete", "truncate"):
         run = partial(by_hand, event=event)
-        into.append(Probe(law=Law(table, "recoup.guard_queue", event), says="Nothing is queued by hand.", run=run))
+        into.append(
+            Probe(law=Law(table, "recoup.guard_queue", event), description="Nothing is queued by hand.", run=run)
+        )
     births, moves, *_ = life.queueing
-    into.append(Probe(law=Law(life.table, births.function, births.event), says="What waits is queued.", run=born))
-    into.append(Probe(law=Law(life.table, moves.function, moves.event), says="One alone ends it.", run=fenced))
+    into.append(
+        Probe(law=Law(life.table, births.function, births.event), description="What waits is queued.", run=born)
+    )
+    into.append(Probe(law=Law(life.table, moves.function, moves.event), description="One alone ends it.", run=fenced))
 
 
 def recorded(role: Role, into: list[Probe] = PROBES) -> None:
@@ -413,4 +426,4 @@ def recorded(role: Role, into: list[Probe] = PROBES) -> None:
         born = on.event == "insert"
         status = role.life.births[0].status if born else role.life.moves[0].target
         law_ = Law(role.name, on.function, on.event)
-        into.append(Probe(law=law_, says="Each step is recorded.", run=partial(run, status=status, born=born)))
+        into.append(Probe(law=law_, description="Each step is recorded.", run=partial(run, status=status, born=born)))

@@ -92,7 +92,7 @@ def test_no_row_gets_into_a_log(hostile: Transaction, log: str) -> None:
 def test_no_step_that_is_a_consequence_is_made(hostile: Transaction) -> None:
     """The gate itself authorises no intake without an attempt, and makes and moves no recovery."""
     pending, failed = new_intake(hostile), failed_intake(hostile)
-    through = {(life.table, move.target) for life in LIFECYCLES for move in life.moves if move.through}
+    through = {(life.table, move.target) for life in LIFECYCLES for move in life.moves if move.via}
     assert through == {
         ("cl.gate_zero_intake", "AUTHORIZED"), ("cl.gate_zero_intake", "FAILED"),
         ("cl.gate_zero_intake", "REENTER_SUCCEEDED"), ("cl.gate_zero_intake", "EXHAUSTED"),

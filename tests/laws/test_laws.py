@@ -55,7 +55,7 @@ def _once(held: Counter[Law]) -> set[Law]:
 
 
 def _promise(law: Law) -> str:
-    return " ".join(probe.says for probe in PROBES if probe.law == law)
+    return " ".join(probe.description for probe in PROBES if probe.law == law)
 
 
 @every_probe
@@ -102,5 +102,5 @@ def test_the_probe_that_commits_notices_when_its_guard_is_gone(
 
 def _holders(tx: Transaction, probe: Probe) -> list[Guard]:
     found = holders(tx, probe.law)
-    assert found, f"Nothing holds {probe.law}: {probe.says}"
+    assert found, f"Nothing holds {probe.law}: {probe.description}"
     return found

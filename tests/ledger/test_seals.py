@@ -394,7 +394,7 @@ def test_a_problem_in_a_page_of_many(lived: Own, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(seals, "SEALS_READ_AT_ONCE", 3)
     monkeypatch.setattr(seals, "CHECKED_AT_ONCE", 10)
     assert lived.verify(lived.head()) == []
-    monkeypatch.setattr(seals, "PROBLEMS_MOST", 5)
+    monkeypatch.setattr(seals, "MAX_PROBLEMS", 5)
     with lived.admin.transaction(force_rollback=True):
         lived.admin.execute("alter table recoup.seal disable trigger all")
         lived.admin.execute("update recoup.seal set actor_id = 'mallory'")

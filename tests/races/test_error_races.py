@@ -41,13 +41,13 @@ from hub import (
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.errors import archive, parking, promotion, recording
-from recoup.errors.acts import Verb
-from recoup.errors.looking import Filter
-from recoup.errors.naming import ErrorKey
+from recoup.errors.listing import Filter
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.parking import Answer
 from recoup.errors.recording import NewError
 from recoup.errors.retrying import Claimed
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
+from recoup.errors.verbs import Verb
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on, find, many
@@ -64,7 +64,7 @@ LONG_ROUNDS, SHORT_ROUNDS = 200, 50
 LONG_PAIRS, SHORT_PAIRS = 400, 300  # of an error and a promotion
 DUE = 2000  # errors that are drained at once
 CLAIMERS = 4
-ACTORS_MOST = 8
+MAX_ACTORS = 8
 Some = TypeVar("Some")
 
 
@@ -77,7 +77,7 @@ def hub(new_database: Callable[..., str], server: embedded.Server, settings: Set
         admin.execute("create table race.promoted (outreach_id uuid primary key)")
         admin.execute("grant usage on schema race to recoup_hub, recoup_operator")
         admin.execute("grant select, insert on race.promoted to recoup_hub, recoup_operator")
-    with Database(server.uri(name), dataclasses.replace(settings, pool_max=ACTORS_MOST)) as database:
+    with Database(server.uri(name), dataclasses.replace(settings, pool_max=MAX_ACTORS)) as database:
         yield Hub(database)
 
 

@@ -38,13 +38,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from racing import Match, claim, held_back, kinds, together
 
 ROUNDS = 200
-ACTORS_MOST = 8
+MAX_ACTORS = 8
 
 
 @pytest.fixture
 def desk(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> Iterator[Desk]:
     """A database of the test's own, with a connection for everybody."""
-    with Database(server.uri(new_database()), dataclasses.replace(settings, pool_max=ACTORS_MOST)) as database:
+    with Database(server.uri(new_database()), dataclasses.replace(settings, pool_max=MAX_ACTORS)) as database:
         yield Desk(database)
 
 

@@ -84,9 +84,9 @@ def test_keys_do_not_depend_on_what_came_before(monkeypatch: pytest.MonkeyPatch)
     """What is kept of earlier texts is thrown away when it is much, also while others read it."""
     texts = [f"row {number} of table t{number % 7} is bad: Reason{chr(65 + number % 26)}" for number in range(2_000)]
     wanted = [(signature(text).key, category(text)) for text in texts]
-    monkeypatch.setattr(tokens, "CACHE_MOST", 5)
-    monkeypatch.setattr("recoup.signatures.judging.CACHE_MOST", 5)
-    monkeypatch.setattr("recoup.signatures.rules.CACHE_MOST", 5)
+    monkeypatch.setattr(tokens, "MAX_CACHE", 5)
+    monkeypatch.setattr("recoup.signatures.judging.MAX_CACHE", 5)
+    monkeypatch.setattr("recoup.signatures.rules.MAX_CACHE", 5)
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(lambda text: (signature(text).key, category(text)), texts)) == wanted
 

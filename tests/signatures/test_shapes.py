@@ -46,7 +46,7 @@ OTHER = [
 # Words are moved about, fields compared, lines chosen, letters that are no ASCII: they are read each time.
 NONE = [
     "", "a\nb", "tab\there", "für 5", '{"code": 5}', "HTTP 500: {}", "[1, 2]", "x (Caused by 5) code",
-    "code with time zone 12", "x 5 ", "x" * (shapes.LENGTH_MOST + 1),
+    "code with time zone 12", "x 5 ", "x" * (shapes.MAX_LENGTH + 1),
 ]  # fmt: skip
 WORDS = [
     "error", "code", "errno", "number", "msg", "http", "HTTP", "status", "response", "returned", "sqlstate", "SQLSTATE",
@@ -134,12 +134,12 @@ def test_rules_of_ones_own_come_first() -> None:
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """By number and by length, of messages and of codes."""
-    monkeypatch.setattr(shapes, "CACHE_MOST", 5)
+    monkeypatch.setattr(shapes, "MAX_CACHE", 5)
     monkeypatch.setattr(shapes, "_kept", {})
     for number in range(50):
         read(f"failure {chr(97 + number % 26)}{chr(97 + number // 26)} came", "C" * number * 10)
     assert 0 < len(shapes._kept) <= 5
-    assert all(len(shape) <= shapes.LENGTH_MOST and len(code or "") <= shapes.CODE_MOST for shape, code in shapes._kept)
+    assert all(len(shape) <= shapes.MAX_LENGTH and len(code or "") <= shapes.MAX_CODE for shape, code in shapes._kept)
 
 
 def test_a_code_of_another_type_is_not_taken_for_a_plain_one() -> None:

@@ -54,14 +54,14 @@ from recoup.errors import (
     recording,
     retrying,
 )
-from recoup.errors.acts import Verb
-from recoup.errors.looking import Filter
-from recoup.errors.naming import ErrorKey
+from recoup.errors.listing import Filter
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
 from recoup.errors.retrying import Claimed
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
+from recoup.errors.verbs import Verb
 from recoup.gate import Attempt, NewIntake
-from recoup.gate.verifying import Alone
+from recoup.gate.verifying import Standalone
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on
@@ -259,7 +259,7 @@ def retrier(by: Actor) -> None:
     return None
 
 
-class Hands(Alone):
+class Hands(Standalone):
     """Somebody at the handlers of errors."""
 
     def __init__(self, by: Actor) -> None:

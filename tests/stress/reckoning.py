@@ -17,7 +17,7 @@ from stage import IN_HAND
 
 from product import LOGS
 from recoup.database.connection import Database, Transaction
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import carry_on, operations
@@ -28,7 +28,7 @@ from lively import audited, broken
 Notes = Sequence[dict[str, Any]]
 Wrong = Iterator[tuple[object, ...]]
 SHOWN = 5
-SWEPT_MOST = 10_000  # rounds of one sweep: one that finds work for ever is a fault
+MAX_SWEPT = 10_000  # rounds of one sweep: one that finds work for ever is a fault
 
 
 # The end of the play -------------------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def let_run_out(db: Database, later: Callable[[timedelta], None]) -> None:
         carry_on(db, SUBJECT, one.operation_id)
     later(timedelta(minutes=10))
     for kind, sweep in SWEEPS.items():
-        for _ in range(SWEPT_MOST):
+        for _ in range(MAX_SWEPT):
             if not swept(db, *sweep):
                 break
         else:

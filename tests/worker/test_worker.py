@@ -43,7 +43,7 @@ def until(true: Callable[[], object]) -> None:
 
 def duty(name: str, batch: Callable[[Transaction, Policy], int], *, cadence_s: float = NEVER_S) -> Duty:
     return Duty(
-        name=name, authority=Authority.GATE, cadence_s=cadence_s, says="a test", batch=batch, lag=lambda _: None
+        name=name, authority=Authority.GATE, cadence_s=cadence_s, description="a test", batch=batch, lag=lambda _: None
     )
 
 
@@ -187,7 +187,7 @@ def test_done_once_one_bad_unit_stops_only_itself(lonely: Database) -> None:
         return 1
 
     sets = Duty(
-        name="sets", authority=Authority.GATE, cadence_s=1, says="a test", batch=bad, lag=lambda _: None,
+        name="sets", authority=Authority.GATE, cadence_s=1, description="a test", batch=bad, lag=lambda _: None,
         units=lambda _tx: ["good", "bad", "better"], one=one,
     )  # fmt: skip
     worker = Worker(lonely, [sets, duty("after", lambda _tx, _policy: 0)], name="once")

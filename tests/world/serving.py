@@ -20,7 +20,7 @@ from world import tricks
 from world.counting import Canary, Seen, WatchedDirectory, WatchedNames, WatchedSites
 from world.odd import Odd
 
-TRIES_MOST = 50
+MAX_TRIES = 50
 IDLE_S = 30.0
 
 
@@ -51,7 +51,7 @@ async def serve_watched(given: Namespace) -> None:
     by_udp = WatchedNames(present, tricks.OVER_UDP, seen.counts, "dns_queries")
     sites, directory = WatchedSites(present, seen), WatchedDirectory(present, seen, given.key)
     wanted = Ports(*given.ports)
-    for left in reversed(range(TRIES_MOST)):
+    for left in reversed(range(MAX_TRIES)):
         tcp, astray = bound(DNS_ADDRESS, wanted.dns), bound(tricks.CANARY_ADDRESS, wanted.sites)
         chosen = Ports(tcp.getsockname()[1], astray.getsockname()[1], wanted.directory)
         loop = asyncio.get_running_loop()

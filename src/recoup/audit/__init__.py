@@ -6,8 +6,8 @@ keep their invariants beside themselves, as data (``invariants.py``, ``queries/i
 a declaration are made from it (``recoup.schema.laws``).
 """
 
-from recoup.audit.choosing import chosen
 from recoup.audit.examine import Verdict, audit, examine
 from recoup.audit.invariant import Invariant
+from recoup.audit.selection import chosen
 
 __all__ = ["Invariant", "Verdict", "audit", "chosen", "examine"]

@@ -18,7 +18,7 @@ from recoup.database.pinned import pin
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
 
-ROWS_MOST = 100  # shown of what breaks one invariant; all are counted
+MAX_ROWS = 100  # shown of what breaks one invariant; all are counted
 WORK_MEMORY = "64MB"  # for sorts and hashes: the default would spill a log of a million events to disk, twice
 # Queries read the tables: an index could be made to lack rows. Nested loops come from statistics that are missing, and
 # would take hours; compiling these long lists of conditions takes longer than to evaluate them.
@@ -38,10 +38,10 @@ class Verdict:
     """What was found of one invariant."""
 
     id: str
-    says: str
+    description: str
     holds: bool
     found: int  # rows that break it
-    rows: tuple[Offending, ...]  # of these at most ROWS_MOST
+    rows: tuple[Offending, ...]  # of these at most MAX_ROWS
     seconds: float
 
 
@@ -103,7 +103,7 @@ def examine(
         verdicts.append(
             Verdict(
                 id=invariant.id,
-                says=invariant.says,
+                description=invariant.description,
                 holds=not rows,
                 found=1 if answer.error is not None else answer.found.get(invariant.id, 0),
                 rows=tuple(rows),
@@ -154,11 +154,11 @@ def _counted(query: SQL) -> Composed:
         "with offending_ as materialized (\n{query}\n), counted_ as (select o.*, count(*) over of_one as found_,"
         " row_number() over of_one as place_ from offending_ o window of_one as (partition by o.breaks))"
         " select * from counted_ where place_ <= {most} order by breaks, place_"
-    ).format(query=query, most=ROWS_MOST)
+    ).format(query=query, most=MAX_ROWS)
 
 
 def _checked(tx: Transaction, invariant: Invariant) -> _Answer:
     assert invariant.check is not None, f"{invariant.id} has neither query nor check"
     offending = iter(invariant.check(tx))
-    rows = list(islice(offending, ROWS_MOST))
+    rows = list(islice(offending, MAX_ROWS))
     return _Answer(rows={invariant.id: rows}, found={invariant.id: len(rows) + sum(1 for _ in offending)})

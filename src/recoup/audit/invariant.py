@@ -41,7 +41,7 @@ class Invariant:
     """One promise. Broken by each row that its query returns under its id, or that its check gives."""
 
     id: str  # document/section/name
-    says: str
+    description: str
     query: Query | Built | None = None
     check: Check | None = None
     also: tuple[str, ...] = ()  # further lines of the documents that it holds, by id
@@ -62,5 +62,5 @@ class InFile:
     package: str
     file: str = "invariants.sql"
 
-    def __call__(self, id_: str, query: str, says: str, *also: str) -> Invariant:
-        return Invariant(id=id_, says=says, query=Query(self.package, self.file, query), also=also)
+    def __call__(self, id_: str, query: str, description: str, *also: str) -> Invariant:
+        return Invariant(id=id_, description=description, query=Query(self.package, self.file, query), also=also)

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from recoup.audit import chosen
 from recoup.audit.examine import Say, Verdict
 from recoup.audit.invariant import Invariant, Offending
-from recoup.cli.acting import opened
+from recoup.cli.context import opened
 from recoup.cli.output import Demo, Json, ends_with, print_rows, shown
 from recoup.database.connection import connect
 from recoup.domains import DOMAINS
@@ -57,7 +57,7 @@ def audit(
 
 
 def _told(invariant: Invariant) -> dict[str, object]:
-    return {"id": invariant.id, "says": invariant.says, "also": invariant.also or None}
+    return {"id": invariant.id, "description": invariant.description, "also": invariant.also or None}
 
 
 def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[Verdict]:
@@ -113,7 +113,7 @@ def _print(verdicts: Sequence[Verdict], *, verbose: bool) -> None:
     print_rows(rows, as_json=False, empty="Nothing was asked.")
     broken = [verdict for verdict in verdicts if not verdict.holds]
     for verdict in broken:
-        print(f"\n{verdict.id}: broken\n{verdict.says}")
+        print(f"\n{verdict.id}: broken\n{verdict.description}")
         if verdict.found > len(verdict.rows):
             print(f"The first {len(verdict.rows)} of {verdict.found:,} rows that break it:")
         for row in verdict.rows:

@@ -56,7 +56,12 @@ def bench(
     found = run.chosen(workloads, peers_named=peer)
     if list_:
         listed = [
-            {"workload": w.name, "unit": w.unit, "aim": "; ".join(map(str, w.aims)) or None, "says": w.says}
+            {
+                "workload": w.name,
+                "unit": w.unit,
+                "aim": "; ".join(map(str, w.aims)) or None,
+                "description": w.description,
+            }
             for w in found
         ]
         print_rows(listed, as_json=json, empty="")
@@ -79,7 +84,7 @@ def _nothing(outcome: Outcome) -> None:
 def _show(outcome: Outcome) -> None:
     from recoup_bench.results import rows
 
-    print(f"\n{outcome.workload.name}: {outcome.workload.says}")
+    print(f"\n{outcome.workload.name}: {outcome.workload.description}")
     print_rows(rows(outcome), as_json=False, empty="")
     for aim, value in outcome.aimed.items():
         if value is not None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from cyclopts import App
 
 from recoup import clock
-from recoup.cli.acting import acting
+from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, print_fields
 from recoup.clock import Reading
 from recoup.database.connection import Transaction

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from recoup import clock
-from recoup.cli.acting import opened
+from recoup.cli.context import opened
 from recoup.database import access
 from recoup.database.connection import Database
 from recoup.domain import Demo

@@ -11,18 +11,18 @@ from cyclopts import App, Parameter
 
 from recoup.cli import errors_retry as retry
 from recoup.cli import errors_signatures as signatures
-from recoup.cli.acting import acting, opened, person
-from recoup.cli.errors_asking import ANY, Which
+from recoup.cli.context import acting, opened, person
+from recoup.cli.errors_filter import ANY, FilterOptions
 from recoup.cli.errors_record import record
 from recoup.cli.errors_redact import redact
 from recoup.cli.operations import list_operations
 from recoup.cli.output import Demo, Json, Limit, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
-from recoup.errors import looking, naming, promotion
-from recoup.errors.looking import Filter, Listed
-from recoup.errors.telling import story
-from recoup.errors.verbs import SUBJECT
+from recoup.errors import listing, lookup, promotion
+from recoup.errors.listing import Filter, Listed
+from recoup.errors.rendering import story
+from recoup.errors.subject import SUBJECT
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
@@ -41,7 +41,7 @@ app.command(retry.fail)
 app.command(signatures.groups)
 app.command(signatures.explain)
 
-MESSAGE_CHARS_MOST = 100
+MAX_MESSAGE_CHARS = 100
 WATCH_EVERY_S = 2.0
 PAGE = 1000
 CLEAR = "\033[H\033[2J"
@@ -52,7 +52,7 @@ LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "work_key", "
 @app.command(name="list")
 def list_(
     *,
-    which: Which = ANY,
+    which: FilterOptions = ANY,
     archived: Annotated[
         bool, Parameter(negative="", show_default=False, help="Also those that are over, and the archives.")
     ] = False,
@@ -101,7 +101,7 @@ def show(error: str, *, demo: Demo = False, json: Json = False) -> None:
         Its id, such as 123, or table and id, such as outreach.dol_errors/123.
     """
     with acting(Authority.READER, demo=demo) as tx:
-        found = looking.show(tx, error)
+        found = listing.show(tx, error)
     if json:
         print_fields(found, as_json=True)
         return
@@ -148,7 +148,7 @@ def stats(*, demo: Demo = False, json: Json = False) -> None:
     whoever claimed it was never heard of again.
     """
     with acting(Authority.READER, demo=demo) as tx:
-        found = looking.stats(tx)
+        found = listing.stats(tx)
     if json:
         print_rows(found, as_json=True, empty="")
         return
@@ -171,7 +171,7 @@ def _pages(asked: Filter, *, limit: int, archived: bool, after: int | None, demo
     with opened(demo=demo) as database:
         while limit > 0:
             with database.transaction(Authority.READER, actor=person(database)) as tx:
-                page = looking.list_errors(tx, asked, limit=min(limit, PAGE), archived=archived, after=after)
+                page = listing.list_errors(tx, asked, limit=min(limit, PAGE), archived=archived, after=after)
             yield from page
             if len(page) < PAGE:
                 return
@@ -209,7 +209,7 @@ def _next(one: Listed) -> str | None:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= MESSAGE_CHARS_MOST else text[:MESSAGE_CHARS_MOST] + "…"
+    return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "…"
 
 
 def _watched(look: Callable[[], None]) -> None:
@@ -223,7 +223,7 @@ def _watched(look: Callable[[], None]) -> None:
 
 
 def _units(tx: Transaction, names: Sequence[str]) -> list[str]:
-    return [f"{key.error_table}/{key.error_id}" for key in naming.keys(tx, names)]
+    return [f"{key.error_table}/{key.error_id}" for key in lookup.keys(tx, names)]
 
 
 @app.command
@@ -238,6 +238,6 @@ Verbs(
     which=ANY,
     ids="Ids, such as 123, or table and id, such as outreach.dol_errors/123.",
     units=_units,
-    first=lambda tx, asked, limit: looking.list_errors(tx, asked, limit=limit),
+    first=lambda tx, asked, limit: listing.list_errors(tx, asked, limit=limit),
     print_first=lambda found: print_listed(found, as_json=False),
 ).into(app)

@@ -10,23 +10,23 @@ from uuid import UUID
 from cyclopts import Parameter, validators
 from psycopg import Error
 
-from recoup.cli.acting import opened, person
-from recoup.cli.errors_asking import AS_STORED
+from recoup.cli.context import opened, person
+from recoup.cli.errors_filter import AS_STORED
 from recoup.cli.output import Demo, FileFormat, Json, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.database.connection import Database
-from recoup.errors import looking
+from recoup.errors import listing
 from recoup.errors.importing import Imported, import_file
-from recoup.errors.insisting import insist
-from recoup.errors.looking import Shown
+from recoup.errors.listing import Shown
 from recoup.errors.recording import NewError, Recorded
 from recoup.errors.recording import record as record_errors
+from recoup.errors.resilient import retried
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.files import Format
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, ServerRefused
 
-SHOWN_MOST = 10
+MAX_SHOWN = 10
 
 
 def record(
@@ -111,7 +111,7 @@ def record(
         payload=None if payload is None else _object(payload),
     )
     with opened(demo=demo) as database:
-        recorded, found = insist(lambda: _recorded(database, new))
+        recorded, found = retried(lambda: _recorded(database, new))
     if json:
         print_fields(found, as_json=True)
         return
@@ -123,7 +123,7 @@ def record(
 def _recorded(database: Database, new: NewError) -> tuple[Recorded, Shown]:
     with database.transaction(Authority.HUB, actor=person(database)) as tx:
         (recorded,) = record_errors(tx, [new])
-        return recorded, looking.show(tx, f"{recorded.error_table}/{recorded.error_id}")
+        return recorded, listing.show(tx, f"{recorded.error_table}/{recorded.error_id}")
 
 
 def _object(text: str) -> Mapping[str, Any]:
@@ -214,8 +214,8 @@ def _print(so_far: Imported, report: Path | None) -> None:
         return
     print()
     print_rows([{"refused": why, lines: n} for why, n in refused.reasons.most_common()], as_json=False, empty="")
-    print("\nThe first of them:\n" if refused.count > SHOWN_MOST else "\nThey are:\n")
-    print_rows(_refusals(so_far)[:SHOWN_MOST], as_json=False, empty="")
+    print("\nThe first of them:\n" if refused.count > MAX_SHOWN else "\nThey are:\n")
+    print_rows(_refusals(so_far)[:MAX_SHOWN], as_json=False, empty="")
     if report is not None:
         print(f"\nAll of them are in {shown(report)}.")
 

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from recoup.cli.acting import acting
+from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, print_rows, say
-from recoup.errors import erasing, naming
+from recoup.errors import erasing, lookup
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
-SECRET_MOST = 100_000  # characters that are read of it
+MAX_SECRET = 100_000  # characters that are read of it
 
 
 def redact(
@@ -35,7 +35,7 @@ def redact(
         raise InputRefused("nothing_asked", "No error was named.", "Give one or more ids.")
     secret = _given() if secret_from_stdin else None
     with acting(Authority.OPERATOR, reason=reason, demo=demo) as tx:
-        erased = erasing.erase(tx, naming.keys(tx, errors), secret)
+        erased = erasing.erase(tx, lookup.keys(tx, errors), secret)
     print_rows(erased, as_json=json, empty="")
     if secret is not None and not any(one.erased for one in erased):
         say("Nothing was erased: what was given stands in none of these texts.")
@@ -45,7 +45,7 @@ def redact(
 
 def _given() -> str:
     """The line on standard input. A second one would be left standing in the row, and nobody would know."""
-    text = "" if sys.stdin is None else sys.stdin.readline() if sys.stdin.isatty() else sys.stdin.read(SECRET_MOST)
+    text = "" if sys.stdin is None else sys.stdin.readline() if sys.stdin.isatty() else sys.stdin.read(MAX_SECRET)
     secret = text.removesuffix("\n").removesuffix("\r")
     if "\n" in secret:
         raise InputRefused(

@@ -8,17 +8,17 @@ from uuid import UUID
 
 from cyclopts import Parameter, validators
 
-from recoup.cli.acting import acting
 from recoup.cli.clock import duration
+from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, ends_with, print_rows, refuse_unheard, say, shown
-from recoup.errors import naming, retrying
-from recoup.errors.naming import ErrorKey
+from recoup.errors import lookup, retrying
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.retrying import Ended, Failed, Succeeded
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import GLOBAL
 from recoup.refusals import InputRefused
 
-CLAIM_MOST = 10_000
+MAX_CLAIM = 10_000
 LATE = "The retry had ended before, or the token is not its own. Stored, and not applied."
 Names = Annotated[str, Parameter(help="Ids, such as 123, or table and id, such as outreach.dol_errors/123.")]
 Token = Annotated[UUID, Parameter(help="The token that recoup errors claim printed.")]
@@ -29,7 +29,7 @@ def claim(
     table: Annotated[
         tuple[str, ...], Parameter(negative="", show_default=False, help="Of this table; may be given again.")
     ] = (),
-    limit: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=CLAIM_MOST))] = 10,
+    limit: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MAX_CLAIM))] = 10,
     worker: str | None = None,
     lease: str | None = None,
     demo: Demo = False,
@@ -88,7 +88,7 @@ def _report(
     if not errors:
         raise InputRefused("nothing_asked", "No error was named.", "Give one or more ids.")
     with acting(Authority.HUB, demo=demo) as tx:
-        ended: list[Ended] = retrying.finish(tx, [outcome(key) for key in naming.keys(tx, errors)])
+        ended: list[Ended] = retrying.finish(tx, [outcome(key) for key in lookup.keys(tx, errors)])
     late = any(one.status == "late" for one in ended)
     rows = [one._asdict() | ({"hint": LATE if one.status == "late" else None} if late else {}) for one in ended]
     with ends_with(1 if late else 0):

@@ -6,20 +6,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from recoup.cli.acting import acting
-from recoup.cli.errors_asking import ANY, Which
+from recoup.cli.context import acting
+from recoup.cli.errors_filter import ANY, FilterOptions
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_wrapped, say, shown
-from recoup.errors import figures, grouping
+from recoup.errors import active_policy, grouping
 from recoup.errors.grouping import Group
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 from recoup.signatures import VERSION, OwnRule, judge, signature
 
-TEXT_BYTES_MOST = 1_000_000
-CHARS_MOST = 300  # of what counts, in a list of groups
-MASKED_MOST = 8  # values of a kind
-MASKED_CHARS_MOST = 60
+MAX_TEXT_BYTES = 1_000_000
+MAX_CHARS = 300  # of what counts, in a list of groups
+MAX_MASKED = 8  # values of a kind
+MAX_MASKED_CHARS = 60
 
 
 def explain(
@@ -82,7 +82,7 @@ def explain(
 
 def groups(
     *,
-    which: Which = ANY,
+    which: FilterOptions = ANY,
     archived: Annotated[
         bool, Parameter(negative="", show_default=False, help="Also those that are over, and the archives.")
     ] = False,
@@ -136,11 +136,11 @@ def _masked_lines(masked: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """A line for each kind of value, with the first of them."""
     kinds: dict[str, dict[str, None]] = {}
     for kind, text in masked:
-        kinds.setdefault(kind, {})[_short(text, MASKED_CHARS_MOST)] = None
+        kinds.setdefault(kind, {})[_short(text, MAX_MASKED_CHARS)] = None
     lines: list[tuple[str, str]] = []
     for kind, texts in kinds.items():
-        more = f" and {len(texts) - MASKED_MOST:,} more" if len(texts) > MASKED_MOST else ""
-        lines.append(("" if lines else "masked", f"{kind}: {', '.join(list(texts)[:MASKED_MOST])}{more}"))
+        more = f" and {len(texts) - MAX_MASKED:,} more" if len(texts) > MAX_MASKED else ""
+        lines.append(("" if lines else "masked", f"{kind}: {', '.join(list(texts)[:MAX_MASKED])}{more}"))
     return lines
 
 
@@ -152,18 +152,18 @@ def _many(count: int, one: str, several: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
-def _short(text: str, most: int = CHARS_MOST) -> str:
+def _short(text: str, most: int = MAX_CHARS) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _piped() -> str:
     """What comes from standard input, as far as anybody would record it."""
-    given = b"" if sys.stdin is None else sys.stdin.buffer.read(TEXT_BYTES_MOST + 1)
-    if len(given) > TEXT_BYTES_MOST:
-        say(f"Only the first {TEXT_BYTES_MOST:,} bytes are explained.")
-    return given[:TEXT_BYTES_MOST].decode("utf-8", "replace").rstrip("\r\n")
+    given = b"" if sys.stdin is None else sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+    if len(given) > MAX_TEXT_BYTES:
+        say(f"Only the first {MAX_TEXT_BYTES:,} bytes are explained.")
+    return given[:MAX_TEXT_BYTES].decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _rules(*, demo: bool) -> tuple[OwnRule, ...]:
     with acting(Authority.READER, demo=demo) as tx:
-        return figures.renewed(tx).rules
+        return active_policy.reloaded(tx).rules

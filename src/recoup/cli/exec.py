@@ -5,7 +5,7 @@ from uuid import UUID
 
 from cyclopts import Parameter
 
-from recoup.cli.acting import opened
+from recoup.cli.context import opened
 from recoup.cli.output import say, shown
 from recoup.errors.commands import failed, run
 from recoup.errors.vocabulary import Severity

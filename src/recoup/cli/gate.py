@@ -6,11 +6,11 @@ from uuid import UUID
 from cyclopts import App, Parameter
 
 from recoup import gate, mint
-from recoup.cli import gate_by_hand as by_hand
-from recoup.cli.acting import acting
+from recoup.cli import gate_manual as by_hand
+from recoup.cli.context import acting
 from recoup.cli.funnel import print_funnel
-from recoup.cli.gate_by_hand import refuse_no_domain, refuse_none
 from recoup.cli.gate_import import import_
+from recoup.cli.gate_manual import refuse_no_domain, refuse_none
 from recoup.cli.gate_run import run
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.lifecycles.declaration import Authority

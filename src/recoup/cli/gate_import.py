@@ -6,14 +6,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from recoup.cli.acting import opened, person
+from recoup.cli.context import opened, person
 from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, shown
 from recoup.cli.progress import progress
 from recoup.files import Format
 from recoup.gate.importing import Imported, Progress, import_file
 
-SHOWN_MOST = 10
-SHOWN_CHARS_MOST = 120
+MAX_SHOWN = 10
+MAX_SHOWN_CHARS = 120
 
 
 def import_(
@@ -95,7 +95,7 @@ def _print_refused(imported: Imported) -> None:
     print(f"\n{rows} not in the batch:\n")
     counts = [{"reason": reason, "rows": rows} for reason, rows in imported.reasons.items()]
     print_rows(counts, as_json=False, empty="")
-    first = [refused._replace(row=_shortened(refused.row)) for refused in imported.refusals[:SHOWN_MOST]]
+    first = [refused._replace(row=_shortened(refused.row)) for refused in imported.refusals[:MAX_SHOWN]]
     print(f"\n{'The first of them' if imported.refused > len(first) else 'They are'}:\n")
     print_rows(first, as_json=False, empty="")
     if imported.report is not None:
@@ -110,7 +110,7 @@ def _print_json(imported: Imported) -> None:
 
 
 def _shortened(row: str) -> str:
-    return row if len(row) <= SHOWN_CHARS_MOST else row[:SHOWN_CHARS_MOST] + "…"
+    return row if len(row) <= MAX_SHOWN_CHARS else row[:MAX_SHOWN_CHARS] + "…"
 
 
 def _said(so_far: Progress) -> str:

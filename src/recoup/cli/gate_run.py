@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup import observe
-from recoup.cli.acting import opened, person
+from recoup.cli.context import opened, person
 from recoup.cli.demo import beside
 from recoup.cli.output import Demo, Json, print_fields, say
 from recoup.cli.progress import stop_by_signal
@@ -33,7 +33,7 @@ def run(
     begun = time.monotonic()
     done: dict[str, Tally] = {}
     with opened(demo=demo) as database, beside(demo=demo):
-        hands = verifying.Alone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
+        hands = verifying.Standalone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
         stop_by_signal(hands.stop, "\nfinishing what is being verified; once more ends it at once", again=_interrupt)
         for name, again, wanted in (
             ("first attempts", False, first or not retries),

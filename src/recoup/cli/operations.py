@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup import operations
-from recoup.cli.acting import acting
+from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, Limit, print_rows
 from recoup.lifecycles.declaration import Authority
 

@@ -23,8 +23,8 @@ Json = Annotated[bool, Parameter(name="--json", negative="", show_default=False,
 Demo = Annotated[bool, Parameter(name="--demo", negative="", show_default=False, help="Use the demo's database.")]
 FileFormat = Annotated[Literal["csv", "jsonl", "parquet"] | None, Parameter(name="--format")]
 
-LIMIT_MOST = 100_000
-Limit = Annotated[int, Parameter(help="At most so many.", validator=validators.Number(gte=1, lte=LIMIT_MOST))]
+MAX_LIMIT = 100_000
+Limit = Annotated[int, Parameter(help="At most so many.", validator=validators.Number(gte=1, lte=MAX_LIMIT))]
 
 PIPED_WIDTH = 160
 FIRST_ROWS = 500  # of a table, that say how wide its columns are

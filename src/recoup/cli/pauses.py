@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup import pauses
-from recoup.cli.acting import acting
+from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.domain import pausables
 from recoup.domains import DOMAINS

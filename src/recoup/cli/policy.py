@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from recoup import policy
-from recoup.cli.acting import acting
+from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.domain import parts
 from recoup.domains import DOMAINS

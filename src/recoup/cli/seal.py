@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from recoup.cli.acting import opened, person
+from recoup.cli.context import opened, person
 from recoup.cli.output import Demo, Json, Limit, ends_with, print_fields, print_rows
 from recoup.domain import logs
 from recoup.domains import DOMAINS
@@ -39,10 +39,10 @@ def run(*, demo: Demo = False, json: Json = False) -> None:
         while True:
             # Short transactions: whoever else seals waits for one of them, not for all.
             with database.transaction(Authority.ARCHIVER, actor=person(database)) as tx:
-                sealed = seals.seal(tx, block_rows=block_rows, blocks_most=seals.BLOCKS_MOST)
+                sealed = seals.seal(tx, block_rows=block_rows, blocks_most=seals.MAX_BLOCKS)
             made, rows = made + len(sealed), rows + sum(seal.rows for seal in sealed)
             progress(rows, None)
-            if len(sealed) < seals.BLOCKS_MOST:
+            if len(sealed) < seals.MAX_BLOCKS:
                 break
     if json:
         print_fields({"seals": made, "rows": rows}, as_json=True)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from cyclopts import App, Parameter, validators
 
-from recoup.cli.acting import acting, opened, person
+from recoup.cli.context import acting, opened, person
 from recoup.cli.output import Demo, Json, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.database.connection import Transaction

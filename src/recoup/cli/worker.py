@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup import observe, pauses
-from recoup.cli.acting import acting, opened
+from recoup.cli.context import acting, opened
 from recoup.cli.demo import beside
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.cli.progress import stop_by_signal

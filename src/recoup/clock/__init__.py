@@ -13,7 +13,7 @@ from recoup.refusals import InputRefused
 
 CLOCK = Lifecycle(
     table="recoup.clock",
-    says="The clock of one database. Its only row is made by `recoup migrate`.",
+    description="The clock of one database. Its only row is made by `recoup migrate`.",
     key=("only_row",),
     births=(),
     moves=(

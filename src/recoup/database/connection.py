@@ -25,9 +25,9 @@ from psycopg import Connection, Cursor, IsolationLevel
 from psycopg.conninfo import make_conninfo
 
 from recoup.database.failures import as_refusals, options_of, unreachable, where
-from recoup.database.held import Held, Length, Row, Seen
 from recoup.database.pool import Pool
 from recoup.database.session import configured, pinned, startup_options, waits
+from recoup.database.tracked import Length, Row, TrackedConnection, TrackedCursor
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words
 from recoup.refusals import ServerRefused
@@ -37,7 +37,7 @@ OLDEST_SERVER = 150000
 
 Transaction = Connection[Row]
 # The transactions that are open around this code, in this thread or task.
-OPEN: ContextVar[tuple[Held, ...]] = ContextVar("open transactions", default=())
+OPEN: ContextVar[tuple[TrackedConnection, ...]] = ContextVar("open transactions", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,9 @@ class Database:
     def _actor(self) -> Actor:
         return Actor("system", self.settings.actor)
 
-    def _unsaid(self, held: Held, authority: Authority, actor: Actor | None, reason: str | None) -> dict[str, str]:
+    def _unsaid(
+        self, held: TrackedConnection, authority: Authority, actor: Actor | None, reason: str | None
+    ) -> dict[str, str]:
         """The settings of a transaction that its connection does not have by itself."""
         if held.authority is None:
             every = waits(self.settings) | pinned(held.info.server_version)
@@ -124,7 +126,7 @@ class Database:
         return unsaid
 
     @contextlib.contextmanager
-    def _begun(self, held: Held, unsaid: dict[str, str]) -> Iterator[None]:
+    def _begun(self, held: TrackedConnection, unsaid: dict[str, str]) -> Iterator[None]:
         # In one message, and not as a pipeline: what ends one leaves the server's timer for idle transactions off.
         Cursor(held).execute(_beginning(tuple(unsaid.items())), prepare=False)
         try:
@@ -146,7 +148,7 @@ class Database:
                 self._pool = Pool(self._login, most=self.settings.pool_max, patience_s=patience_s)
             return self._pool
 
-    def _login(self, authority: Authority) -> Held:
+    def _login(self, authority: Authority) -> TrackedConnection:
         """A connection of this authority; or one that takes it in each transaction, where a pooler stands between."""
         if not self.direct:
             return connect(self.conninfo, self.settings)
@@ -174,7 +176,7 @@ class Database:
             )
         return held
 
-    def _asked_plainly(self, authority: Authority) -> Held:
+    def _asked_plainly(self, authority: Authority) -> TrackedConnection:
         plain = connect(self.conninfo, self.settings)
         try:
             with self._begun(plain, {"role": authority.role}):
@@ -186,7 +188,7 @@ class Database:
 
 
 @contextlib.contextmanager
-def _open_here(held: Held, afterwards: list[Callable[[], object]]) -> Iterator[None]:
+def _open_here(held: TrackedConnection, afterwards: list[Callable[[], object]]) -> Iterator[None]:
     held.afterwards, held.server_pid = afterwards, None
     OPEN.set((*OPEN.get(), held))
     try:
@@ -206,7 +208,7 @@ def _beginning(unsaid: tuple[tuple[str, str], ...]) -> str:
     return f"{begin}; select {configured(dict(unsaid), 'true')}" if unsaid else begin
 
 
-def _has(held: Held, wanted: dict[str, str]) -> bool:
+def _has(held: TrackedConnection, wanted: dict[str, str]) -> bool:
     """Whether its session is what was asked for at login. If so, what we depend on is pinned in it."""
     role, *names = wanted
     asked = ", ".join(f"pg_catalog.current_setting('{name}', true)" for name in names)
@@ -215,7 +217,7 @@ def _has(held: Held, wanted: dict[str, str]) -> bool:
     return row is not None and row[: len(wanted)] == tuple(wanted.values())
 
 
-def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = None) -> Held:
+def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = None) -> TrackedConnection:
     """One connection in autocommit, with bounded waits, to a server that is new enough; or a refusal.
 
     What we depend on is pinned in its session, or where that is a pooler's, in each transaction. ``given``: settings
@@ -226,7 +228,7 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
     if given is not None:
         options = " ".join((options, *startup_options(given | waits(settings)))).strip()
     try:
-        connection = Held.connect(
+        connection = TrackedConnection.connect(
             make_conninfo(
                 conninfo,
                 connect_timeout=known.get("connect_timeout") or settings.connect_timeout_s,
@@ -235,7 +237,7 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
                 options=options,
             ),
             autocommit=True,
-            cursor_factory=Seen,
+            cursor_factory=TrackedCursor,
         )
     except psycopg.Error as error:
         raise unreachable(conninfo, error) from error
@@ -258,7 +260,7 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
     return connection
 
 
-def _bounded(connection: Held, settings: Settings) -> bool:
+def _bounded(connection: TrackedConnection, settings: Settings) -> bool:
     """Bound its waits and pin what we depend on, if the session is ours.
 
     Not if it is a pooler's, which shows by another process than the login told.

@@ -19,7 +19,7 @@ import psycopg
 from psycopg import Cursor
 
 from recoup.database.failures import ConnectionRefused
-from recoup.database.held import Held
+from recoup.database.tracked import TrackedConnection
 from recoup.lifecycles.declaration import Authority
 
 TRUSTED_S = 1.0  # a connection used so lately is taken for granted; if it broke meanwhile, one transaction fails
@@ -32,19 +32,19 @@ AGAIN_S = 0.25  # between two tries to log in, while the server is away
 class Pool:
     """At most so many connections. Safe to share between threads."""
 
-    def __init__(self, login: Callable[[Authority], Held], *, most: int, patience_s: float) -> None:
+    def __init__(self, login: Callable[[Authority], TrackedConnection], *, most: int, patience_s: float) -> None:
         self._login = login
         self._most = most
         self._patience_s = patience_s
         self._lock = threading.Lock()
-        self._idle: list[Held] = []  # the last used last
-        self._waiting: deque[SimpleQueue[Held | None]] = deque()
+        self._idle: list[TrackedConnection] = []  # the last used last
+        self._waiting: deque[SimpleQueue[TrackedConnection | None]] = deque()
         self._count = 0
         self._closed = False
         self._broke = 0.0  # when one was last found broken: the server may have ended them all
 
     @contextlib.contextmanager
-    def lent(self, authority: Authority) -> Iterator[Held]:
+    def lent(self, authority: Authority) -> Iterator[TrackedConnection]:
         """A living connection, until the end of the block; the authority's own if ``held.authority`` is the same."""
         deadline = time.monotonic() + self._patience_s
         held = self._next(authority, deadline)
@@ -63,7 +63,7 @@ class Pool:
         for held in idle:
             held.close()
 
-    def _next(self, authority: Authority, deadline: float) -> Held | None:
+    def _next(self, authority: Authority, deadline: float) -> TrackedConnection | None:
         """A connection; or None, and the right to make one."""
         with self._lock:
             own = next((held for held in reversed(self._idle) if held.authority in (authority, None)), None)
@@ -75,7 +75,7 @@ class Pool:
                 return None
             if self._idle:
                 return _kept(self._idle.pop(0))
-            mine = SimpleQueue[Held | None]()
+            mine = SimpleQueue[TrackedConnection | None]()
             self._waiting.append(mine)
         try:
             return mine.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -91,7 +91,7 @@ class Pool:
                 most=self._most,
             ) from None
 
-    def _logged_in(self, authority: Authority, deadline: float) -> Held:
+    def _logged_in(self, authority: Authority, deadline: float) -> TrackedConnection:
         """A new connection. A server that is away is waited for, as it may be restarting."""
         while True:
             try:
@@ -102,7 +102,7 @@ class Pool:
                     raise
             time.sleep(AGAIN_S)
 
-    def _give(self, held: Held, authority: Authority) -> None:
+    def _give(self, held: TrackedConnection, authority: Authority) -> None:
         now = time.monotonic()
         if not held.cleaned() or now - held.since > AGE_MOST_S:
             self._broke = now if held.closed else self._broke
@@ -129,7 +129,7 @@ class Pool:
                 self._count -= 1
 
 
-def _kept(held: Held) -> Held | None:
+def _kept(held: TrackedConnection) -> TrackedConnection | None:
     """Another authority's connection, to be borrowed; or None, if that one has no need of it."""
     if time.monotonic() - held.own_used <= UNUSED_S:
         return held
@@ -137,7 +137,7 @@ def _kept(held: Held) -> Held | None:
     return None
 
 
-def _answers(held: Held, broke: float) -> bool:
+def _answers(held: TrackedConnection, broke: float) -> bool:
     """Whether it is still there. Not asked of one that was used a moment ago, and since another one broke."""
     if time.monotonic() - held.used > TRUSTED_S or held.used <= broke:
         try:

@@ -3,12 +3,12 @@
 What a hub uses is named here. What people do with errors is in ``parking``; over many, in ``recoup.operations``.
 """
 
+from recoup.errors.capture import failures
 from recoup.errors.decision import Decision, decide, delay
 from recoup.errors.promotion import blocked_locking, blocking, is_blocked
 from recoup.errors.recording import NewError, Recorded, record
 from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, finish, turn
 from recoup.errors.vocabulary import Category, Disposition, ErrorStatus, ParkReason, Severity, Tier, Want
-from recoup.errors.watching import failures
 
 __all__ = [
     "Category",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import figures
+from recoup.errors import active_policy
 from recoup.errors.policy import ErrorPolicy, ErrorTable
 from recoup.worker.duty import seconds
 
@@ -56,7 +56,7 @@ def sweep(tx: Transaction, *, limit: int = 1000, only: Leaving | None = None) ->
     Call again until nothing is left. ``only`` takes one alone, for when a whole set was refused because of one row.
     """
     gone = was_blocking = 0
-    for table in [only.error_table] if only else _finite(figures.renewed(tx).errors):
+    for table in [only.error_table] if only else _finite(active_policy.reloaded(tx).errors):
         given = {"table": table, "limit": limit - gone, "only": only.error_id if only else None}
         moved, blocked = tx.execute(Q["sweep"], given).fetchone() or (0, 0)
         gone, was_blocking = gone + moved, was_blocking + blocked
@@ -97,7 +97,7 @@ def retention_lag(tx: Transaction) -> float | None:
 
 
 def _over(tx: Transaction, limit: int) -> list[Any]:
-    tables = figures.renewed(tx).errors.tables
+    tables = active_policy.reloaded(tx).errors.tables
     given = {"tables": list(tables), "years": [table.archive_years for table in tables.values()], "limit": limit}
     return tx.execute(Q["months_over"], given).fetchall()
 

@@ -17,16 +17,16 @@ from uuid import UUID
 import psycopg
 
 from recoup.database.connection import Database
-from recoup.errors import figures
-from recoup.errors.insisting import insist, record_anyhow
+from recoup.errors import active_policy
 from recoup.errors.recording import NewError, Recorded
+from recoup.errors.resilient import record_resilient, retried
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words, redacted_arguments
 from recoup.refusals import Refusal, ServerRefused
 
-SAID_MOST = 8_000  # characters of the end of what a command said
-READ_MOST = 2 * SAID_MOST  # bytes that are read for secrets: of one that is cut, the name may be gone
+MAX_SAID = 8_000  # characters of the end of what a command said
+MAX_READ = 2 * MAX_SAID  # bytes that are read for secrets: of one that is cut, the name may be gone
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
 EVERYBODYS = "public.shq_error_log"  # takes what has no better place
 FORWARDED = (signal.SIGTERM, signal.SIGHUP)
@@ -65,7 +65,7 @@ def run(command: Sequence[str]) -> CommandEnded:
         command=tuple(command),
         code=returned if returned >= 0 else 128 - returned,
         signal=None if returned >= 0 else _signal_name(-returned),
-        said=b"".join(list(said_last))[-READ_MOST:].decode("utf-8", "replace").strip(),
+        said=b"".join(list(said_last))[-MAX_READ:].decode("utf-8", "replace").strip(),
         seconds=time.monotonic() - begun,
     )
 
@@ -83,8 +83,8 @@ def failed(
     """Record a command that failed; in the table of everybody if the one that is named does not take it."""
     try:
         with opened as database:
-            keys = insist(lambda: _redact_keys(database))
-            said = in_words(ended.said)[-SAID_MOST:]
+            keys = retried(lambda: _redact_keys(database))
+            said = in_words(ended.said)[-MAX_SAID:]
             new = NewError(
                 table=table,
                 message=said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
@@ -99,7 +99,7 @@ def failed(
                     "seconds": round(ended.seconds, 3),
                 },
             )
-            return record_anyhow(database, new, fallback=EVERYBODYS)
+            return record_resilient(database, new, fallback=EVERYBODYS)
     except Refusal:
         raise  # no connection is an error of psycopg's too, and has better words of its own
     except psycopg.Error as error:
@@ -108,7 +108,7 @@ def failed(
 
 def _redact_keys(database: Database) -> Sequence[str]:
     with database.transaction(Authority.HUB) as tx:
-        return figures.kept(tx).errors.redact_keys
+        return active_policy.cached(tx).errors.redact_keys
 
 
 def _pass_on(stream: IO[bytes], kept: deque[bytes]) -> None:
@@ -120,7 +120,7 @@ def _pass_on(stream: IO[bytes], kept: deque[bytes]) -> None:
             sys.stderr.buffer.flush()
         kept.append(chunk)
         size += len(chunk)
-        while size - len(kept[0]) >= READ_MOST:
+        while size - len(kept[0]) >= MAX_READ:
             size -= len(kept.popleft())
 
 

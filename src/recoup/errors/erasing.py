@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import figures
-from recoup.errors.naming import ErrorKey
+from recoup.errors import active_policy
+from recoup.errors.lookup import ErrorKey
 from recoup.redaction import REDACTED, in_words, redacted
 from recoup.refusals import InputRefused
 
@@ -49,7 +49,7 @@ def erase(tx: Transaction, errors: Sequence[ErrorKey], secret: str | None = None
     found = [_Texts(*row) for row in tx.execute(Q["texts"], named)]
     if len(found) < len(set(errors)):  # it went to the archive while it was waited for: there it is
         found = [_Texts(*row) for row in tx.execute(Q["texts"], named)]
-    own_keys = figures.renewed(tx).errors.redact_keys
+    own_keys = active_policy.reloaded(tx).errors.redact_keys
     changed = [(before, after) for before in found if (after := _without(before, secret, own_keys)) != before]
     if changed:
         tx.execute(Q["redact"], _arrays([after for _, after in changed]))

@@ -11,12 +11,12 @@ from psycopg.rows import dict_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import looking
-from recoup.errors.looking import ARCHIVED, Filter
+from recoup.errors import listing
+from recoup.errors.listing import ARCHIVED, Filter
 from recoup.signatures import Signature, signature
 
 Q = load("recoup.errors", "grouping.sql")
-MESSAGE_MOST = 500  # characters of an example; recoup errors show has it in full
+MAX_MESSAGE = 500  # characters of an example; recoup errors show has it in full
 _KEY = re.compile(r"s([0-9]{1,3})-[0-9a-f]+")
 
 
@@ -63,10 +63,10 @@ def largest(tx: Transaction, asked: Filter, *, limit: int = 20, archived: bool =
     Reads every error that fits: of millions it takes a few seconds.
     """
     errors = Q["all" if archived or ARCHIVED in asked.statuses else "open"]
-    query = Q["groups"].format(errors=errors, matching=looking.Q["matching"])
+    query = Q["groups"].format(errors=errors, matching=listing.Q["matching"])
     with tx.cursor(row_factory=dict_row) as cursor:
         # Not prepared: planned for what is asked for now, not for everything that ever might be.
-        rows = cursor.execute(query, {**looking.given(tx, asked), "limit": limit}, prepare=False).fetchall()
+        rows = cursor.execute(query, {**listing.given(tx, asked), "limit": limit}, prepare=False).fetchall()
     return Groups(
         groups=[_group(row) for row in rows],
         all_groups=rows[0]["all_groups"] if rows else 0,
@@ -94,7 +94,7 @@ def _group(row: Mapping[str, Any]) -> Group:
         error_id=row["error_id"],
         error_table=row["error_table"],
         error_code=row["error_code"],
-        error_message=message if len(message) <= MESSAGE_MOST else f"{message[:MESSAGE_MOST]}…",
+        error_message=message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…",
         remained=None if made is None else made.remained,
         masked=() if made is None else [Masked(kind=kind, text=text) for kind, text in made.masked],
     )

@@ -23,11 +23,11 @@ from recoup.errors.policy import ErrorPolicy
 from recoup.errors.retrying import Claimed, Failed, Succeeded, due_lag, finish, turn
 from recoup.redaction import in_words
 from recoup.work.flow import Flow, Overrun, ThreadEach, Work
-from recoup.worker.duty import Hands
+from recoup.worker.duty import Context
 
 GROUP = "recoup.error_handlers"
 Handler = Callable[[Claimed], object]
-RETURNED_MOST = 200  # characters of what a handler returned and should not have
+MAX_RETURNED = 200  # characters of what a handler returned and should not have
 GRACE_S = 5.0  # after its lease a handler is given up, and its thread left to itself
 # By worker, over all its flows: whoever claims an error anew must not call its handler beside the one that still runs.
 _OVERRUN: defaultdict[str, Overrun[Claimed, str | None]] = defaultdict(Overrun)
@@ -58,7 +58,7 @@ def lag(tx: Transaction) -> float | None:
     return due_lag(tx, list(handlers())) if handlers() else None
 
 
-def retry_due(hands: Hands, found: Mapping[str, Handler] | None = None, *, executor: Executor | None = None) -> int:
+def retry_due(hands: Context, found: Mapping[str, Handler] | None = None, *, executor: Executor | None = None) -> int:
     """Retry everything that is due and that a handler is here for. Returns, when nothing is left, how many ended.
 
     Handlers are called on the executor, by default in a thread each.
@@ -67,7 +67,7 @@ def retry_due(hands: Hands, found: Mapping[str, Handler] | None = None, *, execu
     return Flow(hands, _work(hands, found, executor or ThreadEach())).run() if found else 0
 
 
-def _work(hands: Hands, found: Mapping[str, Handler], executor: Executor) -> Work[Claimed, str | None]:
+def _work(hands: Context, found: Mapping[str, Handler], executor: Executor) -> Work[Claimed, str | None]:
     """Retries as work. An outcome is what was said of the failure; None: it succeeded."""
     rules: ErrorPolicy = hands.policy[ErrorPolicy]
     tables = [table for table in found if table in rules.tables]
@@ -108,7 +108,7 @@ def _called(handler: Handler, claimed: Claimed) -> str | None:
             return returned.failure
     raise TypeError(
         f"a handler returns nothing, Succeeded or Failed of its error when it is done; this one returned"
-        f" {type(returned).__name__}: {in_words(repr(returned))[:RETURNED_MOST]}"
+        f" {type(returned).__name__}: {in_words(repr(returned))[:MAX_RETURNED]}"
     )
 
 

@@ -16,13 +16,13 @@ import psycopg
 
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
-from recoup.errors import figures
-from recoup.errors.ahead import one_ahead
-from recoup.errors.figures import Figures
-from recoup.errors.given import entity, word
-from recoup.errors.insisting import HELD
-from recoup.errors.interrupts import put_off
+from recoup.errors import active_policy
+from recoup.errors.active_policy import ActivePolicy
+from recoup.errors.inputs import entity, word
+from recoup.errors.interrupts import deferred
+from recoup.errors.prefetch import prefetched
 from recoup.errors.recording import NewError, Prepared, prepare, record, record_prepared
+from recoup.errors.resilient import HELD
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.files import Format, Refused, RefusedRow, Row, Source, Wanted, format_named, opened, reporting
 from recoup.files.rows import named
@@ -95,12 +95,12 @@ def import_file(
     with opened(path, WANTED, format_) as source, reporting(report, source=path) as refused:
         _check_header(path, source.header, table)
         so_far.noun, so_far.refused = source.noun, refused
-        known: list[Figures] = []
+        known: list[ActivePolicy] = []
         held: list[Line] = []
         batches = _batches(source, known, table, skip)
         try:
             # Of a pipe what has come is recorded, and told, before more is waited for.
-            with closing(batches if source.share(0) is None else one_ahead(batches)) as coming:
+            with closing(batches if source.share(0) is None else prefetched(batches)) as coming:
                 for batch in coming:
                     _record_batch(database, batch, so_far, actor, known, held)
                     if sum(row.chars for row, _ in held) > BATCH_CHARS:
@@ -133,7 +133,7 @@ def _check_header(path: Path, header: Sequence[str], table: str | None) -> None:
         )
 
 
-def _batches(source: Source, known: list[Figures], table: str | None, skip: int) -> Generator[_Batch]:
+def _batches(source: Source, known: list[ActivePolicy], table: str | None, skip: int) -> Generator[_Batch]:
     """Errors that could be read, as many as go into one transaction, prepared as soon as it is known by what."""
     lines: list[Line] = []
     unread: list[tuple[Row, Refusal]] = []
@@ -157,7 +157,7 @@ def _batches(source: Source, known: list[Figures], table: str | None, skip: int)
     yield batch()
 
 
-def _prepared(known: list[Figures], lines: list[Line]) -> Prepared | None:
+def _prepared(known: list[ActivePolicy], lines: list[Line]) -> Prepared | None:
     try:
         return prepare(known[0], [error for _, error in lines]) if known and lines else None
     except (Refusal, ValueError):
@@ -216,7 +216,12 @@ def _unreadable(noun: str, why: str) -> InputRefused:
 
 
 def _record_batch(
-    database: Database, batch: _Batch, so_far: Imported, actor: Actor | None, known: list[Figures], held: list[Line]
+    database: Database,
+    batch: _Batch,
+    so_far: Imported,
+    actor: Actor | None,
+    known: list[ActivePolicy],
+    held: list[Line],
 ) -> None:
     """Record a batch; lines of entities that are being promoted are put aside, and waited for at the end."""
     of_held = {error.outreach_id for _, error in held}
@@ -229,8 +234,8 @@ def _record_batch(
             with database.transaction(Authority.HUB, actor=actor) as tx:
                 tx.execute(Q["do_not_wait"])
                 _record(tx, lines, rest, so_far.noun, batch.prepared if lines is batch.lines else None)
-                known[:] = [figures.kept(tx)]
-                end.enter_context(put_off())  # whoever is told how far it came is told of what is committed
+                known[:] = [active_policy.cached(tx)]
+                end.enter_context(deferred())  # whoever is told how far it came is told of what is committed
         held += sorted([*aside, *(line for line, _ in rest.held)], key=lambda line: line[0].number)
         so_far.lines = batch.last
         so_far.done = min([batch.last, *(row.number - 1 for row, _ in held[:1])])
@@ -247,7 +252,7 @@ def _record_held(database: Database, so_far: Imported, actor: Actor | None, held
     with ExitStack() as end:
         with database.transaction(Authority.HUB, actor=actor) as tx:
             _record(tx, held, rest, so_far.noun)
-            end.enter_context(put_off())
+            end.enter_context(deferred())
         so_far.done = so_far.lines
         so_far.recorded += len(held) - len(rest.refused) - len(rest.held)
         held.clear()

@@ -9,7 +9,7 @@ ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def put_off() -> Iterator[None]:
+def deferred() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait for the end of the block: what is committed in it is counted in it, too.
 
     In another thread than the main one nothing is interrupted anyway.

@@ -13,7 +13,7 @@ from recoup.audit.invariant import InFile, Invariant, Offending
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 
-ASKED_MOST = 1000  # entities of which the gate is asked one by one
+MAX_ASKED = 1000  # entities of which the gate is asked one by one
 
 
 def _promotions(tx: Transaction) -> Iterator[Offending]:
@@ -37,7 +37,7 @@ def _promotions(tx: Transaction) -> Iterator[Offending]:
     )
     for query in (
         queries["gate_by_tables"].format(printed=whole),
-        queries["gate_by_entity"].format(printed=each, most=Literal(ASKED_MOST)),
+        queries["gate_by_entity"].format(printed=each, most=Literal(MAX_ASKED)),
     ):
         yield from _rows(tx, query)
 
@@ -141,7 +141,7 @@ RETRIES: tuple[Invariant, ...] = (
 PROMOTION: tuple[Invariant, ...] = (
     Invariant(
         id="errors/6/promotion-check-query",
-        says="The gate blocks whom the printed query blocks in some blocking table, and nobody else.",
+        description="The gate blocks whom the printed query blocks in some blocking table, and nobody else.",
         check=_promotions,
         also=("errors/6/blocking-tables", "errors/6/isolation"),
     ),

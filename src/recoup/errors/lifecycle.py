@@ -41,7 +41,8 @@ def _retries() -> Iterator[Move]:
 
 ERROR = Lifecycle(
     table="recoup.error",
-    says="A failure of a hub. Being resolved, superseded or archived by hand stamps archived_at: it blocks no longer,"
+    description="A failure of a hub. Being resolved, superseded or archived by hand stamps archived_at: it"
+    " blocks no longer,"
     " and the archiver comes for it.",
     key=("error_table", "error_id"),
     births=(
@@ -64,7 +65,7 @@ ERROR = Lifecycle(
         Move(RETRY_PENDING, PARKED, OPERATOR, "a person parks it"),
         Move(RETRY_PENDING, RESOLVED, OPERATOR, "a person resolved it"),
         *(Move(status, status, OPERATOR, "assigned, reviewed, redacted, or archived by hand") for status in OPEN),
-        Move(RESOLVED, RESOLVED, OPERATOR, "redacted", through=("recoup.settle_error_redactions",)),
+        Move(RESOLVED, RESOLVED, OPERATOR, "redacted", via=("recoup.settle_error_redactions",)),
     ),
     exits=tuple(Exit(status, ARCHIVER, "to the archive") for status in ErrorStatus),
     frozen=(
@@ -118,7 +119,7 @@ ERROR = Lifecycle(
 
 ARCHIVE_MONTH = Lifecycle(
     table="recoup.error_archive_month",
-    says="A month of an archive. Making the row makes its partition; dropping it drops the partition.",
+    description="A month of an archive. Making the row makes its partition; dropping it drops the partition.",
     key=("error_table", "month"),
     births=(Birth(MonthStatus.KEPT, ARCHIVER, "its partition is made"),),
     moves=(Move(MonthStatus.KEPT, MonthStatus.DROPPED, ARCHIVER, "its retention is over"),),
@@ -131,12 +132,12 @@ ARCHIVE_MONTH = Lifecycle(
 
 REDACTION = Lifecycle(
     table="recoup.error_redaction",
-    says="Texts of an error that are erased after it was recorded. Making the row erases them.",
+    description="Texts of an error that are erased after it was recorded. Making the row erases them.",
     key=("redaction_id",),
     births=(Birth("DONE", OPERATOR, "a person erases what should not have been recorded"),),
     moves=(
         # What one erasure leaves may hold what the next one erases.
-        Move("DONE", "DONE", OPERATOR, "its texts are in the error, and not kept here", through=(ERASE,)),
+        Move("DONE", "DONE", OPERATOR, "its texts are in the error, and not kept here", via=(ERASE,)),
     ),
     frozen=("redaction_id", "error_table", "error_id", "digest", "redacted_at"),
     rules=(On("insert", "recoup.rule_error_redactions"),),

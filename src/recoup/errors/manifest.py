@@ -8,7 +8,7 @@ from recoup.errors.duties import DUTIES
 from recoup.errors.invariants import INVARIANTS
 from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION
 from recoup.errors.policy import ErrorPolicy
-from recoup.errors.verbs import SUBJECT
+from recoup.errors.subject import SUBJECT
 from recoup.lifecycles.declaration import CONTENT_LOG
 
 ERRORS = Domain(

@@ -12,10 +12,10 @@ from psycopg.rows import dict_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import figures
-from recoup.errors.acts import ARCHIVED, UNKNOWN, VERBS, Standing, Verb, level_after, why_not
-from recoup.errors.naming import ID_MOST, ErrorKey
+from recoup.errors import active_policy
+from recoup.errors.lookup import MAX_ID, ErrorKey
 from recoup.errors.policy import ErrorPolicy
+from recoup.errors.verbs import ARCHIVED, UNKNOWN, VERBS, Snapshot, Verb, level_after, why_not
 from recoup.errors.vocabulary import ErrorStatus, Tier
 from recoup.operations.verbs import Act, Why, act
 from recoup.refusals import from_database
@@ -73,7 +73,7 @@ def archive(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
 
 def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Answer]:
     """Do this with these errors. Answers come in the order given."""
-    policy = figures.renewed(tx).errors
+    policy = active_policy.reloaded(tx).errors
     if act.verb in (Verb.PARK, Verb.UNPARK):  # what did not block may do so from now on
         tx.execute(Q["hold"], _arrays(_storable(errors)))
     found = _locked(tx, errors)
@@ -87,7 +87,7 @@ def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Ans
     return [Answer(*key, key not in refused, *refused.get(key, ())) for key in errors]
 
 
-def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Standing]:
+def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Snapshot]:
     with tx.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(Q["lock"], _arrays(_storable(errors))).fetchall()
     return {ErrorKey(row["error_table"], row["error_id"]): standing(row) for row in rows}
@@ -95,16 +95,16 @@ def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Stand
 
 def _storable(errors: Iterable[ErrorKey]) -> set[ErrorKey]:
     """Those that there could be."""
-    return {key for key in errors if 0 < key.error_id <= ID_MOST and "\0" not in key.error_table}
+    return {key for key in errors if 0 < key.error_id <= MAX_ID and "\0" not in key.error_table}
 
 
-def standing(row: Mapping[str, Any]) -> Standing:
+def standing(row: Mapping[str, Any]) -> Snapshot:
     """Where an error stands, from a row that has it."""
-    known = {name: row[name] for name in Standing._fields}
-    return Standing(**{**known, "status": ErrorStatus(row["status"]), "ttl_tier": Tier(row["ttl_tier"])})
+    known = {name: row[name] for name in Snapshot._fields}
+    return Snapshot(**{**known, "status": ErrorStatus(row["status"]), "ttl_tier": Tier(row["ttl_tier"])})
 
 
-def _missing(tx: Transaction, errors: Sequence[ErrorKey], found: Mapping[ErrorKey, Standing]) -> dict[ErrorKey, Why]:
+def _missing(tx: Transaction, errors: Sequence[ErrorKey], found: Mapping[ErrorKey, Snapshot]) -> dict[ErrorKey, Why]:
     missing = {key for key in errors if key not in found}
     if not missing:
         return {}
@@ -112,7 +112,7 @@ def _missing(tx: Transaction, errors: Sequence[ErrorKey], found: Mapping[ErrorKe
     return {key: ARCHIVED if key in archived else UNKNOWN for key in missing}
 
 
-def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Standing], policy: ErrorPolicy) -> dict[ErrorKey, Why]:
+def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Snapshot], policy: ErrorPolicy) -> dict[ErrorKey, Why]:
     """Move them in one statement. Should the database refuse after all, each on its own, and what it said of each."""
     if not chosen:
         return {}
@@ -133,7 +133,7 @@ def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Standing], polic
     return refused
 
 
-def _given(act: Act, chosen: Mapping[ErrorKey, Standing], policy: ErrorPolicy) -> dict[str, Any]:
+def _given(act: Act, chosen: Mapping[ErrorKey, Snapshot], policy: ErrorPolicy) -> dict[str, Any]:
     given = {**_arrays(chosen), "reason": act.reason, "to": act.given.get("to")}
     if act.verb == Verb.ESCALATE:
         given["levels"] = [level_after(act, error.escalation_level) for error in chosen.values()]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from recoup.redaction.payloads import DEPTH_MOST, VALUES_MOST
+from recoup.redaction.payloads import MAX_DEPTH, MAX_VALUES
 
 # Asked of the built-in type: what a class of somebody's own overrides does not matter.
 _BUILT_IN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
@@ -21,14 +21,14 @@ _ITEMS: tuple[tuple[type, Callable[[Any], Iterable[Any]]], ...] = (
 
 def plain(value: object) -> Any:
     """A value of dicts, lists, texts and numbers that says as much. Never raises."""
-    return _Walk().value(value, DEPTH_MOST)
+    return _Walk().value(value, MAX_DEPTH)
 
 
 class _Walk:
     """One walk, which ends."""
 
     def __init__(self) -> None:
-        self.left = VALUES_MOST
+        self.left = MAX_VALUES
 
     def value(self, value: object, depth: int) -> Any:
         self.left -= 1

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from recoup.database.connection import Transaction
-from recoup.database.held import Held
 from recoup.database.queries import load
+from recoup.database.tracked import TrackedConnection
 from recoup.errors.vocabulary import ErrorStatus, ParkReason
 
 Q = load("recoup.errors", "promotion.sql")
@@ -53,6 +53,6 @@ def count_blocking(tx: Transaction, entities: Sequence[UUID]) -> int:
 def blocked_locking(tx: Transaction, entities: Sequence[UUID]) -> set[UUID]:
     """Those of the entities that may not move on. Errors of all of them wait until this transaction is over."""
     blocked, pid = tx.execute(Q["blocked_locking"], {"entities": list(entities)}).fetchone() or ((), None)
-    if isinstance(tx, Held):
+    if isinstance(tx, TrackedConnection):
         tx.server_pid = pid
     return set(blocked)

@@ -17,12 +17,12 @@ from uuid import UUID
 from recoup.database.arrays import Routine, literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import figures
-from recoup.errors.ahead import one_ahead
+from recoup.errors import active_policy
+from recoup.errors.active_policy import ActivePolicy
 from recoup.errors.decision import Decision, decide, never_weaker
-from recoup.errors.figures import Figures
-from recoup.errors.given import entity, shown, word
+from recoup.errors.inputs import entity, shown, word
 from recoup.errors.plain import plain
+from recoup.errors.prefetch import prefetched
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.redaction import in_words, redacted
@@ -30,10 +30,10 @@ from recoup.refusals import InputRefused
 from recoup.signatures import read
 
 Q = load("recoup.errors", "recording.sql")
-AT_ONCE_MOST = 5_000  # rows of one statement; more are recorded in several, in the caller's transaction
-MESSAGE_MOST = 100_000  # characters; what is longer is cut, and says so
-PAYLOAD_MOST = 1_000_000  # characters as JSON; what is larger is left out, and says so
-CODE_MOST = 200
+MAX_AT_ONCE = 5_000  # rows of one statement; more are recorded in several, in the caller's transaction
+MAX_MESSAGE = 100_000  # characters; what is longer is cut, and says so
+MAX_PAYLOAD = 1_000_000  # characters as JSON; what is larger is left out, and says so
+MAX_CODE = 200
 WORK_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 _POLICY_TRIES = 5
 _json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
@@ -106,14 +106,14 @@ def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
     given = list(errors)
     if not given:
         return []
-    figures.check_tables(tx, {error.table for error in given})
-    if len(given) > AT_ONCE_MOST:
+    active_policy.check_tables(tx, {error.table for error in given})
+    if len(given) > MAX_AT_ONCE:
         # The locks of all of them first, in order: taken part by part they would deadlock with a promotion of several.
         tx.execute(Q["hold"], {"entities": literal("uuid", (entity(error.outreach_id) for error in given))})
-    sets = [given[start : start + AT_ONCE_MOST] for start in range(0, len(given), AT_ONCE_MOST)]
-    known = figures.kept(tx)
+    sets = [given[start : start + MAX_AT_ONCE] for start in range(0, len(given), MAX_AT_ONCE)]
+    known = active_policy.cached(tx)
     prepared = (prepare(known, one) for one in sets)
-    with closing(one_ahead(prepared) if len(sets) > 1 else prepared) as coming:
+    with closing(prefetched(prepared) if len(sets) > 1 else prepared) as coming:
         return [one for ready in coming for one in record_prepared(tx, ready)]
 
 
@@ -123,11 +123,11 @@ def record_prepared(tx: Transaction, ready: Prepared) -> list[Recorded]:
         ids = RECORD.call(tx, **ready.given)["ids"]
         if ids is not None:
             return [Recorded(error.table, error_id) for error, error_id in zip(ready.errors, ids, strict=True)]
-        ready = prepare(figures.renewed(tx), ready.errors)
+        ready = prepare(active_policy.reloaded(tx), ready.errors)
     raise InputRefused("policy_changes", "The policy changes faster than errors are decided.", "Try again.")
 
 
-def prepare(known: Figures, errors: Sequence[NewError]) -> Prepared:
+def prepare(known: ActivePolicy, errors: Sequence[NewError]) -> Prepared:
     """What is worked out before the database is asked: signatures, categories, decisions, payloads without secrets."""
     codes = [_code(error.code) for error in errors]
     messages = [in_words(said if type(said := error.message) is str else plain(said)) for error in errors]
@@ -169,11 +169,11 @@ def _key(given: tuple[Any, ...]) -> _Key:
     return _Key(table, word(Severity, severity), kind, code, word(Want, want))
 
 
-def _decided(known: Figures, key: _Key) -> Decision:
+def _decided(known: ActivePolicy, key: _Key) -> Decision:
     return decide(known.errors, key.table, severity=key.severity, category=key.category, code=key.code, person=key.want)
 
 
-def _entity(known: Figures, error: NewError) -> UUID | None:
+def _entity(known: ActivePolicy, error: NewError) -> UUID | None:
     given = entity(error.outreach_id)
     if given is not None:
         return given
@@ -188,7 +188,7 @@ def _entity(known: Figures, error: NewError) -> UUID | None:
 
 
 def _cut(message: str) -> str:
-    return message if len(message) <= MESSAGE_MOST else f"{message[:MESSAGE_MOST]} … [{len(message):,} characters]"
+    return message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]} … [{len(message):,} characters]"
 
 
 def _later(
@@ -249,10 +249,10 @@ def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any] | 
 def _code(code: str | None) -> str | None:
     if code is None:
         return None
-    if not isinstance(code, str) or not 0 < len(code.encode("utf-8", "replace")) <= CODE_MOST or "\0" in code:
+    if not isinstance(code, str) or not 0 < len(code.encode("utf-8", "replace")) <= MAX_CODE or "\0" in code:
         raise InputRefused(
             "error_code", f"The error code {shown(code)} is empty, too long, or no text.",
-            f"A code has 1 to {CODE_MOST} bytes; what happened goes into the message.",
+            f"A code has 1 to {MAX_CODE} bytes; what happened goes into the message.",
         )  # fmt: skip
     return in_words(code)
 
@@ -280,6 +280,6 @@ def _payload(payload: Mapping[str, Any], keys: Sequence[str]) -> str:
     except Exception:  # noqa: BLE001 - what its author made of it must not lose the failure
         read = plain(payload)
         text = _json(redacted(read if isinstance(read, dict) else {"left_out": read}, keys))
-    if len(text) > PAYLOAD_MOST:
-        return _json({"left_out": f"a payload of {len(text):,} characters; {PAYLOAD_MOST:,} are kept at most"})
+    if len(text) > MAX_PAYLOAD:
+        return _json({"left_out": f"a payload of {len(text):,} characters; {MAX_PAYLOAD:,} are kept at most"})
     return text

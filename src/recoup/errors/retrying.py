@@ -10,8 +10,8 @@ from recoup import pauses
 from recoup.database.arrays import Routine, call_in_turn, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import figures, naming
-from recoup.errors.given import shown
+from recoup.errors import active_policy, lookup
+from recoup.errors.inputs import shown
 from recoup.errors.lifecycle import ERROR
 from recoup.errors.vocabulary import Category, Severity
 from recoup.redaction import in_words
@@ -27,9 +27,9 @@ END = Routine(
     sets=({"tables": "text", "ids": "bigint", "tokens": "uuid", "outcomes": "text", "failures": "text"},),
     results={"error_id": "ended", "status": "statuses"},
 )
-FAILURE_MOST = 10_000  # characters of what a failed retry says
-NAME_BYTES_MOST = 500  # of a worker
-LIMIT_MOST = 2**31 - 1
+MAX_FAILURE = 10_000  # characters of what a failed retry says
+MAX_NAME_BYTES = 500  # of a worker
+MAX_LIMIT = 2**31 - 1
 
 
 class Claimed(NamedTuple):
@@ -119,7 +119,7 @@ def pauses_of(tx: Transaction, tables: Sequence[str] = ()) -> list[pauses.Pause]
     """What stops claims of these tables; without any, of one table or another."""
     found = [one for one in pauses.pauses(tx) if one.scope in (pauses.GLOBAL, pauses.TABLE)]
     all_ = [one for one in found if one.scope == pauses.GLOBAL or one.scope_id == ERROR.table]
-    return all_ or [one for one in found if one.scope_id in (tables or naming.tables(tx))]
+    return all_ or [one for one in found if one.scope_id in (tables or lookup.tables(tx))]
 
 
 def lapse(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
@@ -163,17 +163,17 @@ def _asked(
 ) -> dict[str, Any]:
     _check_claim(limit, worker)
     if tables is not None:
-        figures.check_tables(tx, tables)
+        active_policy.check_tables(tx, tables)
     return RETRIES.asked(limit=limit, worker=worker, parts=tables, lease=lease)
 
 
 def _check_claim(limit: int, worker: str) -> None:
     usable = isinstance(worker, str) and worker.strip() and "\0" not in worker
-    if not usable or len(worker.encode("utf-8", "replace")) > NAME_BYTES_MOST or in_words(worker) != worker:
+    if not usable or len(worker.encode("utf-8", "replace")) > MAX_NAME_BYTES or in_words(worker) != worker:
         raise InputRefused(
-            "worker_name", f"{shown(worker)} names no worker.", f"Give a name of at most {NAME_BYTES_MOST} bytes."
+            "worker_name", f"{shown(worker)} names no worker.", f"Give a name of at most {MAX_NAME_BYTES} bytes."
         )
-    if type(limit) is not int or not 0 <= limit <= LIMIT_MOST:
+    if type(limit) is not int or not 0 <= limit <= MAX_LIMIT:
         raise InputRefused(
             "claim_limit", f"{shown(limit)} is no number of errors to claim.", "Claim what you can start."
         )
@@ -195,4 +195,4 @@ def _reports(outcomes: Sequence[Succeeded | Failed]) -> dict[str, Any]:
 def _said(outcome: Succeeded | Failed) -> str | None:
     if isinstance(outcome, Succeeded):
         return None
-    return in_words(outcome.failure)[:FAILURE_MOST]
+    return in_words(outcome.failure)[:MAX_FAILURE]

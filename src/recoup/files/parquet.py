@@ -10,8 +10,8 @@ from recoup.files.rows import NOT_UTF8, Row, Source, Wanted, escaped, is_utf8, t
 from recoup.refusals import InputRefused
 
 BATCH_ROWS = 100  # few: one long text may stand in all of them, and in the file but once
-CHUNK_BYTES_MOST = 2**30  # of one column in one row group, decompressed
-LISTED_MOST = 2**26  # values in the lists of one column in one row group
+MAX_CHUNK_BYTES = 2**30  # of one column in one row group, decompressed
+MAX_LISTED = 2**26  # values in the lists of one column in one row group
 TEXTS = ("string", "large_string", "string_view", "binary", "large_binary")  # older writers mark text as plain bytes
 _BUFFER_BYTES = 2**20
 
@@ -65,10 +65,10 @@ def _refuse_large_groups(path: Path, about: Any, columns: set[str]) -> None:
     for group in map(about.row_group, range(about.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
             name, most = chunk.path_in_schema, ""
-            if chunk.total_uncompressed_size > CHUNK_BYTES_MOST:
-                most = f"{CHUNK_BYTES_MOST:,} bytes"
-            elif chunk.num_values - group.num_rows > LISTED_MOST:
-                most = f"{LISTED_MOST:,} values in lists"
+            if chunk.total_uncompressed_size > MAX_CHUNK_BYTES:
+                most = f"{MAX_CHUNK_BYTES:,} bytes"
+            elif chunk.num_values - group.num_rows > MAX_LISTED:
+                most = f"{MAX_LISTED:,} values in lists"
             # What is nested has the names of all its levels, and a name may have a dot in it.
             if most and any(f"{name}.".startswith(f"{column}.") for column in columns):
                 happened = f"Column {name} of {path} has more than {most} in a row group."

@@ -13,8 +13,8 @@ from recoup.files.opening import STDIN
 from recoup.refusals import InputRefused
 
 FORMULA_BEGINS = ("=", "+", "-", "@")
-KEPT_MOST = 1_000
-KEPT_CHARS_MOST = 2_000  # of one row; the report has it whole
+MAX_KEPT = 1_000
+MAX_KEPT_CHARS = 2_000  # of one row; the report has it whole
 
 
 class RefusedRow(NamedTuple):
@@ -40,9 +40,9 @@ class Refused:
     def add(self, refused: RefusedRow) -> None:
         self._write(refused)
         self.reasons[refused.reason] += 1
-        if len(self.kept) < KEPT_MOST:
-            long = len(refused.row) > KEPT_CHARS_MOST
-            self.kept.append(refused._replace(row=refused.row[:KEPT_CHARS_MOST] + "…") if long else refused)
+        if len(self.kept) < MAX_KEPT:
+            long = len(refused.row) > MAX_KEPT_CHARS
+            self.kept.append(refused._replace(row=refused.row[:MAX_KEPT_CHARS] + "…") if long else refused)
 
     def _write(self, refused: RefusedRow) -> None:
         if self._report is None or self._part is None:

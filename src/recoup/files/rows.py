@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from recoup.refusals import InputRefused
 
-NAMES_MOST = 100  # columns that are named where some are reported
+MAX_NAMES = 100  # columns that are named where some are reported
 # So bytes that are no UTF-8 stand in a text that was decoded nonetheless.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -94,7 +94,7 @@ class Wanted:
         found = [(name, place) for name in self.columns for place in self._place(name, columns, plain)]
         ours = {place for _, place in found}
         for place, column in enumerate(columns):
-            if place not in ours and len(ignored) < NAMES_MOST:
+            if place not in ours and len(ignored) < MAX_NAMES:
                 ignored[shortened(column)] = None
         return found
 
@@ -117,7 +117,7 @@ class Wanted:
 
 def named(columns: Sequence[str]) -> list[str]:
     """The first hundred of these, as a sentence can name them."""
-    return [shortened(column) for column in columns[:NAMES_MOST]]
+    return [shortened(column) for column in columns[:MAX_NAMES]]
 
 
 def shortened(text: str) -> str:

@@ -16,8 +16,8 @@ from typing import IO
 from recoup.files.rows import NOT_UTF8, Broken, Row, Source, Unread, Wanted, is_utf8, too_long
 from recoup.refusals import InputRefused
 
-LINE_CHARS_MOST = 2**30  # a line that goes on for longer is not looked through to its end
-HEADS_MOST = 100  # different sets of keys in one JSONL file that are remembered
+MAX_LINE_CHARS = 2**30  # a line that goes on for longer is not looked through to its end
+MAX_HEADS = 100  # different sets of keys in one JSONL file that are remembered
 Values = dict[str, object]
 
 
@@ -36,7 +36,7 @@ def jsonl_source(text: IO[str], wanted: Wanted) -> Source:
             picked = heads.get(head) or wanted.picked(head, ignored)
         except InputRefused as refusal:
             return Unread.COLUMNS_AMBIGUOUS, refusal.happened
-        if len(heads) < HEADS_MOST:
+        if len(heads) < MAX_HEADS:
             heads[head] = picked
         return {name: found[head[place]] for name, place in picked}
 
@@ -135,8 +135,8 @@ class _Lines:
         while line and not line.endswith(self._ends):
             line = self._readline(self.most)
             skipped += len(line)
-            if skipped > LINE_CHARS_MOST:
-                happened = f"Line {self.number} goes on for more than {LINE_CHARS_MOST:,} characters."
+            if skipped > MAX_LINE_CHARS:
+                happened = f"Line {self.number} goes on for more than {MAX_LINE_CHARS:,} characters."
                 raise InputRefused(
                     "line_endless", happened, "Look at the file: this is not a list of rows.", line=self.number
                 )

@@ -15,7 +15,7 @@ from recoup.worker.duty import seconds
 from recoup.worker.lease import check_lease
 
 Q = load("recoup.gate", "attempts.sql")
-LEASE_MOST = timedelta(days=30)  # the intake of a lost worker waits no longer than this
+MAX_LEASE = timedelta(days=30)  # the intake of a lost worker waits no longer than this
 
 _OPENED = {
     "attempt_id": "attempts", "intake_id": "intakes", "attempt_number": "numbers", "token": "tokens",
@@ -86,7 +86,7 @@ def open_attempts(
 
     The lease is the policy's, unless another one is asked for.
     """
-    check_lease(lease, most=LEASE_MOST)
+    check_lease(lease, most=MAX_LEASE)
     asked = list(intakes)
     opened = OPEN.call(tx, wanted=asked, worker_=worker, lease=lease)
     by_intake = {attempt.intake_id: attempt for attempt in records(Attempt, opened)}
@@ -100,7 +100,7 @@ def claim_attempts(
 
     Claim no more than starts at once. Nobody gets what another worker holds; nothing is claimed in a paused scope.
     """
-    check_lease(lease, most=LEASE_MOST)
+    check_lease(lease, most=MAX_LEASE)
     claim = CLAIM_RETRIES if retries else CLAIM_PENDING
     return records(Attempt, claim.call(tx, most=limit, worker_=worker, lease=lease))
 

@@ -14,7 +14,7 @@ from recoup.refusals import InputRefused, Refusal
 from recoup.worker.duty import seconds
 
 Q = load("recoup.gate", "batches.sql")
-BATCH_ID_BYTES_MOST = 500
+MAX_BATCH_ID_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ def create_batch(tx: Transaction, batch_id: str) -> None:
     """Begin an import batch. Its recovery window opens when it is completed."""
     if said := unprintable(batch_id):
         raise InputRefused("text_unprintable", f"The name of the batch cannot be taken as it is. {said}", "Remove it.")
-    if not batch_id.strip() or len(batch_id.encode()) > BATCH_ID_BYTES_MOST:
+    if not batch_id.strip() or len(batch_id.encode()) > MAX_BATCH_ID_BYTES:
         raise InputRefused(
-            "batch_unnamed", "A batch needs a name, and not an endless one.", f"Use 1 to {BATCH_ID_BYTES_MOST} bytes."
+            "batch_unnamed", "A batch needs a name, and not an endless one.", f"Use 1 to {MAX_BATCH_ID_BYTES} bytes."
         )
     if tx.execute(Q["create_batch"], {"batch_id": batch_id}).rowcount == 0:
         raise InputRefused(

@@ -9,21 +9,21 @@ from recoup.gate import attempts, batches, intake, verifying
 from recoup.gate.policy import GatePolicy
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.worker.duty import BATCH_MOST, Duty
+from recoup.worker.duty import MAX_BATCH, Duty
 
-OVERDUE_MOST = 100  # batches that are warned of
+MAX_OVERDUE = 100  # batches that are warned of
 
 
 def _freeze(tx: Transaction, policy: Policy) -> int:
-    overdue = batches.overdue(tx, days=policy[GatePolicy].batch_open_alert_days, limit=OVERDUE_MOST)
+    overdue = batches.overdue(tx, days=policy[GatePolicy].batch_open_alert_days, limit=MAX_OVERDUE)
     observe.OVERDUE_BATCHES.set(len(overdue))
     for batch, imported_at in overdue:
         _warn_once(batch, imported_at)
-    frozen = batches.freeze(tx, limit=BATCH_MOST)
+    frozen = batches.freeze(tx, limit=MAX_BATCH)
     return len(frozen.batches) + len(frozen.exhausted)
 
 
-@lru_cache(maxsize=OVERDUE_MOST)
+@lru_cache(maxsize=MAX_OVERDUE)
 def _warn_once(batch: str, imported_at: datetime) -> None:
     """In a worker's life, not every few seconds."""
     observe.logger().warning(
@@ -39,17 +39,17 @@ DUTIES: tuple[Duty, ...] = (
         name="attempt-sweep",
         authority=Authority.GATE,
         cadence_s=5,
-        says="declares crashed every verification attempt that outlived its lease",
-        batch=lambda tx, _: len(attempts.sweep_crashed(tx, limit=BATCH_MOST)),
+        description="declares crashed every verification attempt that outlived its lease",
+        batch=lambda tx, _: len(attempts.sweep_crashed(tx, limit=MAX_BATCH)),
         lag=attempts.sweep_lag,
-        units=lambda tx: attempts.lapsed(tx, limit=BATCH_MOST),
+        units=lambda tx: attempts.lapsed(tx, limit=MAX_BATCH),
         one=lambda tx, one: len(attempts.sweep_crashed(tx, only=one)),
     ),
     Duty(
         name="verify",
         authority=Authority.GATE,
         cadence_s=2,
-        says="looks at every company that waits for its first attempt",
+        description="looks at every company that waits for its first attempt",
         flow=lambda hands: verifying.verify(hands, retries=False).done,
         lag=intake.verify_lag,
     ),
@@ -57,7 +57,7 @@ DUTIES: tuple[Duty, ...] = (
         name="gate-retry",
         authority=Authority.GATE,
         cadence_s=5,
-        says="looks again at every failed company whose wait is over",
+        description="looks again at every failed company whose wait is over",
         flow=lambda hands: verifying.verify(hands, retries=True).done,
         lag=intake.retry_lag,
     ),
@@ -65,10 +65,10 @@ DUTIES: tuple[Duty, ...] = (
         name="batch-freeze",
         authority=Authority.GATE,
         cadence_s=15,
-        says="closes the recovery window of every batch whose time has come, and ends its recoveries",
+        description="closes the recovery window of every batch whose time has come, and ends its recoveries",
         batch=_freeze,
         lag=batches.freeze_lag,
-        units=lambda tx: batches.closing(tx, limit=BATCH_MOST),
+        units=lambda tx: batches.closing(tx, limit=MAX_BATCH),
         one=lambda tx, one: len(batches.freeze(tx, only=one).exhausted),
     ),
 )

@@ -21,7 +21,7 @@ from recoup.verification.checks import Candidate
 from recoup.verification.findings import Finding
 from recoup.verification.verifier import Verdict, Verifier
 from recoup.work.flow import Flow, Turn, Work
-from recoup.worker.duty import Hands
+from recoup.worker.duty import Context
 
 Q = load("recoup.gate", "intakes.sql")
 
@@ -33,7 +33,7 @@ class Opened(NamedTuple):
     candidate: Candidate
 
 
-def flow(hands: Hands, *, retries: bool, tell: Callable[[Tally], None] | None) -> Tally:
+def flow(hands: Context, *, retries: bool, tell: Callable[[Tally], None] | None) -> Tally:
     """Verify everything that waits. ``tell`` gets the tally after each transaction."""
     rules = hands.policy[GatePolicy].verification
     lease_s = float(hands.policy[GatePolicy].attempt_lease_s)
@@ -147,7 +147,7 @@ async def _verified(verifier: Verifier, candidate: Candidate, patience_s: float)
         return Verdict(ReasonCode.TIMEOUT, Finding.CHECK_SLOW, "turn", said)
 
 
-def _broken(hands: Hands, opened: Opened, error: BaseException) -> Verdict:
+def _broken(hands: Context, opened: Opened, error: BaseException) -> Verdict:
     """A bug of the verifier's is no verdict on the company, and its attempt is not left open for it."""
     observe.logger(worker=hands.name).error(
         "verification broke", attempt=str(opened.attempt.attempt_id), exc_info=error

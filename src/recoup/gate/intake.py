@@ -16,7 +16,7 @@ from recoup.refusals import InputRefused, LawRefused
 from recoup.worker.duty import seconds
 
 Q = load("recoup.gate", "intakes.sql")
-TEXT_MOST = 500  # characters of a name, a domain, an address, a state
+MAX_TEXT = 500  # characters of a name, a domain, an address, a state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,11 +179,11 @@ def _check(place: int, intake: NewIntake) -> None:
         )
     for column in ("company_name", "company_domain", "linkedin_url", "state"):
         text = getattr(intake, column) or ""
-        if len(text) > TEXT_MOST:
+        if len(text) > MAX_TEXT:
             raise InputRefused(
                 "text_too_long",
                 f"Intake {place}: {column} has {len(text):,} characters.",
-                f"Give at most {TEXT_MOST:,}.",
+                f"Give at most {MAX_TEXT:,}.",
                 row=place,
                 column=column,
             )

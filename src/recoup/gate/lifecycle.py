@@ -52,7 +52,8 @@ ENDED_RECOVERY = ("cl.settle_recoveries",)
 
 BATCH = Lifecycle(
     table="cl.gate_zero_batch",
-    says="An import batch and its recovery window. Pausing and resuming are self-moves, logged in recoup.pause_log.",
+    description="An import batch and its recovery window. Pausing and resuming are self-moves, logged in"
+    " recoup.pause_log.",
     key=("batch_id",),
     births=(
         Birth(BatchStatus.OPEN, HUB, "an import begins"),
@@ -94,7 +95,7 @@ PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED, EXHAUSTED = IntakeStatus
 
 INTAKE = Lifecycle(
     table="cl.gate_zero_intake",
-    says="A company candidate. A failed one is never turned into a success: a passed retry makes a new one.",
+    description="A company candidate. A failed one is never turned into a success: a passed retry makes a new one.",
     key=("intake_id",),
     births=(
         Birth(PENDING, HUB, "a candidate came in"),
@@ -103,10 +104,10 @@ INTAKE = Lifecycle(
         Birth(AUTHORIZED, GATE, "re-entered after a passed retry", ("reentered_from",), ENDED_ATTEMPT),
     ),
     moves=(
-        Move(PENDING, AUTHORIZED, GATE, "the first attempt passed", through=ENDED_ATTEMPT),
-        Move(PENDING, FAILED, GATE, "the first attempt failed or crashed", through=ENDED_ATTEMPT),
-        Move(FAILED, REENTER_SUCCEEDED, GATE, "a retry passed and made a new intake", through=ENDED_ATTEMPT),
-        Move(FAILED, EXHAUSTED, GATE, "no attempts left, or the window closed", through=ENDED_RECOVERY),
+        Move(PENDING, AUTHORIZED, GATE, "the first attempt passed", via=ENDED_ATTEMPT),
+        Move(PENDING, FAILED, GATE, "the first attempt failed or crashed", via=ENDED_ATTEMPT),
+        Move(FAILED, REENTER_SUCCEEDED, GATE, "a retry passed and made a new intake", via=ENDED_ATTEMPT),
+        Move(FAILED, EXHAUSTED, GATE, "no attempts left, or the window closed", via=ENDED_RECOVERY),
     ),
     frozen=(
         "intake_id", "batch_id", "company_name", "company_domain", "linkedin_url", "state", "reentered_from",
@@ -123,7 +124,8 @@ INTAKE = Lifecycle(
 
 ATTEMPT = Lifecycle(
     table="cl.gate_zero_attempt",
-    says="One verification attempt. Its birth and its moves write the AIR log, and carry on to intake and recovery.",
+    description="One verification attempt. Its birth and its moves write the AIR log, and carry on to intake"
+    " and recovery.",
     key=("attempt_id",),
     births=(Birth(AttemptStatus.OPEN, GATE, "ATTEMPT: a worker begins to check"),),
     moves=(
@@ -147,9 +149,9 @@ ATTEMPT = Lifecycle(
 
 RECOVERY = Lifecycle(
     table="cl.gate_zero_recovery",
-    says="The throttled second chance of a failed intake.",
+    description="The throttled second chance of a failed intake.",
     key=("recovery_id",),
-    births=(Birth(RecoveryStatus.ACTIVE, GATE, "the first attempt failed", through=ENDED_ATTEMPT),),
+    births=(Birth(RecoveryStatus.ACTIVE, GATE, "the first attempt failed", via=ENDED_ATTEMPT),),
     moves=(
         Move(RecoveryStatus.ACTIVE, RecoveryStatus.ACTIVE, GATE, "failed again; waits longer", True, ENDED_ATTEMPT),
         Move(
@@ -158,7 +160,7 @@ RECOVERY = Lifecycle(
             GATE,
             "EXHAUSTED: three attempts, or window closed",
         ),
-        Move(RecoveryStatus.ACTIVE, RecoveryStatus.SUCCEEDED, GATE, "a retry passed", through=ENDED_ATTEMPT),
+        Move(RecoveryStatus.ACTIVE, RecoveryStatus.SUCCEEDED, GATE, "a retry passed", via=ENDED_ATTEMPT),
     ),
     counter="attempt_count",
     frozen=("recovery_id", "intake_id", "batch_id", "created_at"),

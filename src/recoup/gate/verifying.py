@@ -13,10 +13,10 @@ from recoup.policy import Policy
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
-from recoup.worker.duty import Hands
+from recoup.worker.duty import Context
 
 
-class Alone:
+class Standalone:
     """Somebody without a worker: the person at the command line, the demo, a bench."""
 
     def __init__(self, database: Database, *, name: str, actor: Actor | None = None) -> None:
@@ -63,7 +63,7 @@ class Tally:
         return self.passed + self.failed.total() + self.late
 
 
-def verify(by: Hands, *, retries: bool, tell: Callable[[Tally], None] | None = None) -> Tally:
+def verify(by: Context, *, retries: bool, tell: Callable[[Tally], None] | None = None) -> Tally:
     """Look at everything that waits: first attempts, or retries whose time has come. Returns when nothing is left."""
     with by.transaction() as tx:
         waits = by.may_claim(tx) and (retry_lag if retries else verify_lag)(tx) is not None

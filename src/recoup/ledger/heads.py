@@ -16,9 +16,9 @@ from recoup.refusals import InputRefused
 
 Q = load("recoup.ledger", "seals.sql")
 FORMAT = 1
-TEXT_MOST = 100_000  # characters of a head; a real one has a few hundred
-LOGS_MOST = 1000
-BIGINT_MOST = 2**63 - 1
+MAX_TEXT = 100_000  # characters of a head; a real one has a few hundred
+MAX_LOGS = 1000
+MAX_BIGINT = 2**63 - 1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -57,7 +57,7 @@ def export_head(tx: Transaction) -> Head:
 
 def read_head(text: str) -> Head:
     """A head from its JSON, or a refusal: it comes from outside, and may be anything."""
-    if len(text) > TEXT_MOST:
+    if len(text) > MAX_TEXT:
         raise _unreadable(f"it has {len(text):,} characters, and a head has a few hundred")
     try:
         given = json.loads(text, object_pairs_hook=_once_each)
@@ -77,7 +77,7 @@ def read_head(text: str) -> Head:
         digest=_digest(given["digest"]),
         sealed_at=_time(given["sealed_at"]),
         incarnation=_whole(given, "incarnation", least=1, most=2**31 - 1),
-        system_identifier=_whole(given, "system_identifier", least=-BIGINT_MOST - 1),
+        system_identifier=_whole(given, "system_identifier", least=-MAX_BIGINT - 1),
         rows=_rows(given["rows"]),
     )
 
@@ -89,7 +89,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _whole(given: dict[str, Any], field: str, *, least: int, most: int = BIGINT_MOST) -> int:
+def _whole(given: dict[str, Any], field: str, *, least: int, most: int = MAX_BIGINT) -> int:
     value = given[field]
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise _unreadable(f"{_quoted(field)} is {_quoted(value)}, and not a whole number from {least} to {most}")
@@ -113,7 +113,7 @@ def _time(value: object) -> datetime:
 
 
 def _rows(value: object) -> dict[str, int]:
-    if not isinstance(value, dict) or len(value) > LOGS_MOST:
+    if not isinstance(value, dict) or len(value) > MAX_LOGS:
         raise _unreadable("rows is no object of logs and their rows")
     return {log: _whole(value, log, least=0) for log in value}
 

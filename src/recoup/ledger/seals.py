@@ -29,11 +29,11 @@ __all__ = [
 
 Q = load("recoup.ledger", "seals.sql")
 BLOCK_ROWS = 10_000
-BLOCKS_MOST = 10  # of one transaction: whoever else seals waits for its end
+MAX_BLOCKS = 10  # of one transaction: whoever else seals waits for its end
 QUIET_FOR = timedelta(hours=1)
 CHECKED_AT_ONCE = 100_000  # rows behind the seals of one statement, and rows of one count: no statement takes long
 SEALS_READ_AT_ONCE = 500
-PROBLEMS_MOST = 1000  # whoever has so many needs no more
+MAX_PROBLEMS = 1000  # whoever has so many needs no more
 _ROUTINE = re.compile(
     r"^create or replace function (recoup\.\w+)\(.*?^language (\w+)(.*?)as \$\$(.*?)\$\$;", re.DOTALL | re.MULTILINE
 )
@@ -59,7 +59,7 @@ def seal(
     tx: Transaction,
     *,
     block_rows: int = BLOCK_ROWS,
-    blocks_most: int = BLOCKS_MOST,
+    blocks_most: int = MAX_BLOCKS,
     quiet_for: timedelta | None = QUIET_FOR,
 ) -> list[Seal]:
     """Seal the next blocks, in turn over all logs. Fewer than ``blocks_most``: everything settled is sealed.
@@ -152,7 +152,7 @@ def examine(
             problems += _changed_rows(tx, checked)
             if progress is not None:
                 progress(checked[-1].number, newest)
-        if len(problems) >= PROBLEMS_MOST:
+        if len(problems) >= MAX_PROBLEMS:
             break
     else:
         problems += chain.end(newest)
@@ -167,7 +167,7 @@ def examine(
         rows=sum(chain.rows.values()),
         unsealed=unsealed,
         head=head.number if head else None,
-        problems=tuple(problems[:PROBLEMS_MOST]),
+        problems=tuple(problems[:MAX_PROBLEMS]),
     )
 
 

@@ -21,7 +21,7 @@ from recoup.refusals import InputRefused, LawRefused
 
 Q = load("recoup.ledger", "subscriptions.sql")
 BEGINNING = "1:1:"  # the snapshot in which nothing is visible
-PAGE_MOST = 10_000
+MAX_PAGE = 10_000
 SHORT_WINDOW_ROWS = 20_000  # so many are read and sorted as one; a longer window is read along seq
 
 
@@ -77,8 +77,8 @@ def unsubscribe(tx: Transaction, log: Log, name: str) -> bool:
 
 def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types: Sequence[str] | None = None) -> Page:
     """The next page of settled events. Until it is acknowledged, the next read gives it again."""
-    if not 1 <= limit <= PAGE_MOST:
-        raise InputRefused("page_size", f"A page of {limit} events.", f"Ask for 1 to {PAGE_MOST}.", limit=limit)
+    if not 1 <= limit <= MAX_PAGE:
+        raise InputRefused("page_size", f"A page of {limit} events.", f"Ask for 1 to {MAX_PAGE}.", limit=limit)
     named = {"log": log.table, "name": name}
     row = tx.execute(Q["take_subscription"], named).fetchone()
     if row is None:

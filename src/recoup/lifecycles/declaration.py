@@ -38,10 +38,10 @@ class Birth:
     """A row may be made in this status by this authority."""
 
     status: str
-    by: Authority
-    says: str
+    authority: Authority
+    description: str
     requires: tuple[str, ...] = ()  # columns that must not be null in a row born so
-    through: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
+    via: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Move:
 
     source: str
     target: str
-    by: Authority
-    says: str
+    authority: Authority
+    description: str
     counts: bool = False  # the lifecycle's counter must rise by exactly one
-    through: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
+    via: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Exit:
     """A row in this status may be deleted by this authority."""
 
     status: str
-    by: Authority
-    says: str
+    authority: Authority
+    description: str
 
 
 Step = Birth | Move | Exit
@@ -153,7 +153,7 @@ class Lifecycle:
     """All that may happen to the rows of one table. What is not listed is refused by the database."""
 
     table: str
-    says: str
+    description: str
     key: tuple[str, ...]
     births: tuple[Birth, ...]
     moves: tuple[Move, ...] = ()

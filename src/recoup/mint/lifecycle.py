@@ -5,7 +5,7 @@ from recoup.lifecycles.logs import Log
 
 IDENTITY = Lifecycle(
     table="cl.company_identity",
-    says="A sovereign company identity. Minted once for an authorised intake, and the same for ever.",
+    description="A sovereign company identity. Minted once for an authorised intake, and the same for ever.",
     key=("sovereign_company_id",),
     births=(Birth("MINTED", Authority.MINT, "MINT: AIR said AUTH of its intake"),),
     frozen=("sovereign_company_id", "intake_id", "company_name", "company_domain", "minted_at"),

@@ -18,7 +18,7 @@ class ItemStatus(StrEnum):
 
 OPERATION = Lifecycle(
     table="recoup.operation",
-    says="One decision of an operator over many rows of a domain. What it is about is frozen when it begins.",
+    description="One decision of an operator over many rows of a domain. What it is about is frozen when it begins.",
     key=("operation_id",),
     births=(Birth(OperationStatus.OPEN, Authority.OPERATOR, "its set is frozen"),),
     moves=(Move(OperationStatus.OPEN, OperationStatus.DONE, Authority.OPERATOR, "each item has its result"),),
@@ -43,7 +43,7 @@ OPERATION = Lifecycle(
 
 OPERATION_ITEM = Lifecycle(
     table="recoup.operation_item",
-    says="One row of an operation over many, and what became of it.",
+    description="One row of an operation over many, and what became of it.",
     key=("operation_id", "place"),
     births=(Birth(ItemStatus.PENDING, Authority.OPERATOR, "its operation begins"),),
     moves=(

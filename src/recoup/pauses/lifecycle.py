@@ -15,7 +15,7 @@ PAUSED, RUNNING = PauseStatus
 
 PAUSE = Lifecycle(
     table="recoup.pause",
-    says="Something an operator stopped. Every change is logged in recoup.pause_log.",
+    description="Something an operator stopped. Every change is logged in recoup.pause_log.",
     key=("scope", "scope_id"),
     births=(Birth(PAUSED, Authority.OPERATOR, "paused for the first time"),),
     moves=(

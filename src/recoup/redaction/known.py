@@ -12,13 +12,13 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-KEY_MOST = 200  # characters of a name that is remembered …
-KEYS_MOST = 10_000  # … and how many of them are
+MAX_KEY = 200  # characters of a name that is remembered …
+MAX_KEYS = 10_000  # … and how many of them are
 BOUNDARY = "(?<![A-Za-z0-9_])"  # where a token may begin
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
-class Tells(IntEnum):
+class Hint(IntEnum):
     """What a name tells of its value."""
 
     NOTHING = 0
@@ -54,18 +54,18 @@ class Names:
         self.innocent_values = frozenset(document["innocent_values"])
         self.innocent_beginnings: tuple[str, ...] = tuple(document["innocent_beginnings"])
 
-    def tells(self, name: str) -> Tells:
+    def tells(self, name: str) -> Hint:
         """By its words; one that merely tells of a secret (token_count) tells nothing."""
         words = words_of(name)
         plain = "".join(words)
         if plain in self.whole:
-            return Tells.ALL
+            return Hint.ALL
         if not words or words[-1] in self.last or words[0] in self.first or plain in self.innocent:
-            return Tells.NOTHING
+            return Hint.NOTHING
         if any(part in plain for part in self.parts):
-            return Tells.ALL
+            return Hint.ALL
         runs = ("".join(words[at : at + length]) for at in range(len(words)) for length in (1, 2, 3))
-        return Tells.NOTHING if self.words.isdisjoint(runs) else Tells.TEXT
+        return Hint.NOTHING if self.words.isdisjoint(runs) else Hint.TEXT
 
     def knows(self, part: str) -> bool:
         """Whether a part of a name need not be added: it is here already."""
@@ -73,32 +73,32 @@ class Names:
         return plain in self.words or plain in self.whole or any(known in plain for known in self.parts)
 
 
-class Telling(dict[str, Tells]):
+class HintTable(dict[str, Hint]):
     """What a name tells, by name; those of the policy tell too. Payloads have the same few names again and again."""
 
     def __init__(self, own: Sequence[str]) -> None:
         self.own = [_joined(part) for part in own if not names().knows(part)]
 
-    def __missing__(self, name: str) -> Tells:
+    def __missing__(self, name: str) -> Hint:
         found = self._told(name)
-        if len(name) <= KEY_MOST:
-            if len(self) >= KEYS_MOST:
+        if len(name) <= MAX_KEY:
+            if len(self) >= MAX_KEYS:
                 self.clear()
             self[name] = found
         return found
 
-    def _told(self, name: str) -> Tells:
-        plain = _joined(name[:KEY_MOST])
+    def _told(self, name: str) -> Hint:
+        plain = _joined(name[:MAX_KEY])
         if any(part in plain for part in self.own):
-            return Tells.ALL
+            return Hint.ALL
         if plain in ("name", "key", "header", "headername", "field", "param"):
-            return Tells.NAME
+            return Hint.NAME
         if plain in ("value", "val", "headervalue", "content"):
-            return Tells.VALUE
-        return names().tells(name[:KEY_MOST])
+            return Hint.VALUE
+        return names().tells(name[:MAX_KEY])
 
 
-telling = lru_cache(maxsize=20)(Telling)
+telling = lru_cache(maxsize=20)(HintTable)
 
 
 def words_of(name: str) -> list[str]:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from recoup.redaction.known import KEY_MOST, Telling, Tells, document, names, telling, words_of
+from recoup.redaction.known import MAX_KEY, Hint, HintTable, document, names, telling, words_of
 from recoup.redaction.texts import REDACTED, is_hinted, without_secrets
 
-DEPTH_MOST = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
-VALUES_MOST = 100_000  # of one payload; the rest is left out. What contains itself has no end
-DIGITS_MOST = 1_000  # a longer number is told by its length
+MAX_DEPTH = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
+MAX_VALUES = 100_000  # of one payload; the rest is left out. What contains itself has no end
+MAX_DIGITS = 1_000  # a longer number is told by its length
 NAME_LEAST = 19  # characters of a key that may be a secret itself: no token is shorter
 _PAIR = 2
 # TOKEN=x, --token=x, X-Api-Key: x, --header=X-Api-Key: x
@@ -32,9 +32,9 @@ def redacted(payload: Any, own_keys: Sequence[str]) -> Any:
         texts.append(_plain(value))
         return texts[-1]
 
-    plain = _Walk(tells, kept).value(payload, DEPTH_MOST)
+    plain = _Walk(tells, kept).value(payload, MAX_DEPTH)
     # All texts are asked at once whether one is worth reading; few are. Names were judged by their words.
-    return _Walk(tells, in_words).value(plain, DEPTH_MOST) if is_hinted("\n".join(texts)) else plain
+    return _Walk(tells, in_words).value(plain, MAX_DEPTH) if is_hinted("\n".join(texts)) else plain
 
 
 def in_words(value: object) -> str:
@@ -54,7 +54,7 @@ def redacted_arguments(command: Sequence[str], own_keys: Sequence[str]) -> list[
     return plain
 
 
-def _argument(argument: str, before: str, program: str, tells: Telling) -> str:
+def _argument(argument: str, before: str, program: str, tells: HintTable) -> str:
     programs = document()["programs"]
     joined = programs["joined"].get(program)
     if before.startswith("-") and (
@@ -69,17 +69,17 @@ def _argument(argument: str, before: str, program: str, tells: Telling) -> str:
     return f"{named[1]}{REDACTED}" if named and _is_secret(tells[named[2]]) else in_words(argument)
 
 
-def _is_secret(told: Tells) -> bool:
-    return told in (Tells.TEXT, Tells.ALL)
+def _is_secret(told: Hint) -> bool:
+    return told in (Hint.TEXT, Hint.ALL)
 
 
 class _Walk:
     """One walk through a payload, which ends."""
 
-    def __init__(self, tells: Telling, text: Callable[[object], str]) -> None:
+    def __init__(self, tells: HintTable, text: Callable[[object], str]) -> None:
         self.tells = tells
         self.text = text
-        self.left = VALUES_MOST
+        self.left = MAX_VALUES
 
     def value(self, value: Any, depth: int) -> Any:
         self.left -= 1
@@ -122,15 +122,15 @@ class _Walk:
 
     def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         plain: dict[str, Any] = {}
-        other = Tells.NOTHING  # what the value of "name" tells of that of "value"
+        other = Hint.NOTHING  # what the value of "name" tells of that of "value"
         values: list[str] = []
         for key, one in value.items():
             is_short = type(key) is str and len(key) < NAME_LEAST and key.isidentifier()
             name = key if is_short else self.text(key)
             told = self.tells[name]
-            if told == Tells.NAME and isinstance(one, str):
+            if told == Hint.NAME and isinstance(one, str):
                 other = max(other, self.tells[_plain(one)])
-            elif told == Tells.VALUE:
+            elif told == Hint.VALUE:
                 values.append(name)
             plain[name] = self.under(told, one, depth)
             if self.left < 0:
@@ -139,10 +139,10 @@ class _Walk:
             plain |= dict.fromkeys(values, REDACTED)
         return plain
 
-    def under(self, told: Tells, value: Any, depth: int) -> Any:
+    def under(self, told: Hint, value: Any, depth: int) -> Any:
         """What is kept of a value under a name that tells this."""
         is_number = value is None or isinstance(value, int | float)
-        if told == Tells.ALL or (told == Tells.TEXT and not is_number):
+        if told == Hint.ALL or (told == Hint.TEXT and not is_number):
             return REDACTED
         return self.value(value, depth - 1)
 
@@ -166,11 +166,11 @@ def _decoded(name: str | bytes) -> str:
 
 
 def _joined(name: str | bytes) -> str:
-    return "".join(words_of(_decoded(name)[:KEY_MOST]))
+    return "".join(words_of(_decoded(name)[:MAX_KEY]))
 
 
 def _number(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     bits = int(value).bit_length()
-    return int(value) if bits <= DIGITS_MOST * 3 else f"[a number of {bits} bits]"
+    return int(value) if bits <= MAX_DIGITS * 3 else f"[a number of {bits} bits]"

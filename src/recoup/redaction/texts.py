@@ -8,12 +8,12 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from recoup.redaction.known import BOUNDARY, Tells, forms, names, telling, tokens, words_of
+from recoup.redaction.known import BOUNDARY, Hint, forms, names, telling, tokens, words_of
 
 REDACTED = "[redacted]"
 _RANDOM_LEAST = 6  # characters of what is taken for random because it has a digit …
 _TOKEN_LEAST = 12  # … and where it is merely called a token
-_JUDGED_MOST = 500  # characters by which a value is judged: names in what is no secret are each looked behind
+_MAX_JUDGED = 500  # characters by which a value is judged: names in what is no secret are each looked behind
 
 # A name and a sign. What is behind them is read apart: it may begin with another name.
 _NAMED = re.compile(
@@ -97,7 +97,7 @@ def _replaced(found: re.Match[str]) -> str:
 
 
 def _named_replaced(found: re.Match[str]) -> str:
-    return _replaced(found) if telling(())[found["name"]] in (Tells.TEXT, Tells.ALL) else found[0]
+    return _replaced(found) if telling(())[found["name"]] in (Hint.TEXT, Hint.ALL) else found[0]
 
 
 # Passwords in URLs ----------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _under(text: str, found: re.Match[str]) -> _Span | None:
     is_header = plain in names().headers
     is_option = found["name"].startswith("--")  # also in a list: subprocess says ['mysql', '--password', 'x'] failed
     if (
-        tells not in (Tells.TEXT, Tells.ALL)
+        tells not in (Hint.TEXT, Hint.ALL)
         or (found["comma"] is not None and not ((is_header or is_option) and found["quote"]))
         or (found["space"] is not None and not is_option)
     ):
@@ -163,46 +163,46 @@ def _under(text: str, found: re.Match[str]) -> _Span | None:
     if found["comma"] is not None and value.startswith("-"):  # another option
         return None
     if _is_innocent(value, found["name"]) or not (
-        tells == Tells.ALL or is_header or found["quote"] or ":" not in found["sign"] or _is_random(value, plain)
+        tells == Hint.ALL or is_header or found["quote"] or ":" not in found["sign"] or _is_random(value, plain)
     ):
         return None
     return _Span(*quoted.span(quoted.lastgroup or 0))
 
 
-def _told(text: str, found: re.Match[str]) -> tuple[Tells, str]:
+def _told(text: str, found: re.Match[str]) -> tuple[Hint, str]:
     """What a name tells here, and its words as one. In the query of a URL there are others."""
     tells, before = telling(())[found["name"]], text[found.start() - 1 : found.start()]
     plain = "".join(words_of(found["name"])) if tells or before in ("?", "&") else ""
     in_query = before in ("?", "&") and plain in names().query and (found["sign"] or "").startswith("=")
-    return (Tells.ALL if in_query else tells), plain
+    return (Hint.ALL if in_query else tells), plain
 
 
-def _of_header(text: str, found: re.Match[str], _: Tells, plain: str) -> _Span | None:
+def _of_header(text: str, found: re.Match[str], _: Hint, plain: str) -> _Span | None:
     at = found.end()
     line = _SIGNED.match(text, at) or ("cookie" in plain and _COOKIES.match(text, at))
     if line:
         return _Span(*line.span("line"))
     scheme = _SCHEME.match(text, at)
     begin = scheme.end() if scheme else at
-    value = _PLAIN.match(text, begin, begin + _JUDGED_MOST)
+    value = _PLAIN.match(text, begin, begin + _MAX_JUDGED)
     if value is None or _is_innocent(value[0], "") or (not scheme and _is_said(text, value)):
         return None
     return _whole(text, value)
 
 
-def _unquoted(text: str, found: re.Match[str], tells: Tells, plain: str) -> _Span | None:
-    match = _PLAIN.match(text, found.end(), found.end() + _JUDGED_MOST)
+def _unquoted(text: str, found: re.Match[str], tells: Hint, plain: str) -> _Span | None:
+    match = _PLAIN.match(text, found.end(), found.end() + _MAX_JUDGED)
     if match is None or _is_innocent(match[0], found["name"]):
         return None
     value, sign = match[0], found["sign"]
     is_number = not value.strip("0123456789:./,-")
     if sign is None:  # an option
-        is_secret = not value.startswith("-") and not (is_number and tells == Tells.TEXT)
+        is_secret = not value.startswith("-") and not (is_number and tells == Hint.TEXT)
     elif ":" not in sign.replace(":=", "=") and sign == sign.strip():
-        is_secret = not (is_number and tells == Tells.TEXT)
+        is_secret = not (is_number and tells == Hint.TEXT)
     else:
         # In a sentence, perhaps: the name of a file, a label, a word that is said of a secret.
-        is_likely = tells == Tells.ALL and not found["quote"] and not (is_number and not sign[-1].isspace())
+        is_likely = tells == Hint.ALL and not found["quote"] and not (is_number and not sign[-1].isspace())
         is_secret = plain not in names().unsure and (
             (is_likely and not _is_said(text, match)) or (_is_random(value, plain) and not is_number)
         )

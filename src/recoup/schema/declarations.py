@@ -94,15 +94,16 @@ def _lifecycle(life: Lifecycle) -> dict[str, Any]:
 
 def _step(life: Lifecycle, step: Step) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "subject": life.table, "authority": step.by, "says": step.says, "counts": False, "requires": [], "through": [],
+        "subject": life.table, "authority": step.authority, "says": step.description,
+        "counts": False, "requires": [], "through": [],
         "from_status": None, "to_status": None,
     }  # fmt: skip
     match step:
         case Birth():
-            row |= {"kind": "birth", "to_status": step.status, "requires": step.requires, "through": step.through}
+            row |= {"kind": "birth", "to_status": step.status, "requires": step.requires, "through": step.via}
         case Move():
             row |= {"kind": "move", "from_status": step.source, "to_status": step.target}
-            row |= {"counts": step.counts, "through": step.through}
+            row |= {"counts": step.counts, "through": step.via}
         case Exit():
             row |= {"kind": "exit", "from_status": step.status}
     return row

@@ -46,23 +46,25 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
     lives = lifecycles(domains)
     yield Invariant(
         id="laws/L1/guards",
-        says="Every guarded table, and every partition of one, has its four guards, always on and as declared.",
+        description="Every guarded table, and every partition of one, has its four guards, always on and as declared.",
         check=_as_found_by(checks.guards),
         also=("laws/L4/guards",),
     )
     yield Invariant(
         id="laws/L1/lifecycles",
-        says="Lifecycles, followers, logs and whatever else is declared are in the database as the program has them.",
+        description="Lifecycles, followers, logs and whatever else is declared are in the database as the"
+        " program has them.",
         check=_as_found_by(partial(checks.declared, domains=domains)),
     )
     yield Invariant(
         id="laws/L1/declarations",
-        says="Every change of what is declared is in its log, and was made by a migration that brought something new.",
+        description="Every change of what is declared is in its log, and was made by a migration that brought"
+        " something new.",
         query=Built(_text("declarations", tables=SQL(_declared_rows()))),
     )
     yield Invariant(
         id="laws/L1/statuses",
-        says="Every row stands in a status that its lifecycle names.",
+        description="Every row stands in a status that its lifecycle names.",
         check=partial(_statuses, lives=lives),
     )
     yield _of("laws/L2/recorders", "recorders", "Every log takes rows from its recorders alone, always.")
@@ -70,10 +72,10 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
     yield _of("laws/L3/append-only", "append_only", "Every log refuses UPDATE, DELETE and TRUNCATE, always.")
     yield Invariant(
         id="laws/L4/keys",
-        says="Every guarded row has its key, and no two rows share one.",
+        description="Every guarded row has its key, and no two rows share one.",
         check=partial(_keys, lives=lives),
     )
-    for name, says, check in (
+    for name, description, check in (
         ("objects", "Tables, constraints, triggers, functions and grants are what this program made.",
          partial(checks.objects, domains=domains)),
         ("children", "No table inherits from one of ours.", checks.children),
@@ -83,7 +85,7 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
         ("strangers", "Nothing acts on our tables, or where functions are looked for, that is not ours.",
          around.strangers),
     ):  # fmt: skip
-        yield Invariant(id=f"schema/{name}", says=says, check=_as_found_by(check))
+        yield Invariant(id=f"schema/{name}", description=description, check=_as_found_by(check))
 
 
 def _declared_rows() -> str:
@@ -155,22 +157,23 @@ def _of_logs(declared: Sequence[Log]) -> Iterator[Invariant]:
     )
     summed = Built(_text("logs", events=SQL(events)))
     one_order = Built(_text("one_order", events=SQL(events.replace("l.xid, l.incarnation, ", ""))))
-    yield Invariant(id="laws/L3/one-order", says="No two events of any logs share a seq.", query=one_order)
+    yield Invariant(id="laws/L3/one-order", description="No two events of any logs share a seq.", query=one_order)
     yield Invariant(
         id="laws/L7/in-order",
-        says="Events are written when they happen: over all logs their times rise with their order, within a minute.",
+        description="Events are written when they happen: over all logs their times rise with their order,"
+        " within a minute.",
         query=one_order,
     )
-    for id_, says in (
+    for id_, description in (
         ("laws/L3/incarnations", "Every event was written by a known cluster, and clusters follow each other."),
         ("laws/L3/sequence", "The sequence that numbers events stands at the last one, or beyond it."),
         ("laws/L3/transactions", "No event carries a transaction id that was not given out yet."),
         ("laws/L7/nothing-to-come", "No event has a time that is still to come."),
     ):
-        yield Invariant(id=id_, says=says, query=summed)
+        yield Invariant(id=id_, description=description, query=summed)
     yield Invariant(
         id="laws/L10/seals",
-        says="Every seal is intact, and so are the log rows behind it.",
+        description="Every seal is intact, and so are the log rows behind it.",
         check=partial(_seals, declared=declared),
     )
 
@@ -192,7 +195,7 @@ def of_lifecycle(life: Lifecycle) -> Iterator[Invariant]:
     if life.contents:
         yield Invariant(
             id=f"laws/L6/content/{life.table}",
-            says=f"Every row of {life.table} is what it was given at birth, and none was lost.",
+            description=f"Every row of {life.table} is what it was given at birth, and none was lost.",
             query=Built(_content(life)),
         )
     story = life.told
@@ -201,18 +204,19 @@ def of_lifecycle(life: Lifecycle) -> Iterator[Invariant]:
     told = Built(_story(life, story))
     yield Invariant(
         id=f"laws/L1/steps/{life.table}",
-        says=f"Every recorded step of {life.table} is listed, for the authority that made it.",
+        description=f"Every recorded step of {life.table} is listed, for the authority that made it.",
         query=told,
     )
     yield Invariant(
         id=f"laws/L2/chain/{life.table}",
-        says=f"The events of a row of {life.table} begin with its birth, and each begins where the last one ended.",
+        description=f"The events of a row of {life.table} begin with its birth, and each begins where the last"
+        " one ended.",
         query=told,
     )
     if story.rebuilds:
         yield Invariant(
             id=f"rebuild/{life.table}",
-            says=f"What the log says of {life.table} is what stands in it.",
+            description=f"What the log says of {life.table} is what stands in it.",
             query=told,
         )
     if life.queue is not None:
@@ -237,12 +241,14 @@ def _of_queue(life: Lifecycle, queue: Queue, story: Story) -> Iterator[Invariant
     }  # fmt: skip
     beside = Built(_text("queue", **parts))
     yield Invariant(
-        id=queued, says=f"What waits of {life.table} is queued once, as it says; nothing else is.", query=beside
+        id=queued, description=f"What waits of {life.table} is queued once, as it says; nothing else is.", query=beside
     )
-    yield Invariant(id=leased, says=f"A lease of {life.table} is whole, and is what its claim says.", query=beside)
+    yield Invariant(
+        id=leased, description=f"A lease of {life.table} is whole, and is what its claim says.", query=beside
+    )
     yield Invariant(
         id=late,
-        says=f"A late result of {life.table} belongs to work that had ended, or carries another token than it.",
+        description=f"A late result of {life.table} belongs to work that had ended, or carries another token than it.",
         query=Built(_text("late", **parts)),
     )
 

@@ -266,12 +266,12 @@ def _make_canons(connection: Transaction, domains: Sequence[Domain]) -> None:
                 connection.execute(
                     SQL(
                         "create or replace function {name}(l {row}) returns text language sql stable as {body};"
-                        " comment on function {name}({row}) is {says}"
+                        " comment on function {name}({row}) is {description}"
                     ).format(
                         name=name,
                         row=row,
                         body=Literal(log.canon_body(version)),
-                        says=Literal(f"Canonical text of a row of {log.table}, version {version}."),
+                        description=Literal(f"Canonical text of a row of {log.table}, version {version}."),
                     )
                 )
 

@@ -12,15 +12,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recoup.categories import Category
-from recoup.signatures.rules import CACHE_MOST, CATEGORIES, Judgement, Phrase, Weight, rules
+from recoup.signatures.rules import CATEGORIES, MAX_CACHE, Judgement, Phrase, Weight, rules
 
-LENGTH_MOST = 4_000  # what tells categories apart stands at the beginning
-WORDS_MOST = 300
-TOKEN_MOST = 80  # a longer one is not kept: it does not come again
+MAX_LENGTH = 4_000  # what tells categories apart stands at the beginning
+MAX_WORDS = 300
+MAX_TOKEN = 80  # a longer one is not kept: it does not come again
 ID_LEAST = 12
-CODES_MOST = 4_096
-CODE_MOST = 200  # characters that count
-GAP_MOST = 4  # words that the … in a phrase stands for
+MAX_CODES = 4_096
+MAX_CODE = 200  # characters that count
+MAX_GAP = 4  # words that the … in a phrase stands for
 SURE = 0.7  # so likely a category is by its words that no phrase is asked
 
 
@@ -113,7 +113,7 @@ def own(message: str, code: str | None, own_rules: Sequence[OwnRule]) -> Judgeme
 
 def _counting(message: str, code: str | None) -> tuple[str, str]:
     """As much of a message and of its code as counts. Some callers have numbers for codes."""
-    return message[:LENGTH_MOST], f"{code}".strip()[:CODE_MOST] if code else ""
+    return message[:MAX_LENGTH], f"{code}".strip()[:MAX_CODE] if code else ""
 
 
 def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRule:
@@ -135,7 +135,7 @@ def words_of(text: str) -> list[str]:
     return [word for found in _WORDS.findall(text) if (word := found.lower().strip("'"))]
 
 
-@lru_cache(maxsize=CODES_MOST)
+@lru_cache(maxsize=MAX_CODES)
 def _words_of_code(code: str) -> tuple[str, ...]:
     return tuple(words_of(code))
 
@@ -152,7 +152,7 @@ def _told(message: str, code: str) -> Judgement | None:
         words += said
         has_digit = has_digit or digit
         before = token[-1]
-    del words[WORDS_MOST:]
+    del words[MAX_WORDS:]
     found = _numbered(code, message, words) if has_digit else None
     return found or _worded(words) or (_by_status(code, message) if has_digit else None)
 
@@ -179,8 +179,8 @@ def _see(token: str) -> _Token:
 
 
 def _keep(token: str, seen: _Token) -> _Token:
-    if len(token) <= TOKEN_MOST:
-        if len(_tokens) >= CACHE_MOST:
+    if len(token) <= MAX_TOKEN:
+        if len(_tokens) >= MAX_CACHE:
             _tokens.clear()
         _tokens[token] = seen
     return seen
@@ -195,7 +195,7 @@ def _names(text: str) -> Iterator[tuple[str, str, Judgement]]:
                 yield text[: found.start()][-1:], found[0], judgement
 
 
-@lru_cache(maxsize=CODES_MOST)  # there are few, and they come again and again
+@lru_cache(maxsize=MAX_CODES)  # there are few, and they come again and again
 def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
     found = _name(code) or _family(code)
@@ -327,7 +327,7 @@ def _follows(words: list[str], place: int, phrase: tuple[str, ...]) -> bool:
     reach = 1
     for wanted in phrase[1:]:
         if wanted == "…":
-            reach = GAP_MOST + 1
+            reach = MAX_GAP + 1
             continue
         for at in range(place, min(len(words), place + reach)):
             if _begins(words[at], wanted):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from recoup.categories import Category
 
-CACHE_MOST = 50_000
-WORD_MOST = 40  # a longer one is not kept: it does not come again
+MAX_CACHE = 50_000
+MAX_WORD = 40  # a longer one is not kept: it does not come again
 STEM = 3  # letters that an open word of a phrase has at least
 
 CATEGORIES = (Category.TRANSIENT, Category.OPERATIONAL, Category.STRUCTURAL)
@@ -103,8 +103,8 @@ class Rules:
         exact, is_open = self._exact.get(word, ()), self._open.get(word[:STEM], ())
         fits = [*exact, *(one for one in is_open if word.startswith(one.words[0][:-1]))]
         found = tuple(sorted(fits, key=lambda one: one.rank)) if fits else ()
-        if len(word) <= WORD_MOST:
-            if len(self.begins) >= CACHE_MOST:
+        if len(word) <= MAX_WORD:
+            if len(self.begins) >= MAX_CACHE:
                 self.begins.clear()
             self.begins[word] = found
         return found

@@ -16,9 +16,9 @@ from recoup.signatures.keys import signature
 from recoup.signatures.rules import rules
 from recoup.signatures.v2.tokens import LISTS
 
-CACHE_MOST = 10_000
-LENGTH_MOST = 500  # of a message that has a shape; sentences are shorter
-CODE_MOST = 200
+MAX_CACHE = 10_000
+MAX_LENGTH = 500  # of a message that has a shape; sentences are shorter
+MAX_CODE = 200
 
 _RUN = re.compile(r"([0-9]+)")
 _LETTER = re.compile(r"[a-z]")
@@ -42,13 +42,13 @@ _kept: dict[tuple[str, str | None], Reading] = {}
 def read(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Reading:
     """The key of a message's signature, and its category: as `signature` and `category` say, and sooner."""
     # A code of another type may equal a plain one, and be written otherwise.
-    is_plain = code is None or (type(code) is str and len(code) <= CODE_MOST)
+    is_plain = code is None or (type(code) is str and len(code) <= MAX_CODE)
     shape = shape_of(message) if is_plain else None
     reading = _kept.get((shape, code)) if shape is not None else None
     if reading is None:
         reading = Reading(signature(message, code).key, category(message, code))
         if shape is not None:
-            if len(_kept) >= CACHE_MOST:
+            if len(_kept) >= MAX_CACHE:
                 _kept.clear()
             _kept[shape, code] = reading
     found = own(message, code, own_rules) if own_rules else None
@@ -60,7 +60,7 @@ def shape_of(message: str) -> str | None:
 
     A digit stands where one stood, so that whatever goes by the length or the kind of a value finds the same.
     """
-    if len(message) > LENGTH_MOST or not message.isascii() or not message.isprintable() or message[-1:] in "}] ":
+    if len(message) > MAX_LENGTH or not message.isascii() or not message.isprintable() or message[-1:] in "}] ":
         return None  # a text of several lines, or perhaps a body, in which fields are compared with each other
     low = message.lower()
     if "(caused by" in low or " time zone" in low:

@@ -6,7 +6,7 @@ Ids, numbers, times, addresses, paths and quoted values are masked by one pass o
 import re
 from collections.abc import Callable, Iterator
 
-LENGTH_MOST = 4_000  # characters that count; what tells failures apart stands at the beginning
+MAX_LENGTH = 4_000  # characters that count; what tells failures apart stands at the beginning
 
 _QUOTED = re.compile(r"(?P<quoted>'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`)")
 # One alternation, so that every character is looked at once. In this order: what contains others comes first.
@@ -37,7 +37,7 @@ def remaining(message: str, told: list[tuple[str, str]] | None = None) -> str:
             told.append((kind, match[0][:100]))
         return f"<{kind}>"
 
-    return " ".join(_parts(message[:LENGTH_MOST], mask))
+    return " ".join(_parts(message[:MAX_LENGTH], mask))
 
 
 def _parts(text: str, mask: Callable[[re.Match[str]], str]) -> Iterator[str]:

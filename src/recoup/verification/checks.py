@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Looking:
+class Subject:
     """What was found of one company so far, and the tools to find more."""
 
     candidate: Candidate
@@ -85,7 +85,7 @@ class Check(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def __call__(self, candidate: Candidate, looking: Looking) -> tuple[Finding, str]: ...
+    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]: ...
 
 
 class Dns:
@@ -93,7 +93,7 @@ class Dns:
 
     name = "dns"
 
-    async def __call__(self, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
+    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
         addresses = await looking.resolve(looking.host)
         return Finding.PASSED, f"{looking.host} is at {addresses[0]}"
 
@@ -103,7 +103,7 @@ class Imprint:
 
     name = "imprint"
 
-    async def __call__(self, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
+    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
         return judged(await looking.fetch(), candidate.company_name, looking.host)
 
 
@@ -112,7 +112,7 @@ class InDirectory:
 
     name = "directory"
 
-    async def __call__(self, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
+    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
         entry = await looking.look_up()
         return Finding.PASSED, f"listed, in {', '.join(entry.states) or 'no state'}"
 
@@ -122,7 +122,7 @@ class State:
 
     name = "state"
 
-    async def __call__(self, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
+    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
         entry = await looking.look_up()
         places = {normal_state(state) or state.casefold() for state in entry.states}
         listed = ", ".join(entry.states)

@@ -16,13 +16,13 @@ import httpcore2
 from recoup.refusals import InputRefused
 from recoup.verification.findings import Finding, NotPassed
 from recoup.verification.rules import Verification, unusable
-from recoup.verification.sites import HEAD_BYTES_MOST, user_agent
+from recoup.verification.sites import MAX_HEAD_BYTES, user_agent
 from recoup.verification.states import normal_state
 from recoup.verification.wire import Stream
 
-ANSWER_BYTES_MOST = 1_000_000
+MAX_ANSWER_BYTES = 1_000_000
 GLOBAL = frozenset({"global", "international", "worldwide"})
-STATES_MOST = 100  # of one company; more tell nothing more
+MAX_STATES = 100  # of one company; more tell nothing more
 IDLE_S = 30.0  # so long a connection is kept for the next question
 
 
@@ -124,14 +124,14 @@ class HttpDirectory:
         return _Line(_Connection(url.origin, stream, keepalive_expiry=IDLE_S), stream)
 
     async def _answer(self, line: _Line, request: httpcore2.Request) -> tuple[int, bytes]:
-        line.stream.bytes_left = HEAD_BYTES_MOST + 2 * ANSWER_BYTES_MOST
+        line.stream.bytes_left = MAX_HEAD_BYTES + 2 * MAX_ANSWER_BYTES
         body = bytearray()
         try:
             response = await line.connection.handle_async_request(request)
             async with aclosing(response.aiter_stream()) as pieces:
                 async for piece in pieces:
                     body += piece
-                    if len(body) > ANSWER_BYTES_MOST:
+                    if len(body) > MAX_ANSWER_BYTES:
                         break
             await response.aclose()
         finally:
@@ -153,8 +153,8 @@ def _entry_in(status: int, body: bytes, domain: str) -> Entry:
         raise NotPassed(Finding.DIRECTORY_REFUSES, said)
     if status != 200:
         raise NotPassed(Finding.DIRECTORY_NONSENSE, said)
-    if len(body) > ANSWER_BYTES_MOST:
-        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with more than {ANSWER_BYTES_MOST:,} bytes")
+    if len(body) > MAX_ANSWER_BYTES:
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with more than {MAX_ANSWER_BYTES:,} bytes")
     try:
         return entry_of(json.loads(body), domain)
     except (ValueError, RecursionError) as error:
@@ -183,7 +183,7 @@ def states_in(given: str | list[str]) -> tuple[str, ...]:
     """States from a list, or from one text. "Texas, USA" is one state, "Texas, Ohio" are two."""
     if isinstance(given, str):
         given = [given] if normal_state(given) else given.replace(";", ",").split(",")
-    return tuple(dict.fromkeys(state.strip() for state in given if state.strip()))[:STATES_MOST]
+    return tuple(dict.fromkeys(state.strip() for state in given if state.strip()))[:MAX_STATES]
 
 
 def _template(written: str) -> str:

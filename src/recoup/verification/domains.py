@@ -6,8 +6,8 @@ from functools import cache
 import idna
 from publicsuffixlist import PublicSuffixList  # type: ignore[import-untyped,unused-ignore]
 
-TYPED_MOST = 2_100  # longer than any address a browser keeps
-NAME_MOST = 253
+MAX_TYPED = 2_100  # longer than any address a browser keeps
+MAX_NAME = 253
 # Only at the beginning: an address may carry another one behind its question mark.
 _SCHEME = re.compile(r"^(?:[^/?#\\]*:)?//")
 _END_OF_HOST = re.compile(r"[/?#\\]")
@@ -21,7 +21,7 @@ def domain_of(text: str | None) -> str | None:
 
     An address, a single word, and a name under which others register (co.uk) are not the domain of a company.
     """
-    if text is None or len(text) > TYPED_MOST:
+    if text is None or len(text) > MAX_TYPED:
         return None
     typed = text.strip()
     host = _END_OF_HOST.split(_SCHEME.sub("", typed), maxsplit=1)[0].rpartition("@")[2]
@@ -35,7 +35,7 @@ def domain_of(text: str | None) -> str | None:
 def host_name(host: str) -> str | None:
     """A host name as DNS takes it, with two labels at least, or None."""
     name = host.removesuffix(".")
-    if not 0 < len(name) <= NAME_MOST:
+    if not 0 < len(name) <= MAX_NAME:
         return None
     if not name.isascii() or "xn--" in name.lower():
         try:
@@ -43,7 +43,7 @@ def host_name(host: str) -> str | None:
         except UnicodeError:  # of which idna's are
             return None
     labels = name.lower().split(".")
-    if len(labels) < 2 or len(name) > NAME_MOST or _NUMBER.fullmatch(labels[-1]):
+    if len(labels) < 2 or len(name) > MAX_NAME or _NUMBER.fullmatch(labels[-1]):
         return None
     return ".".join(labels) if all(map(_LABEL.fullmatch, labels)) else None
 

@@ -64,7 +64,7 @@ def _named(reading: pages.Reading, company_name: str, host: str) -> str | None:
 def _saying(reading: pages.Reading, always: tuple[str, ...], if_little: tuple[str, ...]) -> str | None:
     """The first saying of a list that is on a page."""
     words = f" {reading.words} "
-    little = words.count(" ") <= phrases.LITTLE_WORDS_MOST
+    little = words.count(" ") <= phrases.MAX_LITTLE_WORDS
     return _first_in(words, always) or _first_in(words if little else f" {reading.title} ", if_little)
 
 

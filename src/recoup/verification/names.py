@@ -18,7 +18,7 @@ _NOT_IN_WORDS = re.compile(r"[\W_]+")
 _MARKS = str.maketrans({"\u2122": " ", "\u2120": " ", "\u00ad": None})
 # Letters with a stroke, and two in one: they cannot be taken apart, and are typed like this.
 _TYPED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "æ": "ae", "œ": "oe", "þ": "th"})
-FOLDED_MOST = 400_000  # characters: there are letters that stand for a whole sentence
+MAX_FOLDED = 400_000  # characters: there are letters that stand for a whole sentence
 # Characters taken apart at once: accents on one letter are sorted, in quadratic time, and a page may have a letter with
 # a hundred thousand.
 _AT_ONCE = 500
@@ -27,7 +27,7 @@ _AT_ONCE = 500
 def folded(text: str) -> str:
     """Words in lower case, without accents and punctuation, one space between them; & reads as and."""
     if not text.isascii():
-        text = _ACCENTS.sub("", _taken_apart(text.translate(_MARKS))[:FOLDED_MOST]).casefold().translate(_TYPED)
+        text = _ACCENTS.sub("", _taken_apart(text.translate(_MARKS))[:MAX_FOLDED]).casefold().translate(_TYPED)
     text = _APOSTROPHES.sub("", text.casefold().replace("&", " and "))
     return _NOT_IN_WORDS.sub(" ", _INITIALS.sub("", text)).strip()
 

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from recoup.verification.names import folded
 from recoup.verification.sites import Page
 
-META_CHARACTERS_MOST = 16 * 1024
+MAX_META_CHARACTERS = 16 * 1024
 SNIFFED_BYTES = 1024
 
 _FLAGS = re.IGNORECASE | re.ASCII
@@ -60,7 +60,7 @@ def read(page: Page) -> Reading:
     """What stands on a page."""
     source = _without_comments(decoded(page.body, _charset(page)))
     # Meta tags come last and are bounded: a quote that one of them leaves open swallows nothing but others of them.
-    metas = "".join(_META.findall(source))[:META_CHARACTERS_MOST]
+    metas = "".join(_META.findall(source))[:MAX_META_CHARACTERS]
     tree = LexborHTMLParser(_KEPT_TAG.sub(r"<\1>", _MARKUP.sub(" ", source)) + metas)
     first_title = tree.css_first("title")
     title = "" if first_title is None else first_title.text()

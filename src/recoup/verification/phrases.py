@@ -5,7 +5,7 @@ title, or where there is little else to read. A page that does not name the comp
 it is no imprint anyway.
 """
 
-LITTLE_WORDS_MOST = 40  # a page of so few words has little else to say
+MAX_LITTLE_WORDS = 40  # a page of so few words has little else to say
 
 PARKED = (
     "acquire this domain",

@@ -24,10 +24,10 @@ from recoup.verification.addresses import Address
 from recoup.verification.findings import Finding, NotPassed
 
 ROUNDS = 2  # a datagram may get lost
-ADDRESSES_MOST = 16  # of one name; nobody tries more of them
-SERVERS_MOST = 3
+MAX_ADDRESSES = 16  # of one name; nobody tries more of them
+MAX_SERVERS = 3
 # Many times what addresses need. To read 64 kB of long names would take a quarter of a minute.
-ANSWER_BYTES_MOST = 4_096
+MAX_ANSWER_BYTES = 4_096
 _AT_PORT = re.compile(
     r"\[(?P<v6>[^\]]+)\](?::(?P<port6>\d+))?|(?P<v4>[0-9.]+)(?::(?P<port4>\d+))?|(?P<bare>[0-9a-fA-F:]+)"
 )
@@ -101,7 +101,7 @@ async def _datagram(question: dns.message.Message, server: Nameserver) -> dns.me
         wire = question.to_wire()
         await loop.sock_sendall(asking, wire)
         while True:
-            heard = await loop.sock_recv(asking, ANSWER_BYTES_MOST)
+            heard = await loop.sock_recv(asking, MAX_ANSWER_BYTES)
             with contextlib.suppress(dns.exception.DNSException):  # not an answer; the true one may still come
                 if heard[:2] == wire[:2] and question.is_response(answer := dns.message.from_wire(heard)):
                     return answer
@@ -115,7 +115,7 @@ async def _by_stream(question: dns.message.Message, server: Nameserver) -> dns.m
         wire = question.to_wire()
         writer.write(len(wire).to_bytes(2, "big") + wire)
         length = int.from_bytes(await reader.readexactly(2), "big")
-        if length > ANSWER_BYTES_MOST:
+        if length > MAX_ANSWER_BYTES:
             raise dns.exception.TooBig
         answer = dns.message.from_wire(await reader.readexactly(length))
     finally:
@@ -155,10 +155,10 @@ def _servers_of_the_machine() -> list[Nameserver]:
             "This machine names no DNS server.",
             "Name some in the policy: gate.verification.nameservers",
         )
-    return [Nameserver(str(server)) for server in configured[:SERVERS_MOST]]
+    return [Nameserver(str(server)) for server in configured[:MAX_SERVERS]]
 
 
 def _addresses_in(answer: dns.message.Message) -> tuple[Address, ...]:
     """The addresses at the end of a chain of aliases."""
     records = answer.resolve_chaining().answer  # type: ignore[attr-defined]
-    return tuple(ip_address(record.address) for record in list(records or ())[:ADDRESSES_MOST])
+    return tuple(ip_address(record.address) for record in list(records or ())[:MAX_ADDRESSES])

@@ -12,8 +12,8 @@ from recoup.policy.section import Section, wrong_figure
 Milliseconds = Annotated[int, Field(ge=10, le=120_000)]
 
 
-def _text(pattern: str, says: str, *, most: int = 500) -> Any:
-    return Field(pattern=pattern, max_length=most, description=says)
+def _text(pattern: str, description: str, *, most: int = 500) -> Any:
+    return Field(pattern=pattern, max_length=most, description=description)
 
 
 CheckName = Annotated[

@@ -24,9 +24,9 @@ from recoup.verification.findings import Finding, NotPassed
 from recoup.verification.rules import Verification
 from recoup.verification.slots import Slots
 
-HEAD_BYTES_MOST = 128 * 1024  # httpcore itself stops at 100 kB
-PIECES_MOST = 4_096  # of one page: one sent in single bytes costs time for each of them
-URL_MOST = 2_000
+MAX_HEAD_BYTES = 128 * 1024  # httpcore itself stops at 100 kB
+MAX_PIECES = 4_096  # of one page: one sent in single bytes costs time for each of them
+MAX_URL = 2_000
 PORTS = {"http": 80, "https": 443}
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PACKED = frozenset({"gzip", "x-gzip", "deflate"})
@@ -157,7 +157,7 @@ class Sites:
             host=url.host,
             # A firewall that swallows what comes to one port must not use up the time of the next URL.
             within_s=self._timeout_s / len(self._templates),
-            bytes_most=HEAD_BYTES_MOST + 2 * self._page_bytes_most,
+            bytes_most=MAX_HEAD_BYTES + 2 * self._page_bytes_most,
         )
         place = httpcore2.URL(
             scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode("ascii")
@@ -208,7 +208,7 @@ class Sites:
         unpacked = _Unpacked(self._page_bytes_most, packed=packing in PACKED)
         try:
             async with aclosing(response.aiter_stream()) as pieces:
-                left = PIECES_MOST
+                left = MAX_PIECES
                 async for piece in pieces:
                     left -= 1
                     if not unpacked.add(piece) or not left:
@@ -245,7 +245,7 @@ class Sites:
         target = quote("/" + parts.path.removeprefix("/"), safe=_KEPT_IN_PATHS)
         if parts.query:
             target += "?" + quote(parts.query, safe=_KEPT_IN_PATHS + "?")
-        if len(target) > URL_MOST:
+        if len(target) > MAX_URL:
             raise forbidden("too long")
         return Url(parts.scheme, name, port, target)
 

@@ -7,7 +7,7 @@ import us
 
 from recoup.verification.names import folded
 
-STATE_MOST = 100  # characters; nothing longer is the name of a state
+MAX_STATE = 100  # characters; nothing longer is the name of a state
 # How papers and envelopes shortened them, beside the Associated Press's way, which the `us` package has.
 TRADITIONAL = {
     "cal": "CA", "col": "CO", "conn": "CT", "dist of columbia": "DC", "washington dc": "DC",
@@ -25,7 +25,7 @@ _SINGLE_LETTERS = re.compile(r"\b(\w) (?=\w\b)")
 
 def normal_state(text: str | None) -> str | None:
     """The two letters of a US state, of DC or of an inhabited territory; None when the text is not one of them."""
-    if text is None or len(text) > STATE_MOST:
+    if text is None or len(text) > MAX_STATE:
         return None
     match = _AROUND.fullmatch(_SINGLE_LETTERS.sub(r"\1", folded(text)))
     return None if match is None else _spellings().get(match[1])

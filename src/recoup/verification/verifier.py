@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 from recoup import observe
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.verification.checks import CHECKS, NEED_DIRECTORY, Candidate, Check, Looking, check_named
+from recoup.verification.checks import CHECKS, NEED_DIRECTORY, Candidate, Check, Subject, check_named
 from recoup.verification.directory import Directory, HttpDirectory
 from recoup.verification.directory_file import FileDirectory
 from recoup.verification.findings import VERDICTS, Finding, NotPassed
@@ -17,7 +17,7 @@ from recoup.verification.resolver import Resolver
 from recoup.verification.rules import Verification
 from recoup.verification.sites import Sites
 
-SAID_MOST = 300
+MAX_SAID = 300
 FILES_BESIDES = 100  # connections to the database, logs, and what else a process has open
 
 
@@ -53,7 +53,7 @@ class Verifier:
 
     async def verify(self, candidate: Candidate) -> Verdict:
         """Run the checks on a company."""
-        looking = Looking(candidate=candidate, resolver=self._resolver, sites=self._sites, directory=self._directory)
+        looking = Subject(candidate=candidate, resolver=self._resolver, sites=self._sites, directory=self._directory)
         passed: list[str] = []
         for name, check in self._checks.items():
             verdict = await self._checked(name, check, candidate, looking)
@@ -61,9 +61,9 @@ class Verifier:
                 return verdict
             passed.append(verdict.said)
         # A pass rests on all of them.
-        return verdict._replace(said="; ".join(passed)[:SAID_MOST])
+        return verdict._replace(said="; ".join(passed)[:MAX_SAID])
 
-    async def _checked(self, name: str, check: Check, candidate: Candidate, looking: Looking) -> Verdict:
+    async def _checked(self, name: str, check: Check, candidate: Candidate, looking: Subject) -> Verdict:
         """What a check found. A defect of one must not end the worker, nor stay unseen."""
         try:
             return _verdict(name, *await self._found(name, check, candidate, looking))
@@ -76,7 +76,7 @@ class Verifier:
         except Exception as error:  # noqa: BLE001 - whatever it is
             return _broke(name, candidate, error)
 
-    async def _found(self, name: str, check: Check, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
+    async def _found(self, name: str, check: Check, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
         try:
             if name in CHECKS:  # they keep their own time: waiting for a turn does not count
                 return await check(candidate, looking)
@@ -84,7 +84,7 @@ class Verifier:
         except NotPassed as found:
             return found.finding, found.said
 
-    async def _own_check(self, check: Check, candidate: Candidate, looking: Looking) -> tuple[Finding, str]:
+    async def _own_check(self, check: Check, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
         """A check of others, which gets as much time as a site does."""
         clock = asyncio.timeout(self._own_check_s)
         try:
@@ -106,7 +106,7 @@ def _have_files(rules: Verification) -> None:
     if most < needed:
         raise InputRefused(
             "files_too_few",
-            f"Looking at {rules.at_once:,} at once takes {needed:,} open files; this process may have {most:,}.",
+            f"Subject at {rules.at_once:,} at once takes {needed:,} open files; this process may have {most:,}.",
             "Allow it more (ulimit -n), or take on fewer: policy gate.verification.at_once",
             needed=needed,
             allowed=most,
@@ -145,5 +145,5 @@ def _broke(check: str, candidate: Candidate, error: BaseException) -> Verdict:
 
 def _evidence(said: str) -> str:
     """A sentence that can be stored and printed, whoever's words are in it."""
-    short = said[:SAID_MOST]
+    short = said[:MAX_SAID]
     return short if short.isprintable() else "".join(c if c.isprintable() else "?" for c in short)

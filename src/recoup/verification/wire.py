@@ -17,12 +17,12 @@ import httpcore2
 from recoup.verification.addresses import Address
 from recoup.verification.findings import Finding, NotPassed
 
-ADDRESSES_TRIED_MOST = 3
+MAX_ADDRESSES_TRIED = 3
 # What this machine ran out of, which no site is to blame for.
 _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 # In a row. httpcore's parser takes quadratic time over blanks in a head, in a trailer, or behind the size of a chunk.
-BLANKS_MOST = 4_096
-_BLANKS_TOO_MANY = b" " * (BLANKS_MOST + 1)
+MAX_BLANKS = 4_096
+_BLANKS_TOO_MANY = b" " * (MAX_BLANKS + 1)
 _TABS_AS_SPACES = bytes.maketrans(b"\t", b" ")
 
 
@@ -55,7 +55,7 @@ class Stream(httpcore2.AsyncNetworkStream):
         self._overlong = self._overlong or at >= 0
         before = data if at < 0 else data[: max(at - self._blanks, 0)]
         if self._overlong and not before:
-            raise httpcore2.RemoteProtocolError(f"more than {BLANKS_MOST:,} blanks in a row")
+            raise httpcore2.RemoteProtocolError(f"more than {MAX_BLANKS:,} blanks in a row")
         self._blanks = len(seen) - len(seen.rstrip(b" "))
         return before
 
@@ -91,7 +91,7 @@ async def connect(
     addresses: Sequence[Address], port: int, *, tls: ssl.SSLContext | None, host: str, within_s: float, bytes_most: int
 ) -> Stream:
     """A stream to the first of these addresses that takes the connection. They are connected to as they stand."""
-    tried = addresses[:ADDRESSES_TRIED_MOST]
+    tried = addresses[:MAX_ADDRESSES_TRIED]
     fell: NotPassed | None = None
     for address in tried:
         at = f"{host} at {address} port {port}"

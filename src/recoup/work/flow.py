@@ -21,7 +21,7 @@ from psycopg import errors
 from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.refusals import Refusal
-from recoup.worker.duty import Hands
+from recoup.worker.duty import Context
 
 Unit = TypeVar("Unit")
 Outcome = TypeVar("Outcome")
@@ -92,7 +92,7 @@ class Work(Generic[Unit, Outcome]):
 class Flow(Generic[Unit, Outcome]):
     """One flow, from its first claim to its last outcome."""
 
-    def __init__(self, by: Hands, work: Work[Unit, Outcome]) -> None:
+    def __init__(self, by: Context, work: Work[Unit, Outcome]) -> None:
         self.by, self.work = by, work
         self.done = 0
         self.refused = 0  # outcomes that the database would not take: their leases expire

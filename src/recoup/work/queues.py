@@ -12,7 +12,7 @@ from recoup.database.arrays import Record, Routine, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority, Lifecycle, Queue
-from recoup.worker.duty import BATCH_MOST, Duty, seconds
+from recoup.worker.duty import MAX_BATCH, Duty, seconds
 from recoup.worker.lease import check_lease
 
 Q = load("recoup.work", "queue.sql")
@@ -67,22 +67,22 @@ class WorkQueue:
         """For how many seconds the oldest expired lease has been waiting; None: there is none."""
         return seconds(tx, self._texts["expired_lag"])
 
-    def expired(self, tx: Transaction, *, limit: int = BATCH_MOST) -> list[Any]:
+    def expired(self, tx: Transaction, *, limit: int = MAX_BATCH) -> list[Any]:
         """Units whose lease expired, longest first."""
         return [row[0] for row in tx.execute(self._texts["expired"], {"limit": limit})]
 
-    def expire(self, tx: Transaction, *, limit: int = BATCH_MOST, only: Any = None) -> int:
+    def expire(self, tx: Transaction, *, limit: int = MAX_BATCH, only: Any = None) -> int:
         """End all work that outlived its lease, or that on one unit. Call again until nothing is left."""
         (count,) = tx.execute(self._texts["expire"], {"limit": limit, "only": only}).fetchone() or (0,)
         return int(count)
 
-    def expiry(self, *, name: str, authority: Authority, says: str, cadence_s: float = 5) -> Duty:
+    def expiry(self, *, name: str, authority: Authority, description: str, cadence_s: float = 5) -> Duty:
         """The duty that ends what outlived its lease."""
         return Duty(
             name=name,
             authority=authority,
             cadence_s=cadence_s,
-            says=says,
+            description=description,
             batch=lambda tx, _: self.expire(tx),
             lag=self.expired_lag,
             units=self.expired,

@@ -6,15 +6,15 @@ from recoup.ledger import seals
 from recoup.ledger.policy import SealPolicy
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.worker.duty import BATCH_MOST, Duty, seconds
+from recoup.worker.duty import MAX_BATCH, Duty, seconds
 from recoup.worker.policy import WorkerPolicy
 
 Q = load("recoup.worker", "worker.sql")
-SEAL_BLOCKS_MOST = 10  # of one batch: a backlog is sealed in short transactions
+MAX_SEAL_BLOCKS = 10  # of one batch: a backlog is sealed in short transactions
 
 
 def _lose_silent(tx: Transaction, policy: Policy) -> int:
-    given = {"lost_after_s": policy[WorkerPolicy].lost_after_s, "limit": BATCH_MOST}
+    given = {"lost_after_s": policy[WorkerPolicy].lost_after_s, "limit": MAX_BATCH}
     return tx.execute(Q["lose_silent"], given).rowcount
 
 
@@ -27,7 +27,7 @@ DUTIES: tuple[Duty, ...] = (
         name="lost-workers",
         authority=Authority.ORPHAN_RECOVERY,
         cadence_s=10,
-        says="declares lost every worker that fell silent",
+        description="declares lost every worker that fell silent",
         batch=_lose_silent,
         lag=_lag_of_lost_workers,
     ),
@@ -35,9 +35,9 @@ DUTIES: tuple[Duty, ...] = (
         name="seal",
         authority=Authority.ARCHIVER,
         cadence_s=10,
-        says="seals what has settled in the logs",
+        description="seals what has settled in the logs",
         batch=lambda tx, policy: sum(
-            seal.rows for seal in seals.seal(tx, block_rows=policy[SealPolicy].block_rows, blocks_most=SEAL_BLOCKS_MOST)
+            seal.rows for seal in seals.seal(tx, block_rows=policy[SealPolicy].block_rows, blocks_most=MAX_SEAL_BLOCKS)
         ),
         lag=seals.longest_lag,
     ),

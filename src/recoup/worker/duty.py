@@ -15,10 +15,10 @@ from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.settings import Settings
 
-BATCH_MOST = 1000
+MAX_BATCH = 1000
 
 
-class Hands(Protocol):
+class Context(Protocol):
     """Whoever does work that waits for the world between its transactions: a worker at a duty, or a person."""
 
     name: str
@@ -45,12 +45,12 @@ class Duty:
     name: str
     authority: Authority
     cadence_s: float  # looks at least so often; sooner when it is woken
-    says: str
+    description: str
     lag: Callable[[Transaction], float | None]  # seconds for which the oldest unit has been waiting; None: none waits
     # One of the two; both return how many units they did. A batch is one transaction. A flow waits for the world
     # between its transactions, and goes on until nothing is left.
     batch: Callable[[Transaction, Policy], int] | None = None
-    flow: Callable[[Hands], int] | None = None
+    flow: Callable[[Context], int] | None = None
     # For a batch that was refused as a whole: its units, and one of them alone, so that one bad row stops only itself.
     units: Callable[[Transaction], Sequence[Any]] | None = None
     one: Callable[[Transaction, Any], int] | None = None

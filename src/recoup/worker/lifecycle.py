@@ -15,7 +15,7 @@ RUNNING, STOPPED, LOST = WorkerStatus
 
 WORKER = Lifecycle(
     table="recoup.worker",
-    says="One life of a worker process. Its heartbeat is a self-move.",
+    description="One life of a worker process. Its heartbeat is a self-move.",
     key=("worker_id",),
     births=(Birth(RUNNING, Authority.RUNNER, "a worker registers"),),
     moves=(

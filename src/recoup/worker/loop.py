@@ -27,7 +27,7 @@ from recoup.policy import Policy
 from recoup.refusals import MigrationRefused, Refusal
 from recoup.settings import Settings
 from recoup.worker import register
-from recoup.worker.duty import Duty, Hands
+from recoup.worker.duty import Context, Duty
 from recoup.worker.policy import WorkerPolicy
 
 CHANNEL = "recoup_wake"
@@ -157,10 +157,10 @@ class Worker:
             )
         return done
 
-    def _flow(self, duty: Duty, flow: Callable[[Hands], int], *, tell: bool) -> int:
+    def _flow(self, duty: Duty, flow: Callable[[Context], int], *, tell: bool) -> int:
         """Until nothing is left that waits. Its transactions are tallied one by one."""
         begun = time.monotonic()
-        hands = _Hands(self, duty)
+        hands = _WorkerContext(self, duty)
         with observe.RUNNING.track_inprogress():
             done = flow(hands)
         if hands.paused and not done:  # not idle: it did not look
@@ -315,7 +315,7 @@ class Worker:
         return float(self._policy[WorkerPolicy].heartbeat_s) if self._policy is not None else 10.0
 
 
-class _Hands:
+class _WorkerContext:
     """A worker at one of its duties, for a flow that takes its transactions as it needs them."""
 
     def __init__(self, worker: Worker, duty: Duty) -> None:

@@ -35,7 +35,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DutyStanding:
+class DutyStatus:
     """How a duty stands, over all workers."""
 
     duty: str
@@ -50,7 +50,7 @@ class DutyStanding:
     last_worker: str | None
     last_failed_at: datetime | None
     last_failure: str | None
-    says: str
+    description: str
 
 
 def register(tx: Transaction, *, name: str, duties: Sequence[str]) -> UUID:
@@ -93,7 +93,7 @@ def workers(tx: Transaction, *, limit: int = 100) -> list[Worker]:
         return cursor.execute(Q["list_workers"], {"limit": limit}).fetchall()
 
 
-def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStanding]:
+def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStatus]:
     """How each duty stands, in the order given."""
     with tx.cursor(row_factory=dict_row) as cursor:
         tallies = {row["duty"]: row for row in cursor.execute(Q["tallies"])}
@@ -102,7 +102,7 @@ def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStanding]:
         told = tallies.get(duty.name, {})
         held = pauses.paused(tx, f"duty:{duty.name}")
         found.append(
-            DutyStanding(
+            DutyStatus(
                 duty=duty.name,
                 authority=duty.authority,
                 cadence_s=duty.cadence_s,
@@ -115,7 +115,7 @@ def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStanding]:
                 last_worker=told.get("last_worker"),
                 last_failed_at=told.get("last_failed_at"),
                 last_failure=told.get("last_failure"),
-                says=duty.says,
+                description=duty.description,
             )
         )
     return found

@@ -15,7 +15,7 @@ from recoup_demo.world.present import Present
 from recoup_demo.world.servers import Ports, serve
 from recoup_demo.world.sites import Sites
 
-ANSWER_MS_MOST = 10_000
+MAX_ANSWER_MS = 10_000
 
 
 def parser() -> ArgumentParser:
@@ -31,11 +31,11 @@ def parser() -> ArgumentParser:
 def run(serving: Callable[[Namespace], Coroutine[Any, Any, None]], given: Namespace) -> int:
     """Serve, or print why not."""
     try:
-        if not 0 <= given.answer_ms <= ANSWER_MS_MOST:
+        if not 0 <= given.answer_ms <= MAX_ANSWER_MS:
             raise InputRefused(
                 "world_delay",
                 f"A delay of {given.answer_ms} ms.",
-                f"Ask for 0 to {ANSWER_MS_MOST} ms.",
+                f"Ask for 0 to {MAX_ANSWER_MS} ms.",
                 answer_ms=given.answer_ms,
             )
         asyncio.run(serving(given))

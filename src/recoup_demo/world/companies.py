@@ -11,7 +11,7 @@ from recoup.refusals import InputRefused
 from recoup_demo.world.kinds import APPEARS_AS, MIX, RECOVERIES, AnyKind, Kind, Truth
 from recoup_demo.world.names import STATES, company_name, domain_name, slug, spellings, without_legal_form
 
-COUNT_MOST = 1_000_000
+MAX_COUNT = 1_000_000
 T = TypeVar("T")
 
 
@@ -41,9 +41,9 @@ class Company(NamedTuple):
 def companies(count: int, *, seed: int = 7, rare: Iterable[AnyKind] = ()) -> list[Company]:
     """This number of companies, in the proportions of MIX in every 200. The first of each kind come first, so that a
     small world has them all. One of each rare kind takes the place of a good company."""
-    if not 0 <= count <= COUNT_MOST:
+    if not 0 <= count <= MAX_COUNT:
         raise InputRefused(
-            "world_size", f"A world of {count:,} companies.", f"Ask for 0 to {COUNT_MOST:,} of them.", count=count
+            "world_size", f"A world of {count:,} companies.", f"Ask for 0 to {MAX_COUNT:,} of them.", count=count
         )
     chance = Random(seed)
     taken: set[str] = set()

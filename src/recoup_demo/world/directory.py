@@ -11,7 +11,7 @@ from recoup_demo.world.names import STATES, state_code
 from recoup_demo.world.present import Present
 
 PATH, ABOUT, DAY = "/company", "/world", "/world/day"
-DAY_MOST = 10_000
+MAX_DAY = 10_000
 ELSEWHERE = ("Ontario", "Bavaria", "Jalisco")
 
 
@@ -116,8 +116,8 @@ class Directory(Service):
         return self._sayings.get(kind, shown)(Asked(self.present, company, entry))
 
     def _move_to(self, day: str) -> Answer:
-        if not (day.isascii() and day.isdecimal() and int(day) <= DAY_MOST):
-            return as_json(400, {"error": f"a day from 0 to {DAY_MOST}"})
+        if not (day.isascii() and day.isdecimal() and int(day) <= MAX_DAY):
+            return as_json(400, {"error": f"a day from 0 to {MAX_DAY}"})
         self.present.move_to(int(day))
         return as_json(200, {"day": self.present.day})
 

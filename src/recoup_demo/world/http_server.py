@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from recoup_demo.world.present import Present
 
-HEAD_BYTES_MOST = 65_536
+MAX_HEAD_BYTES = 65_536
 HTML = "text/html; charset=utf-8"
 Headers = Iterable[tuple[str, str]]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from recoup.refusals import InputRefused
 from recoup_demo.world.directory import PATH
 from recoup_demo.world.dns_server import Names
-from recoup_demo.world.http_server import HEAD_BYTES_MOST, Service
+from recoup_demo.world.http_server import MAX_HEAD_BYTES, Service
 from recoup_demo.world.present import DIRECTORY_ADDRESS, DNS_ADDRESS, NETWORK, SITES_ADDRESS
 
 BACKLOG = 1024
@@ -47,7 +47,7 @@ async def serve(names: Names, sites: Service, directory: Service, ports: Ports) 
     sites.present.site_port = chosen.sites
     await loop.create_datagram_endpoint(lambda: names, sock=udp)
     for service, taken in tcp.items():
-        await asyncio.start_server(service.converse, sock=taken, backlog=BACKLOG, limit=HEAD_BYTES_MOST)
+        await asyncio.start_server(service.converse, sock=taken, backlog=BACKLOG, limit=MAX_HEAD_BYTES)
 
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):

@@ -26,7 +26,7 @@ SORTER, OPERATOR = Authority.CONTROL_PLANE, Authority.OPERATOR
 
 PARCEL = Lifecycle(
     table="parcels.parcel",
-    says="A parcel on its way.",
+    description="A parcel on its way.",
     key=("parcel_id",),
     births=(Birth("WAITING", Authority.HUB, "it came in"),),
     moves=(
@@ -154,11 +154,11 @@ PARCELS = Domain(
             name="parcel-sorting",
             authority=SORTER,
             cadence_s=1,
-            says="sorts every parcel that waits",
+            description="sorts every parcel that waits",
             batch=sort,
             lag=SORTING.due_lag,
         ),
-        SORTING.expiry(name="parcel-expiry", authority=SORTER, says="ends sorting that outlived its lease"),
+        SORTING.expiry(name="parcel-expiry", authority=SORTER, description="ends sorting that outlived its lease"),
     ),
     invariants=(InFile(HERE, "parcels.sql")("parcels/moved", "invariants", "No parcel moved in the future."),),
     checks=(waiting,),

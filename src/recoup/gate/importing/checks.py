@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from recoup.files import Row, Unread, Wanted
-from recoup.gate.intake import TEXT_MOST
+from recoup.gate.intake import MAX_TEXT
 from recoup.gate.texts import unprintable
 from recoup.refusals import InputRefused
 
@@ -84,8 +84,8 @@ def _company(values: Mapping[str, object]) -> Company | Fault:
             continue
         if not isinstance(value, str):
             return Fault(column, Reason.WRONG_TYPE, f"This is {_KINDS.get(type(value), 'something')}, and not text.")
-        if len(value) > TEXT_MOST:
-            said = f"This has {len(value):,} characters; {TEXT_MOST} are allowed."
+        if len(value) > MAX_TEXT:
+            said = f"This has {len(value):,} characters; {MAX_TEXT} are allowed."
             return Fault(column, Reason.TEXT_TOO_LONG, said)
         if wrong := unprintable(value):
             return Fault(column, Reason.TEXT_UNPRINTABLE, wrong)

@@ -21,7 +21,7 @@ from recoup.refusals import InputRefused
 Q = load("recoup.gate", "importing.sql")
 CHUNK_ROWS = 5_000
 CHUNK_S = 5.0  # the server ends a transaction that is silent for a minute, however slowly rows are found
-ROWS_MOST = 10_000_000  # 16 bytes of each company are remembered, with what Python adds about 220
+MAX_ROWS = 10_000_000  # 16 bytes of each company are remembered, with what Python adds about 220
 APART = "\x1f"  # between values on their way; no value holds a control character
 
 
@@ -173,12 +173,12 @@ class _Load:
         return [] if self._strict and self._refused.count else chunk
 
     def _refuse_endless(self) -> None:
-        if self.rows > ROWS_MOST:
+        if self.rows > MAX_ROWS:
             raise InputRefused(
                 "file_too_long",
-                f"The file has more than {ROWS_MOST:,} rows.",
+                f"The file has more than {MAX_ROWS:,} rows.",
                 "Split it, and import the parts one after the other with --append.",
-                rows_most=ROWS_MOST,
+                rows_most=MAX_ROWS,
             )
 
     def _so_far(self) -> Progress:

@@ -10,7 +10,7 @@ from recoup.signatures.v2.forms import form
 from recoup.signatures.v2.plain import plain
 from recoup.signatures.v2.words import counting
 
-_SHAPE_MOST = 200
+_MAX_SHAPE = 200
 _TOKEN = re.compile(r"[^\s()\[\]{}<>,;=\"']+")
 _LIST = re.compile(r"\*(?:[\s,]*\*)+")
 
@@ -24,7 +24,7 @@ def remaining(message: str, told: Told | None = None) -> str:
         parts.append(f"in {found.function}")
     if told is not None:
         told += found.left_out
-    return " | ".join(filter(None, parts)) or _shape(plain(message[:_SHAPE_MOST]))
+    return " | ".join(filter(None, parts)) or _shape(plain(message[:_MAX_SHAPE]))
 
 
 def _shape(text: str) -> str:

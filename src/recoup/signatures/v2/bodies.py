@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from recoup.signatures.v2.plain import LETTERS, plain
 
-BODY_MOST = 100_000  # a body is read whole, up to so many characters
-BEFORE_BODY_MOST = 200
-SENTENCES_MOST = 8
-DEPTH_MOST = 40  # of brackets within brackets: how deep Python itself can read depends on who asks
+MAX_BODY = 100_000  # a body is read whole, up to so many characters
+MAX_BEFORE_BODY = 200
+MAX_SENTENCES = 8
+MAX_DEPTH = 40  # of brackets within brackets: how deep Python itself can read depends on who asks
 
 
 class Body(NamedTuple):
@@ -33,20 +33,20 @@ _BRACKET = re.compile(r"[\[{]|[\]}]")
 
 def body(text: str) -> Body | None:
     """The codes and messages of a body. None if it is none, or says nothing."""
-    if len(text) > BODY_MOST:
+    if len(text) > MAX_BODY:
         return None
     depth = 0
     for bracket in _BRACKET.findall(text):
         depth += 1 if bracket in "[{" else -1
-        if depth > DEPTH_MOST:
+        if depth > MAX_DEPTH:
             return None
     try:  # numbers stay text: how long a number Python reads is a setting
         read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         return None
-    found = tuple(dict.fromkeys(islice(_told(read, is_told=False), SENTENCES_MOST)))
+    found = tuple(dict.fromkeys(islice(_told(read, is_told=False), MAX_SENTENCES)))
     if not found and isinstance(read, dict):
-        found = tuple(islice((name for name in sorted(read)), SENTENCES_MOST))
+        found = tuple(islice((name for name in sorted(read)), MAX_SENTENCES))
     if not found:
         return None
     sentences = tuple(plain(one) for one in found if LETTERS.search(one))
@@ -56,7 +56,7 @@ def body(text: str) -> Body | None:
 
 def body_within(text: str) -> Body | None:
     """A body after what says too little: HTTP 500: {"message": …}. After a sentence its fields are values."""
-    begin = text.find('{"', 0, BEFORE_BODY_MOST)
+    begin = text.find('{"', 0, MAX_BEFORE_BODY)
     found = body(text[begin:]) if begin > 0 and len(LETTERS.findall(text[:begin])) < 3 else None
     return found and found._replace(sentences=(text[:begin], *found.sentences))
 

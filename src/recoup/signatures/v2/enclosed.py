@@ -19,7 +19,7 @@ _QUOTED = re.compile(
 _QUOTE = re.compile(r"[\"'`‘“«»„‹「『]")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s\"'<>]*")
 _BRACKETS = re.compile(r"<[^<>\n]{0,4000}>|\{[^{}\n]{0,4000}\}|\[[^\[\]\n]{0,4000}\]|\([^()\n]{0,4000}\)")
-_NESTED_MOST = 4
+_MAX_NESTED = 4
 _SWITCHES = LISTS["switches"]
 _SOURCE_LINE = re.compile(r"\w\.\w{1,10}:\d")  # collect at Orders.scala:12
 
@@ -45,7 +45,7 @@ def without_enclosed(text: str, told: Told | None) -> str:
     if told is not None:
         told += [("quoted", found[0]) for found in _QUOTED.finditer(text)]
     text = without_quoted(text)
-    for _ in range(_NESTED_MOST):
+    for _ in range(_MAX_NESTED):
         outside = _BRACKETS.sub(_bracketed, text)
         if outside == text:
             break

@@ -12,9 +12,9 @@ from recoup.signatures.v2.bodies import body, body_within
 from recoup.signatures.v2.plain import LETTERS, plain
 from recoup.signatures.v2.traces import trace
 
-HEAD_MOST = 6_000  # characters of a text that are looked at, from its beginning …
-TAIL_MOST = 2_000  # … and from its end, where Python's traces say what was thrown
-SENTENCES_MOST = 8
+MAX_HEAD = 6_000  # characters of a text that are looked at, from its beginning …
+MAX_TAIL = 2_000  # … and from its end, where Python's traces say what was thrown
+MAX_SENTENCES = 8
 
 
 class Form(NamedTuple):
@@ -33,9 +33,9 @@ def form(text: str) -> Form:
         if told is not None:
             return Form(told.sentences, codes=told.codes, left_out=(("other keys", "of the body"),))
     left_out: tuple[tuple[str, str], ...] = ()
-    if len(text) > HEAD_MOST + TAIL_MOST:
-        left_out = (("too long", f"{len(text) - HEAD_MOST - TAIL_MOST:,} characters in the middle"),)
-        text = f"{text[:HEAD_MOST]}\n{_root(text)}\n{text[-TAIL_MOST:]}"
+    if len(text) > MAX_HEAD + MAX_TAIL:
+        left_out = (("too long", f"{len(text) - MAX_HEAD - MAX_TAIL:,} characters in the middle"),)
+        text = f"{text[:MAX_HEAD]}\n{_root(text)}\n{text[-MAX_TAIL:]}"
     text = plain(text)
     if text[:1] == "<":
         return Form((_TAG.sub(" ", text),), left_out=left_out)
@@ -52,7 +52,7 @@ def form(text: str) -> Form:
 
 def _root(text: str) -> str:
     """The last cause that a long trace names in its middle."""
-    found = text.rfind("\nCaused by: ", HEAD_MOST, -TAIL_MOST)
+    found = text.rfind("\nCaused by: ", MAX_HEAD, -MAX_TAIL)
     return text[found + 1 : found + 401].partition("\n")[0] if found >= 0 else ""
 
 
@@ -78,7 +78,7 @@ def _said(lines: list[str]) -> tuple[str, ...]:
         elif not is_said and LETTERS.search(line):
             said.append(f"{line}'" if line.count("'") % 2 else line)  # a quotation may go on in the next line
             is_said = not line.rstrip().endswith(":") and (len(said) > 1 or len(LETTERS.findall(line)) > 2)
-            if len(said) == SENTENCES_MOST:
+            if len(said) == MAX_SENTENCES:
                 break
     return tuple(said)
 

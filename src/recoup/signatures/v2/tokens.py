@@ -4,8 +4,8 @@ import re
 import tomllib
 from importlib.resources import files
 
-TOKEN_MOST = 80  # a longer run without a space is data
-CACHE_MOST = 50_000
+MAX_TOKEN = 80  # a longer run without a space is data
+MAX_CACHE = 50_000
 
 MARK = "\x01"  # stands for a value that was enclosed
 CALLED = "\x02"  # ends a name that had arguments in brackets
@@ -54,8 +54,8 @@ kept: dict[str, Token] = {}
 def token_of(text: str) -> Token:
     """What a token is that is not kept."""
     found = _token(text)
-    if len(text) <= TOKEN_MOST and not found[1] & NUMBER:  # a number does not come again
-        if len(kept) >= CACHE_MOST:
+    if len(text) <= MAX_TOKEN and not found[1] & NUMBER:  # a number does not come again
+        if len(kept) >= MAX_CACHE:
             kept.clear()
         kept[text] = found
     return found
@@ -79,7 +79,7 @@ def _token(token: str) -> Token:
     if (bare := token.strip(AROUND)).isalnum() and _DIGIT.search(bare) and bare.isascii():
         return "", flags | NUMBER, "number"
     is_ascii = token.isascii()
-    if len(token) > TOKEN_MOST and is_ascii:
+    if len(token) > MAX_TOKEN and is_ascii:
         return "", flags, "data"
     if token[0] in "/\\":
         return "", flags, "path"
@@ -90,7 +90,7 @@ def _token(token: str) -> Token:
     if not is_ascii and token[0].isdigit() and len(token) < 8 and _SHORT.fullmatch(token):
         return "", flags | NUMBER, "number"  # 3.5µs
     if not is_ascii:  # languages that write without spaces: the letters, without the numbers between them
-        return " ".join(_FOREIGN.findall(token[: 10 * TOKEN_MOST])), flags, "sign"
+        return " ".join(_FOREIGN.findall(token[: 10 * MAX_TOKEN])), flags, "sign"
     if token.count(":") > 1 and _COLONS.match(token):
         return "", flags | NUMBER, "address"
     return _plain(token, flags)

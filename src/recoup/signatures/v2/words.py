@@ -30,7 +30,7 @@ from recoup.signatures.v2.tokens import (
 
 ENOUGH = 3  # so many words say what happened; others are left out then
 SENTENCE_LEAST = 4  # so many known words make a quotation a sentence
-WORDS_MOST = 40
+MAX_WORDS = 40
 
 # What a token is, or the one before it, when its place may make a value of it.
 _LOOKED_AT = CAPITALS | NAME | CALL | LISTED
@@ -60,7 +60,7 @@ def counting(line: str, told: Told | None = None) -> tuple[str, ...]:
             words, standing = words + inner, standing + inner_standing
             if told is not None:
                 told[:] = [one for one in told if one[1][1:-1] != within]
-    return _enough(words, standing, told)[:WORDS_MOST]
+    return _enough(words, standing, told)[:MAX_WORDS]
 
 
 def _quoted_sentence(line: str, least: int) -> str:

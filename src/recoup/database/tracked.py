@@ -53,7 +53,7 @@ class Length(Dumper):
         return struct.pack(">qii", obj // timedelta(microseconds=1), 0, 0)
 
 
-class Held(Connection[Row]):
+class TrackedConnection(Connection[Row]):
     """A connection of ours, in autocommit."""
 
     direct = True  # no pooler between: the session is ours from login to end
@@ -113,12 +113,12 @@ class Held(Connection[Row]):
         return True
 
 
-class Seen(Cursor[Row]):
+class TrackedCursor(Cursor[Row]):
     """A cursor that notices what could change the session, and ends the transaction of a single statement."""
 
     def execute(self, query: Query, *args: Any, **given: Any) -> Self:
         held = self.connection
-        assert isinstance(held, Held)
+        assert isinstance(held, TrackedConnection)
         if held.statements_left == 0:
             raise psycopg.ProgrammingError("This transaction is one statement, and it is done.")
         try:
@@ -145,7 +145,7 @@ class Seen(Cursor[Row]):
 
     def _any_number(self) -> None:
         held = self.connection
-        assert isinstance(held, Held)
+        assert isinstance(held, TrackedConnection)
         if held.statements_left is not None:
             raise psycopg.ProgrammingError("This transaction is one statement: use execute.")
         held.changed = True

@@ -16,7 +16,7 @@ from recoup.signatures import OwnRule, own_rule
 Q = load("recoup.errors", "recording.sql")
 
 
-class Figures(NamedTuple):
+class ActivePolicy(NamedTuple):
     """The section on errors of a version of the policy."""
 
     version: int
@@ -25,21 +25,21 @@ class Figures(NamedTuple):
 
 
 # A connection is to one database for all its life, so what was read through it stays true of that version.
-_kept: WeakKeyDictionary[Transaction, Figures] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Transaction, ActivePolicy] = WeakKeyDictionary()
 
 
-def kept(tx: Transaction) -> Figures:
+def cached(tx: Transaction) -> ActivePolicy:
     """The figures last read through this connection. Whoever decides by them has the database check their version."""
     found = _kept.get(tx)
-    return found if found is not None else renewed(tx)
+    return found if found is not None else reloaded(tx)
 
 
-def renewed(tx: Transaction) -> Figures:
+def reloaded(tx: Transaction) -> ActivePolicy:
     """The figures of the policy in force."""
     row = tx.execute(Q["figures_in_force"]).fetchone()
     assert row is not None, "a migrated database has a policy"
     version, text, is_our_own = row
-    found = Figures(version, *_read(text))
+    found = ActivePolicy(version, *_read(text))
     if is_our_own:
         _kept.pop(tx, None)
     else:
@@ -49,8 +49,8 @@ def renewed(tx: Transaction) -> Figures:
 
 def check_tables(tx: Transaction, names: Iterable[str]) -> None:
     """Refuse a name that is no error table. A table that is new since we last looked is one."""
-    if not kept(tx).errors.tables.keys() >= set(names):
-        policy = renewed(tx).errors
+    if not cached(tx).errors.tables.keys() >= set(names):
+        policy = reloaded(tx).errors
         for name in names:
             policy.table(name)
 

@@ -6,7 +6,7 @@ import sys
 from uuid import UUID
 
 from recoup import gate
-from recoup.cli.acting import acting
+from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
 from recoup.gate import Finished
 from recoup.gate.importing.checks import domain_reader

@@ -8,7 +8,7 @@ from uuid import UUID
 from cyclopts import Parameter
 
 from recoup.cli.clock import duration
-from recoup.errors.looking import Filter
+from recoup.errors.listing import Filter
 from recoup.errors.vocabulary import Category, Severity
 
 # ErrorStatus and the archive's own, written out: of a union, cyclopts shows and refuses the choices less clearly.
@@ -17,13 +17,13 @@ AS_STORED = Parameter(name_transform=str)  # the words of an enumeration; else c
 LONGEST = timedelta(days=36_500)
 
 
-def _many(says: str) -> Parameter:
-    return Parameter(negative="", show_default=False, help=says)
+def _many(description: str) -> Parameter:
+    return Parameter(negative="", show_default=False, help=description)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Which:
+class FilterOptions:
     """Which errors. Each of these may be given several times, but for the lengths of time."""
 
     table: Annotated[tuple[str, ...], _many("Of this table, such as outreach.dol_errors.")] = ()
@@ -52,7 +52,7 @@ class Which:
         )
 
 
-ANY = Which()
+ANY = FilterOptions()
 
 
 def _length(text: str | None) -> timedelta | None:

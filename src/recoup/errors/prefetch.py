@@ -7,7 +7,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def one_ahead(items: Iterable[Item]) -> Generator[Item]:
+def prefetched(items: Iterable[Item]) -> Generator[Item]:
     """The same items, in the same order; the next is made in a thread while the caller works on this one.
 
     What making it raises is raised where it would come. Whoever stops in between closes this: it waits for the one that

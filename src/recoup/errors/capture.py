@@ -26,16 +26,16 @@ from uuid import UUID
 
 from recoup import observe
 from recoup.database.connection import Database
-from recoup.errors.insisting import record_anyhow, transaction_in_the_way, usable, with_more
-from recoup.errors.recording import CODE_MOST, NewError, Recorded
+from recoup.errors.recording import MAX_CODE, NewError, Recorded
+from recoup.errors.resilient import record_resilient, transaction_in_the_way, usable, with_more
 from recoup.errors.tables import is_global
 from recoup.errors.vocabulary import Category, Severity
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
 
 ORPHANS = "public.shq_orphan_errors"
-FRAMES_MOST = 20  # of a traceback, the innermost
-TRACEBACK_MOST = 20_000  # characters
+MAX_FRAMES = 20  # of a traceback, the innermost
+MAX_TRACEBACK = 20_000  # characters
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -138,7 +138,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
 
     def _keep(self, error: Exception, new: NewError) -> None:
         try:
-            self.recorded = record_anyhow(self._database, new, fallback=ORPHANS)
+            self.recorded = record_resilient(self._database, new, fallback=ORPHANS)
         except Refusal as refusal:
             self._unrecorded(error, f"{refusal.happened} {refusal.next_step}")
         except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
@@ -152,7 +152,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
                 message=in_words(error) or type(error).__name__,
                 outreach_id=cast("UUID | None", entity),
                 work_key=cast("str | None", work_key),
-                code=self._code or type(error).__name__.encode()[:CODE_MOST].decode("utf-8", "ignore"),
+                code=self._code or type(error).__name__.encode()[:MAX_CODE].decode("utf-8", "ignore"),
                 severity=self._severity,
                 category=self._category,
                 payload=with_more(self._payload, {**no_key, "traceback": _frames(error)}),
@@ -171,7 +171,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
 
 def _frames(error: Exception) -> str:
     try:
-        told = traceback.format_exception(type(error), error, error.__traceback__, limit=-FRAMES_MOST)
+        told = traceback.format_exception(type(error), error, error.__traceback__, limit=-MAX_FRAMES)
     except Exception:  # noqa: BLE001 - an exception may be made so that it cannot be told
         return "[a traceback that cannot be printed]"
-    return in_words("".join(told))[-TRACEBACK_MOST:]  # in this order: what is cut is not known for a secret
+    return in_words("".join(told))[-MAX_TRACEBACK:]  # in this order: what is cut is not known for a secret

@@ -11,13 +11,13 @@ from psycopg.sql import SQL, Composed
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import figures, naming
-from recoup.errors.naming import ID_MOST
-from recoup.errors.telling import Event, explained
+from recoup.errors import active_policy, lookup
+from recoup.errors.lookup import MAX_ID
+from recoup.errors.rendering import Event, explained
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
 
-Q = load("recoup.errors", "looking.sql")
+Q = load("recoup.errors", "listing.sql")
 ARCHIVED = "ARCHIVED"  # the status of whatever is in an archive
 
 
@@ -90,7 +90,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standings:
+class TableStats:
     """How many errors of a table stand where."""
 
     error_table: str
@@ -124,7 +124,7 @@ def list_errors(
     ``after``, the id of the last that was listed, gives the next page. What is recorded meanwhile moves no page.
     """
     archived = archived or ARCHIVED in asked.statuses
-    page = {"archived": archived, "limit": limit, "after": ID_MOST if after is None else after}
+    page = {"archived": archived, "limit": limit, "after": MAX_ID if after is None else after}
     found = _rows(tx, "list_live", asked, page)
     if archived:
         found += _rows(tx, "list_archived", asked, page)
@@ -133,7 +133,7 @@ def list_errors(
 
 def show(tx: Transaction, name: str) -> Shown:
     """An error, live or archived: its row, how it came to stand so, and everything that happened to it."""
-    (place,) = naming.places(tx, [name])
+    (place,) = lookup.places(tx, [name])
     given = place.key._asdict()
     with tx.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(Q["show_archived" if place.is_archived else "show_live"], given).fetchone()
@@ -142,22 +142,22 @@ def show(tx: Transaction, name: str) -> Shown:
     assert row is not None
     with tx.cursor(row_factory=class_row(Event)) as cursor_:
         events = cursor_.execute(Q["events"], given).fetchall()
-    table = figures.renewed(tx).errors.tables.get(place.key.error_table)
+    table = active_policy.reloaded(tx).errors.tables.get(place.key.error_table)
     return Shown(row=row, explanation=explained(row, table), events=events)
 
 
-def stats(tx: Transaction) -> list[Standings]:
+def stats(tx: Transaction) -> list[TableStats]:
     """How many errors stand where, table by table. Counts every row: on millions it takes its time."""
     archived = [_Count._make(row) for row in tx.execute(Q["count_archived"])]
     with tx.cursor(row_factory=dict_row) as cursor:
         counted = {row["error_table"]: row for row in cursor.execute(Q["count_live"])}
     nothing = {"open": 0}
     return [
-        Standings(
+        TableStats(
             **{"error_table": table, **counted.get(table, nothing)},
             archived={one.archive_reason: one.errors for one in archived if one.error_table == table},
         )
-        for table in naming.tables(tx)
+        for table in lookup.tables(tx)
     ]
 
 
@@ -168,10 +168,10 @@ def matching(query: str, queries: Mapping[str, SQL] = Q) -> Composed:
 
 def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
     """The parameters of the conditions. Refuses a table that there is not, and text that no error has."""
-    there = naming.tables(tx)
+    there = lookup.tables(tx)
     for name in asked.tables:
         if name not in there:
-            figures.renewed(tx).errors.table(name)
+            active_policy.reloaded(tx).errors.table(name)
             raise InputRefused("table_not_made", f"{name} is in the policy, but not made.", "Run: recoup migrate")
     for text in (*asked.codes, *asked.signatures):
         if "\0" in text:

@@ -12,7 +12,7 @@ import pytest
 
 from hub import DOL, LOG, ORPHANS, Hub
 from recoup.database.connection import Database
-from recoup.errors.watching import failures
+from recoup.errors.capture import failures
 from recoup.settings import Settings
 
 

@@ -14,11 +14,11 @@ from psycopg.conninfo import conninfo_to_dict
 
 from hub import DAY, DOL, HOUR, LOG, MASTER, MINUTE, OPERATIONAL, PEOPLE, STRUCTURAL, TABLES, TRANSIENT, URLS, Hub
 from recoup.database import embedded
-from recoup.errors import looking, naming, parking
-from recoup.errors.looking import Filter, Listed, Shown, Standings
-from recoup.errors.naming import ErrorKey
+from recoup.errors import listing, lookup, parking
+from recoup.errors.listing import Filter, Listed, Shown, TableStats
+from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
-from recoup.errors.telling import HAPPENED, story
+from recoup.errors.rendering import HAPPENED, story
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
@@ -26,7 +26,7 @@ from recoup.refusals import InputRefused
 
 def listed(hub: Hub, asked: Filter, *, limit: int = 1000, archived: bool = False) -> list[Listed]:
     with hub.db.transaction(Authority.READER) as tx:
-        return looking.list_errors(tx, asked, limit=limit, archived=archived)
+        return listing.list_errors(tx, asked, limit=limit, archived=archived)
 
 
 def ids(hub: Hub, *, archived: bool = False, **asked: Any) -> set[int]:
@@ -35,7 +35,7 @@ def ids(hub: Hub, *, archived: bool = False, **asked: Any) -> set[int]:
 
 def shown(hub: Hub, name: object) -> Shown:
     with hub.db.transaction(Authority.READER) as tx:
-        return looking.show(tx, str(name))
+        return listing.show(tx, str(name))
 
 
 def resolve(hub: Hub, error_id: int, table: str = DOL) -> None:
@@ -106,8 +106,8 @@ def test_a_look_reads_no_more_than_it_shows(new_hub: Callable[[], Hub], server: 
     with psycopg.connect(server.uri(str(conninfo_to_dict(hub.db.conninfo)["dbname"]), admin=True)) as admin:
         admin.execute(f"analyze {DOL}")
     with hub.db.transaction(Authority.READER) as tx:
-        given = {**looking.given(tx, Filter()), "archived": False, "limit": 10, "after": 2**63 - 1}
-        query = "explain (analyze, timing off) " + looking.matching("list_live").as_string(tx)
+        given = {**listing.given(tx, Filter()), "archived": False, "limit": 10, "after": 2**63 - 1}
+        query = "explain (analyze, timing off) " + listing.matching("list_live").as_string(tx)
         plan = "\n".join(row[0] for row in tx.execute(query.encode(), given))
     assert "dol_errors_pkey" in plan
     assert "Seq Scan on dol_errors" not in plan
@@ -179,9 +179,9 @@ def test_counts_add_up(new_hub: Callable[[], Hub]) -> None:
     """Open ones by where they stand; due, overdue, at work and lapsed; and what the archiver has to do."""
     hub = new_hub()
 
-    def stats() -> dict[str, Standings]:
+    def stats() -> dict[str, TableStats]:
         with hub.db.transaction(Authority.READER) as tx:
-            return {one.error_table: one for one in looking.stats(tx)}
+            return {one.error_table: one for one in listing.stats(tx)}
 
     assert set(stats()) == set(TABLES)
     assert {one.open for one in stats().values()} == {0}
@@ -222,12 +222,12 @@ def test_names_mean_errors(hub: Hub) -> None:
     hub.sweep_all()
     with hub.db.transaction(Authority.READER) as tx:
         names = [str(gone), f"{DOL}/{error_id}", str(error_id)]
-        assert naming.keys(tx, names) == [(PEOPLE, gone), (DOL, error_id), (DOL, error_id)]
+        assert lookup.keys(tx, names) == [(PEOPLE, gone), (DOL, error_id), (DOL, error_id)]
         for name, code in (
             (f"{PEOPLE}/{error_id}", "error_unknown"), (str(2**62), "error_unknown"), (str(2**63), "error_name"),
             ("9" * 400, "error_name"), ("-1", "error_name"), ("", "error_name"), ("x", "error_name"),
             (f"{DOL}/", "error_name"), ("a\0b/1", "error_name"), ("١٢", "error_name"),
         ):  # fmt: skip
             with pytest.raises(InputRefused) as refused:
-                naming.keys(tx, [name])
+                lookup.keys(tx, [name])
             assert refused.value.code == code, name

@@ -16,11 +16,11 @@ from psycopg import errors
 
 from recoup.database.connection import OPEN, Database
 from recoup.database.failures import ConnectionRefused
-from recoup.database.held import Held
 from recoup.database.queries import load
-from recoup.errors.given import entity, word
+from recoup.database.tracked import TrackedConnection
+from recoup.errors.inputs import entity, word
 from recoup.errors.plain import plain
-from recoup.errors.recording import CODE_MOST, NewError, Recorded, record, usable_work_key
+from recoup.errors.recording import MAX_CODE, NewError, Recorded, record, usable_work_key
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words
@@ -31,7 +31,7 @@ HELD = "entity_held"  # the refusal of an error whose entity is being promoted
 Given = TypeVar("Given")
 
 
-def insist(act: Callable[[], Given]) -> Given:
+def retried(act: Callable[[], Given]) -> Given:
     """Do it; once more, if others were in the way, or the connection was lost."""
     try:
         return act()
@@ -41,17 +41,17 @@ def insist(act: Callable[[], Given]) -> Given:
     return act()
 
 
-def record_anyhow(database: Database, new: NewError, *, fallback: str) -> Recorded:
+def record_resilient(database: Database, new: NewError, *, fallback: str) -> Recorded:
     """Record a failure, in a transaction of its own; in the fallback table if its own does not take it."""
     new = usable(new)
     try:
-        return insist(lambda: _recorded(database, new))
+        return retried(lambda: _recorded(database, new))
     except (InputRefused, LawRefused) as refusal:
         if refusal.code == HELD or new.table == fallback:
             raise
         why = {"meant_for": new.table, "refused": f"{refusal.happened} {refusal.next_step}"}
     moved = replace(new, table=fallback, payload=with_more(new.payload, why))
-    return insist(lambda: _recorded(database, moved))
+    return retried(lambda: _recorded(database, moved))
 
 
 def usable(new: NewError) -> NewError:
@@ -69,7 +69,7 @@ def usable(new: NewError) -> NewError:
     return replace(new, **fields, payload=with_more(new.payload, unread) if unread else new.payload)
 
 
-def transaction_in_the_way(database: Database, of: UUID | str | None) -> Held | None:
+def transaction_in_the_way(database: Database, of: UUID | str | None) -> TrackedConnection | None:
     """The transaction around this code that promotes an entity: whoever waited for it here would wait for himself."""
     around = OPEN.get()
     if not around or of is None:
@@ -118,5 +118,5 @@ def _work_key(given: object) -> str | None:
 def _code(given: object) -> str | None:
     if given is None:
         return None
-    text = in_words(plain(given)).encode()[:CODE_MOST].decode("utf-8", "ignore")
+    text = in_words(plain(given)).encode()[:MAX_CODE].decode("utf-8", "ignore")
     return text or None

@@ -8,8 +8,8 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.refusals import InputRefused
 
-Q = load("recoup.errors", "naming.sql")
-ID_MOST = 2**63 - 1  # of a bigint
+Q = load("recoup.errors", "lookup.sql")
+MAX_ID = 2**63 - 1  # of a bigint
 _NAME = re.compile(r"(?:(?P<table>[^/\s]{1,130})/)?(?P<id>[0-9]{1,19})", re.ASCII)
 
 
@@ -20,7 +20,7 @@ class ErrorKey(NamedTuple):
     error_id: int
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where an error is."""
 
     key: ErrorKey
@@ -32,13 +32,13 @@ def keys(tx: Transaction, names: Sequence[str]) -> list[ErrorKey]:
     return [place.key for place in places(tx, names)]
 
 
-def places(tx: Transaction, names: Sequence[str]) -> list[Place]:
+def places(tx: Transaction, names: Sequence[str]) -> list[Location]:
     """The same, with where each of them is."""
     asked = [_read(name) for name in names]
-    found: dict[int, list[Place]] = {}
+    found: dict[int, list[Location]] = {}
     # Not prepared: planned for these ids, whatever else was asked before.
     for table, error_id, is_archived in tx.execute(Q["places"], {"ids": sorted({i for _, i in asked})}, prepare=False):
-        found.setdefault(error_id, []).append(Place(ErrorKey(table, error_id), is_archived))
+        found.setdefault(error_id, []).append(Location(ErrorKey(table, error_id), is_archived))
     return [_meant(name, table, found.get(error_id, [])) for name, (table, error_id) in zip(names, asked, strict=True)]
 
 
@@ -49,7 +49,7 @@ def tables(tx: Transaction) -> list[str]:
 
 def _read(name: str) -> tuple[str | None, int]:
     match = _NAME.fullmatch(name)
-    if match is None or int(match["id"]) > ID_MOST or "\0" in name:
+    if match is None or int(match["id"]) > MAX_ID or "\0" in name:
         raise InputRefused(
             "error_name",
             f"{name[:200]!r} does not name an error.",
@@ -58,7 +58,7 @@ def _read(name: str) -> tuple[str | None, int]:
     return match["table"], int(match["id"])
 
 
-def _meant(name: str, table: str | None, found: Sequence[Place]) -> Place:
+def _meant(name: str, table: str | None, found: Sequence[Location]) -> Location:
     fitting = [place for place in found if table is None or place.key.error_table == table]
     if len(fitting) == 1:
         return fitting[0]
