@@ -1,0 +1,122 @@
+"""Pages as their reader follows them: commands, files and programs in the order in which they are printed.
+
+In a `console` block a line that begins with `$ ` is a command (`> ` continues it); what follows is its output. `…`
+in the output stands for anything: within a line for a part of it, on a line of its own for any number of lines. A
+command succeeds, unless its output shows a refusal or a comment behind it says which exit status it has. A block whose
+first line is a comment with a file name is that file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"# ([\w./-]+\.(?:py|toml|csv|sql|txt))\n")
+EXIT_STATUS = re.compile(r"#.*exits with status (\d+)")
+REFUSAL = re.compile(r"^(?:refused: |ERROR: )", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, the output that the page shows for it, if it shows any, and its exit status."""
+
+    line: int
+    text: str
+    output: str | None
+
+    @property
+    def fails(self) -> bool:
+        return self.status not in (0, None) or (self.output is not None and REFUSAL.search(self.output) is not None)
+
+    @property
+    def status(self) -> int | None:
+        found = EXIT_STATUS.search(self.text)
+        return int(found[1]) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    line: int
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A block of Python. The blocks of a page share their names, as they would in one file."""
+
+    line: int
+    text: str
+
+
+Step = Command | File | Program
+
+
+def steps(page: Path) -> list[Step]:
+    """All that a reader of the page does, in order."""
+    text = page.read_text(encoding="utf-8")
+    found: list[Step] = []
+    for fence in FENCE.finditer(text):
+        line = text.count("\n", 0, fence.start()) + 2
+        body = textwrap.dedent(fence["body"])
+        named = FILE_NAME.match(body)
+        if fence["language"] == "console":
+            found += _commands(body, line)
+        elif named:
+            found.append(File(line, named[1], body))
+        elif fence["language"] == "python":
+            ast.parse(body)
+            found.append(Program(line, body))
+        elif fence["language"] == "toml":
+            tomllib.loads(body)
+        else:
+            assert fence["language"] in ("sql", "json", "text", "ini", "sh", ""), (
+                f"{page.name}:{line}: {fence['language']}"
+            )
+    return found
+
+
+def _commands(body: str, line: int) -> list[Step]:
+    found: list[Step] = []
+    command: list[str] = []
+    output: list[str] = []
+    begun = line
+
+    def end() -> None:
+        if command:
+            shown = "\n".join(output).strip("\n")
+            found.append(Command(begun, "\n".join(command), shown or None))
+
+    for number, text in enumerate(body.splitlines(), line):
+        if text.startswith("$ "):
+            end()
+            command, output, begun = [text[2:]], [], number
+        elif command and not output and (command[-1].endswith("\\") or text.startswith("> ")):
+            command.append(text.removeprefix("> "))
+        else:
+            assert command, f"line {number}: output without a command: {text}"
+            output.append(text)
+    end()
+    return found
+
+
+def as_pattern(shown: str) -> re.Pattern[str]:
+    """What a page shows, as a pattern for what is printed."""
+    parts = []
+    for line in shown.splitlines():
+        if line.strip() == "…":
+            parts.append(r"(?:[^\n]*\n)*?")
+        else:
+            words = (re.escape(word) for word in re.split(r"\s*…\s*", line.rstrip()))
+            spaced = r"[^\n]*?".join(words)
+            parts.append(re.sub(r"(?:\\ )+", r" +", spaced) + r"[ ]*\n")
+    return re.compile("".join(parts))
+
+
+def matches(shown: str, printed: str) -> bool:
+    return as_pattern(shown).fullmatch(printed.strip("\n") + "\n") is not None

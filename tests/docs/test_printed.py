@@ -1,0 +1,74 @@
+"""Every command, file and Python block of README, quickstart and the how-tos, run as printed.
+
+One fresh home for all pages, in the order in which a new user reads them: what one page leaves behind, the next one
+meets.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from printed import Command, File, matches, steps
+from reader import Reader
+
+ROOT = Path(__file__).parents[2]
+FIRST = ("README.md", "docs/quickstart.md", "docs/howto/your-first-pipeline.md")
+REST = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/howto").glob("*.md"))
+PAGES = (*FIRST, *(page for page in REST if page not in FIRST))
+ELSEWHERE = ("make run", "make test")  # what calls these tests, and what CI runs beside them
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What a new user has: recoup on the path, and a home in which nothing is yet."""
+    home = tmp_path_factory.mktemp("home")
+    kept = {name: os.environ[name] for name in ("LANG", "RECOUP_SERVER_BIN") if name in os.environ}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    found = {**kept, "PATH": path, "HOME": str(home), "RECOUP_HOME": str(home / "recoup"), "COLUMNS": "100"}
+    yield found
+    subprocess.run(["recoup", "db", "stop"], env=found, check=True)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_does_what_it_says(page: str, environment: dict[str, str], folder: Path) -> None:
+    with Reader(folder, environment) as reader:
+        for step in steps(ROOT / page):
+            at = f"{page}:{step.line}"
+            if isinstance(step, File):
+                reader.write(step.name, step.text)
+            elif isinstance(step, Command):
+                if not step.text.startswith(ELSEWHERE):
+                    check(step, *reader.run(step.text), at)
+            else:
+                status, printed = reader.execute(step.text)
+                assert status == 0, f"{at}\n{printed}"
+
+
+def check(step: Command, status: int, printed: str, at: str) -> None:
+    told = f"{at}: {step.text}\nexit status {status}\n{printed}"
+    assert "Traceback (most recent call last)" not in printed, told
+    assert (status != 0) is step.fails, told
+    assert step.status in (None, status), told
+    if step.output is not None:
+        assert matches(step.output, printed), f"{told}\nthe page shows:\n{step.output}"
+
+
+def test_what_a_page_shows_is_compared() -> None:
+    """The comparison can fail."""
+    assert matches("a  b\n…\n3 errors … done", "a b\nx\ny\n3 errors of 7 done\n")
+    assert not matches("a\n3 errors", "a\n4 errors\n")
+    assert not matches("a", "a\nb\n")
