@@ -416,8 +416,9 @@ def stop_and_go(by: Actor) -> None:
         return
     for change in (pause, resume):
         with by.db.transaction(Authority.OPERATOR, actor=Name("human", "ann")) as tx:
-            change(tx, scope, name, reason="a look")
-        by.note("stopped" if change is pause else "went on", scope=scope)
+            changed = change(tx, scope, name, reason="a look")
+        if changed:  # not what was left paused by one that was killed
+            by.note("stopped" if change is pause else "went on", scope=scope)
         by.idle(0.1)
 
 

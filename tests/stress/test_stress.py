@@ -66,7 +66,7 @@ REFUSALS = frozenset(
     }
 )  # fmt: skip
 # And of a statement under which the clock is set: what was now, or was due, when it began is so no more when it ends.
-UNDER_A_MOVED_CLOCK = frozenset({"error_not_due", "error_birth: not now", "error_move: not now"})
+UNDER_A_MOVED_CLOCK = frozenset({"error_not_due", "retry_too_early", "error_birth: not now", "error_move: not now"})
 # The audit compares times. Where the clock was set back, these are not what they should be, and it says so
 # (docs/explain/audit.md); whatever does not go by the clock holds all the same.
 BY_THE_CLOCK = (
