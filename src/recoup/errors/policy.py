@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.vocabulary import Category, ParkReason, Severity, Tier, Want
-from recoup.policy.section import Part, Section, shipped_values, wrong_figure
+from recoup.policy.section import Part, Section, shipped_values, wrong_value
 from recoup.refusals import InputRefused, LawRefused
 
 Q = load("recoup.errors", "tables.sql")
@@ -103,17 +103,17 @@ class CategoryRule(Section):
         for part in parts:
             if part != "…" and not _WORD.fullmatch(part):
                 allowed = "words of letters, digits and ', with * after one for whatever begins so, and … between two"
-                raise wrong_figure("", words, f"{allowed} for up to four others; {part} is none")
+                raise wrong_value("", words, f"{allowed} for up to four others; {part} is none")
         if not parts:
-            raise wrong_figure("", words, "at least one word")
+            raise wrong_value("", words, "at least one word")
         if "…" in (parts[0], parts[-1]) or ("…", "…") in pairwise(parts):
-            raise wrong_figure("", words, "a word before and after each …, which stands for up to four others")
+            raise wrong_value("", words, "a word before and after each …, which stands for up to four others")
         return words
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> CategoryRule:
         if self.code is None and self.words is None:
-            raise wrong_figure("", {"category": self.category.value}, "code or words beside it, or both")
+            raise wrong_value("", {"category": self.category.value}, "code or words beside it, or both")
         return self
 
 
@@ -140,11 +140,11 @@ class ErrorTable(Section):
     @model_validator(mode="after")
     def _default_is_allowed(self) -> ErrorTable:
         if self.default not in self.allowed:
-            raise wrong_figure("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
+            raise wrong_value("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
         if "RETRY" in self.allowed and not {"PARK", "ARCHIVE"}.intersection(self.allowed):
-            raise wrong_figure("allowed", ", ".join(self.allowed), "PARK or ARCHIVE beside RETRY: retries have an end")
+            raise wrong_value("allowed", ", ".join(self.allowed), "PARK or ARCHIVE beside RETRY: retries have an end")
         if self.blocks and not {"IGNORE", "ARCHIVE"}.intersection(self.allowed):
-            raise wrong_figure("allowed", ", ".join(self.allowed), "also ARCHIVE or IGNORE: what is LOW never blocks")
+            raise wrong_value("allowed", ", ".join(self.allowed), "also ARCHIVE or IGNORE: what is LOW never blocks")
         return self
 
 
@@ -171,13 +171,13 @@ class ErrorPolicy(Part):
     def _names_are_free(cls, tables: dict[str, ErrorTable]) -> dict[str, ErrorTable]:
         for name in tables:
             if name in DEAD:
-                raise wrong_figure(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
+                raise wrong_value(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
             if name.startswith(RESERVED):
-                raise wrong_figure(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
+                raise wrong_value(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
             if (other := _BESIDE.sub("", name)) != name and other in tables:
-                raise wrong_figure(name, name, f"another name: the archive of {other}, or its index, has it")
+                raise wrong_value(name, name, f"another name: the archive of {other}, or its index, has it")
             if name in _declared():
-                raise wrong_figure(name, name, "another name: it is one of Recoup's own tables")
+                raise wrong_value(name, name, "another name: it is one of Recoup's own tables")
         return tables
 
     def ttl(self, tier: str) -> timedelta | None:
