@@ -93,7 +93,7 @@ def history(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> Non
 @app.command
 def check(file: Document, *, json: Json = False) -> None:
     """Check a document. Needs no database; names every wrong key and what is allowed."""
-    read = policy.read(_text(file), _parts()).figures
+    read = policy.read(read_document(file), _parts()).figures
     found = policy.changes(policy.default(_parts(), read), read)
     if json:
         print_rows(found, as_json=True, empty="")
@@ -106,7 +106,7 @@ def check(file: Document, *, json: Json = False) -> None:
 def diff(file: Document, *, replace: Replace = False, demo: Demo = False, json: Json = False) -> None:
     """Show what a document would change in the active policy."""
     with acting(Authority.READER, demo=demo) as tx:
-        proposal = policy.merge(tx, _text(file), _parts(), replace=replace)
+        proposal = policy.merge(tx, read_document(file), _parts(), replace=replace)
     if json:
         print_rows(proposal.changes, as_json=True, empty="")
     else:
@@ -129,7 +129,7 @@ def apply(
     Prints the difference first. On a terminal it asks; elsewhere --yes is needed if entities are blocked or unblocked
     at once, or if --replace returns values that the document does not name to the shipped ones.
     """
-    text = _text(file)
+    text = read_document(file)
     _change(
         lambda tx: policy.merge(tx, text, _parts(), replace=replace, over=over),
         reason=reason, yes=yes, demo=demo, json=json,
@@ -227,7 +227,8 @@ def _parts() -> Parts:
     return parts(DOMAINS)
 
 
-def _text(file: Path) -> str:
+def read_document(file: Path) -> str:
+    """The text of a document; of standard input if it is -."""
     try:
         if str(file) == "-":
             return sys.stdin.read(MAX_DOCUMENT + 1)
