@@ -45,7 +45,8 @@ def check_schema(connection: Transaction) -> None:
 
 
 def apply_policy(tx: Transaction, text: str, *, reason: str, over: int | None = None) -> tuple[int, list[Change]]:
-    return policy.apply(tx, text, PARTS, reason=reason, over=over)
+    """Put a whole document in place of the active policy."""
+    return policy.apply(tx, text, PARTS, reason=reason, over=over, replace=True)
 
 
 def pause(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str) -> bool:

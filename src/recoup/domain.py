@@ -104,6 +104,7 @@ class Domain:
     demo: Demo | None = None
     ensure: Callable[[Transaction], Iterable[str]] | None = None  # makes what the policy asks for; returns its names
     later: Callable[[Transaction], Iterable[SchemaObject]] | None = None  # what was made so, and no schema file has
+    absent: Callable[[Transaction], Iterable[SchemaObject]] | None = None  # of the schema file, left out by the policy
     audited_whole: tuple[str, ...] = ()  # tables whose parts may be dropped: held while the audit reads
 
     @property

@@ -14,7 +14,7 @@ from recoup.refusals import InputRefused, Refusal
 
 def exec_(
     *command: Annotated[str, Parameter(help="The command and its arguments, after --.", allow_leading_hyphen=True)],
-    table: Annotated[str, Parameter(help="The error table.")] = "public.shq_error_log",
+    table: Annotated[str | None, Parameter(help="The error table; else errors.fallback_table of the policy.")] = None,
     entity: Annotated[UUID | None, Parameter(help="The entity it works for (outreach_id).")] = None,
     work_key: Annotated[str | None, Parameter(help="Which piece of the entity's work: a person, a document.")] = None,
     code: Annotated[str | None, Parameter(help="The error code; else EXIT_3, SIGNAL_KILL, NOT_FOUND …")] = None,
@@ -39,7 +39,7 @@ def exec_(
                 table=table, outreach_id=entity, work_key=work_key, code=code, severity=severity,
             )  # fmt: skip
             say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
-            if recorded.error_table != table:
+            if table is not None and recorded.error_table != table:
                 say(f"  {table} did not take it; why: recoup errors show {recorded.error_id}")
         except Refusal as refusal:
             # What the command did is done; that nobody recorded it must not change how it ended.

@@ -69,7 +69,7 @@ def as_owner(connection: Transaction) -> Iterator[None]:
         connection.execute(SQL("revoke {} from current_user").format(Identifier(OWNER)))
 
 
-def lend_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
+def grant_on_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
     """Within :func:`as_owner`: let the owner make tables in schemas that are there and belong to somebody else."""
     foreign = _closed(connection, schemas)
     if not foreign:

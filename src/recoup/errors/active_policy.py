@@ -1,15 +1,16 @@
-"""The policy in force, kept for each connection: asking for it costs a round trip, and reading it a millisecond."""
+"""The active policy, cached for each connection: reading it costs a round trip, and parsing it a millisecond."""
 
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from recoup.database.connection import Transaction
+from recoup.database.connection import Database, Transaction
 from recoup.database.queries import load
 from recoup.errors.policy import CategoryRule, ErrorPolicy
 from recoup.errors.vocabulary import Category
+from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.signatures import OwnRule, own_rule
 
@@ -21,21 +22,21 @@ class ActivePolicy(NamedTuple):
 
     version: int
     errors: ErrorPolicy
-    rules: tuple[OwnRule, ...]  # its own for categories, as they are judged by
+    rules: tuple[OwnRule, ...]  # its category rules, compiled
 
 
-# A connection is to one database for all its life, so what was read through it stays true of that version.
+# A connection stays with one database, so what was read through it stays true of that version.
 _kept: WeakKeyDictionary[Transaction, ActivePolicy] = WeakKeyDictionary()
 
 
 def cached(tx: Transaction) -> ActivePolicy:
-    """The figures last read through this connection. Whoever decides by them has the database check their version."""
+    """The policy last read through this connection. The database checks its version when something is decided by it."""
     found = _kept.get(tx)
     return found if found is not None else reloaded(tx)
 
 
 def reloaded(tx: Transaction) -> ActivePolicy:
-    """The figures of the policy in force."""
+    """The active policy, read again."""
     row = tx.execute(Q["figures_in_force"]).fetchone()
     assert row is not None, "a migrated database has a policy"
     version, text, is_our_own = row
@@ -47,8 +48,15 @@ def reloaded(tx: Transaction) -> ActivePolicy:
     return found
 
 
+def named_table(database: Database, key: Literal["orphan_table", "fallback_table"]) -> str:
+    """The table that the policy names for failures without an entity, or without a table that takes them."""
+    with database.transaction(Authority.HUB) as tx:
+        errors = cached(tx).errors
+    return errors.orphan_table if key == "orphan_table" else errors.fallback_table
+
+
 def check_tables(tx: Transaction, names: Iterable[str]) -> None:
-    """Refuse a name that is no error table. A table that is new since we last looked is one."""
+    """Refuse a name that is not an error table. The policy is read again first: the table may be new."""
     if not cached(tx).errors.tables.keys() >= set(names):
         policy = reloaded(tx).errors
         for name in names:

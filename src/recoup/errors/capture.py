@@ -26,6 +26,7 @@ from uuid import UUID
 
 from recoup import observe
 from recoup.database.connection import Database
+from recoup.errors.active_policy import named_table
 from recoup.errors.recording import MAX_CODE, NewError, Recorded
 from recoup.errors.resilient import record_resilient, transaction_in_the_way, usable, with_more
 from recoup.errors.tables import is_global
@@ -33,7 +34,6 @@ from recoup.errors.vocabulary import Category, Severity
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
 
-ORPHANS = "public.shq_orphan_errors"
 MAX_FRAMES = 20  # of a traceback, the innermost
 MAX_TRACEBACK = 20_000  # characters
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -138,7 +138,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
 
     def _keep(self, error: Exception, new: NewError) -> None:
         try:
-            self.recorded = record_resilient(self._database, new, fallback=ORPHANS)
+            self.recorded = record_resilient(self._database, new, fallback="orphan_table")
         except Refusal as refusal:
             self._unrecorded(error, f"{refusal.happened} {refusal.next_step}")
         except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
@@ -162,7 +162,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
             return new
         unread = why if entity is None else "what was given is no UUID"
         more = {"meant_for": self._table, "no_outreach_id": unread}
-        return replace(new, table=ORPHANS, payload=with_more(new.payload, more))
+        return replace(new, table=named_table(self._database, "orphan_table"), payload=with_more(new.payload, more))
 
     def _unrecorded(self, error: Exception, why: str) -> None:
         error.add_note(f"This failure was not recorded in {self._table}: {why}")

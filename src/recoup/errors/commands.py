@@ -28,7 +28,6 @@ from recoup.refusals import Refusal, ServerRefused
 MAX_SAID = 8_000  # characters of the end of what a command said
 MAX_READ = 2 * MAX_SAID  # bytes that are read for secrets: of one that is cut, the name may be gone
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as shells have it
-EVERYBODYS = "public.shq_error_log"  # takes what has no better place
 FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -74,7 +73,7 @@ def failed(
     opened: AbstractContextManager[Database],
     ended: CommandEnded,
     *,
-    table: str,
+    table: str | None,  # None: the fallback table of the policy
     outreach_id: UUID | None,
     work_key: str | None = None,
     code: str | None,
@@ -86,7 +85,7 @@ def failed(
             keys = retried(lambda: _redact_keys(database))
             said = in_words(ended.said)[-MAX_SAID:]
             new = NewError(
-                table=table,
+                table=table or active_policy.named_table(database, "fallback_table"),
                 message=said or f"{_program(ended)} ended with {_how(ended)} and said nothing.",
                 outreach_id=outreach_id,
                 work_key=work_key,
@@ -99,7 +98,7 @@ def failed(
                     "seconds": round(ended.seconds, 3),
                 },
             )
-            return record_resilient(database, new, fallback=EVERYBODYS)
+            return record_resilient(database, new, fallback="fallback_table")
     except Refusal:
         raise  # no connection is an error of psycopg's too, and has better words of its own
     except psycopg.Error as error:

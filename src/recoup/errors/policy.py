@@ -1,24 +1,25 @@
 """The policy's section on errors: tables, tiers, severities, retries, codes.
 
-The figures are the requirement's; tables of your own stand beside them under the same keys.
+The shipped values are those of the requirement documents, its seven error tables included (profile ``documents``). With
+the profile ``none`` a database has only the tables that its policy lists, and one for what belongs to none of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.vocabulary import Category, ParkReason, Severity, Tier, Want
-from recoup.policy.section import Part, Section, shipped_values, wrong_figure
+from recoup.policy.section import Part, Section, section_values, shipped_values, wrong_value
 from recoup.refusals import InputRefused, LawRefused
 
 Q = load("recoup.errors", "tables.sql")
@@ -29,7 +30,7 @@ TierWord = Annotated[Tier, WORD]
 SeverityWord = Annotated[Severity, WORD]
 CategoryWord = Annotated[Category, WORD]
 ParkWord = Annotated[ParkReason, WORD]
-FiniteTierWord = Literal["SHORT", "MEDIUM", "LONG"]  # for ever is a table's own: it is a log then
+FiniteTierWord = Literal["SHORT", "MEDIUM", "LONG"]  # only a table can be INFINITE: it is a log then
 Code = Annotated[str, Field(min_length=1, max_length=200, description="an error code")]
 TableName = Annotated[
     str,
@@ -50,7 +51,7 @@ CodeOrBeginning = Annotated[
 ]
 Phrase = Annotated[str, Field(max_length=200, description="words, of up to 200 characters in all")]
 _WORD = re.compile(r"'*[^\W_](?:[^\W_]|')*\*?")
-# Known by name, so that whoever writes to one is told what to do instead.
+# Tables that the documents call dead, each with what to do instead. Refused in the profile of the documents.
 DEAD: dict[str, str] = {
     "outreach.bit_errors": "Create table or remove from ERD",
     "outreach.blog_errors": "Create table or remove from ERD",
@@ -59,13 +60,15 @@ DEAD: dict[str, str] = {
     "cl.cl_errors_archive": "Archive table, no active policy",
     "company.pipeline_errors": "Create table or remove from ERD",
 }
+DOCUMENTS, NONE = "documents", "none"  # profiles
+GLOBAL_SCHEMA = "public"  # an error in one of its tables needs no entity
 RESERVED = ("pg_", "information_schema.", "recoup.", "recovery.", "partitions.")
-_BESIDE = re.compile(r"(_archive(_\d{6})?|_open)$")  # what recoup.make_error_table makes beside a table
+_BESIDE = re.compile(r"(_archive(_\d{6})?|_open)$")  # what recoup.make_error_table makes along with a table
 
 
 @cache
 def _declared() -> frozenset[str]:
-    """Tables of Recoup's own schema, but for the error tables that its policy lists."""
+    """Recoup's own tables, except for the error tables of the shipped policy."""
     schema = files("recoup.schema").joinpath("schema.sql").read_text(encoding="utf-8")
     found = re.findall(r"^create (?:table|view) (\S+)", schema, re.MULTILINE)
     return frozenset(found).difference(shipped_values(ErrorPolicy)["tables"])
@@ -102,29 +105,29 @@ class CategoryRule(Section):
         parts = words.split() if words is not None else ["none"]
         for part in parts:
             if part != "…" and not _WORD.fullmatch(part):
-                allowed = "words of letters, digits and ', with * after one for whatever begins so, and … between two"
-                raise wrong_figure("", words, f"{allowed} for up to four others; {part} is none")
+                allowed = "words of letters, digits and ', with * after one for any ending, and … between two"
+                raise wrong_value("", words, f"{allowed} for up to four words; {part} is not a word")
         if not parts:
-            raise wrong_figure("", words, "at least one word")
+            raise wrong_value("", words, "at least one word")
         if "…" in (parts[0], parts[-1]) or ("…", "…") in pairwise(parts):
-            raise wrong_figure("", words, "a word before and after each …, which stands for up to four others")
+            raise wrong_value("", words, "a word before and after each …, which matches up to four words")
         return words
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> CategoryRule:
         if self.code is None and self.words is None:
-            raise wrong_figure("", {"category": self.category.value}, "code or words beside it, or both")
+            raise wrong_value("", {"category": self.category.value}, "code, words or both")
         return self
 
 
 class ErrorTable(Section):
-    """One error table, and what its hub says about it."""
+    """One error table and its rules."""
 
     ttl: TierWord
     default: WantWord
     allowed: Annotated[list[WantWord], Field(min_length=1, max_length=4)]
     blocks: bool
-    owner: Annotated[str, Field(min_length=1, max_length=100, description="who answers for it")]
+    owner: Annotated[str, Field(min_length=1, max_length=100, description="the owner of its errors")]
     archive_years: Annotated[int, Field(ge=1, le=100)]
     hold_blocking_past_ttl: bool = False
     hub_ttl: FiniteTierWord | None = None
@@ -134,17 +137,17 @@ class ErrorTable(Section):
 
     @property
     def insert_only(self) -> bool:
-        """A table that keeps its errors for ever is a log: nothing in it is ever changed."""
+        """An INFINITE table is a log: rows in it never change."""
         return self.ttl is Tier.INFINITE
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> ErrorTable:
         if self.default not in self.allowed:
-            raise wrong_figure("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
+            raise wrong_value("default", self.default, f"one of those allowed: {', '.join(self.allowed)}")
         if "RETRY" in self.allowed and not {"PARK", "ARCHIVE"}.intersection(self.allowed):
-            raise wrong_figure("allowed", ", ".join(self.allowed), "PARK or ARCHIVE beside RETRY: retries have an end")
+            raise wrong_value("allowed", ", ".join(self.allowed), "PARK or ARCHIVE in addition to RETRY: retries end")
         if self.blocks and not {"IGNORE", "ARCHIVE"}.intersection(self.allowed):
-            raise wrong_figure("allowed", ", ".join(self.allowed), "also ARCHIVE or IGNORE: what is LOW never blocks")
+            raise wrong_value("allowed", ", ".join(self.allowed), "also ARCHIVE or IGNORE: LOW errors never block")
         return self
 
 
@@ -154,7 +157,11 @@ class ErrorPolicy(Part):
     section: ClassVar[str] = "errors"
     package: ClassVar[str] = "recoup.errors"
     decides: ClassVar[tuple[str, ...]] = ("retry_lease_s", "keep_parked_days")
+    kept: ClassVar[tuple[str, ...]] = ("profile",)
 
+    profile: Literal["documents", "none"]
+    orphan_table: TableName
+    fallback_table: TableName
     retry_lease_s: Annotated[int, Field(ge=1, le=86_400)]
     retries_at_once: Annotated[int, Field(ge=1, le=1_000)]
     keep_parked_days: Annotated[int, Field(ge=1, le=3_650)]
@@ -166,22 +173,37 @@ class ErrorPolicy(Part):
     category_rules: Annotated[list[CategoryRule], Field(max_length=200)]
     tables: dict[TableName, ErrorTable]
 
+    @classmethod
+    def base(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The shipped values; without the tables of the documents if the profile is ``none``."""
+        shipped = shipped_values(cls)
+        return shipped if given.get("profile") != NONE else {**shipped, **section_values(cls, "profile_none.toml")}
+
+    @model_validator(mode="after")
+    def _has_a_table_for_the_rest(self) -> ErrorPolicy:
+        for key in ("orphan_table", "fallback_table"):
+            name = getattr(self, key)
+            if name not in self.tables or not is_global(name):
+                mine = ", ".join(table for table in self.tables if is_global(table))
+                raise wrong_value(key, name, f"a table in the schema {GLOBAL_SCHEMA} that tables lists: {mine}")
+        return self
+
     @field_validator("tables")
     @classmethod
-    def _names_are_free(cls, tables: dict[str, ErrorTable]) -> dict[str, ErrorTable]:
+    def _names_are_free(cls, tables: dict[str, ErrorTable], info: ValidationInfo) -> dict[str, ErrorTable]:
         for name in tables:
-            if name in DEAD:
-                raise wrong_figure(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
+            if name in DEAD and info.data.get("profile") != NONE:
+                raise wrong_value(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
             if name.startswith(RESERVED):
-                raise wrong_figure(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
+                raise wrong_value(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
             if (other := _BESIDE.sub("", name)) != name and other in tables:
-                raise wrong_figure(name, name, f"another name: the archive of {other}, or its index, has it")
+                raise wrong_value(name, name, f"another name: the archive of {other}, or its index, has it")
             if name in _declared():
-                raise wrong_figure(name, name, "another name: it is one of Recoup's own tables")
+                raise wrong_value(name, name, "another name: it is one of Recoup's own tables")
         return tables
 
     def ttl(self, tier: str) -> timedelta | None:
-        """How long a tier keeps an error; None: for ever."""
+        """How long a tier keeps an error; None: forever."""
         days = next((days for name, days in self.tier_days.items() if name == tier), None)
         return None if days is None else timedelta(days=days)
 
@@ -190,47 +212,67 @@ class ErrorPolicy(Part):
         found = self.tables.get(name)
         if found is not None:
             return found
-        if name in DEAD:
+        if name in DEAD and self.profile == DOCUMENTS:
             raise InputRefused("table_dead", f"{name} is DEAD: nothing is written there.", f"{DEAD[name]}.", table=name)
         raise InputRefused(
             "table_unknown",
             f"{name} is not an error table.",
-            f"Error tables are {', '.join(self.tables)}; another one is added in the policy.",
+            f"Error tables: {', '.join(self.tables)}. To add one: docs/howto/add-an-error-table.md",
             table=name,
         )
 
     def check_in(self, tx: Transaction) -> None:
-        """By a word in a policy no error table goes away, becomes a log, or ceases to be one."""
+        """A policy cannot remove an error table, make it a log, or make a log forget."""
         for name, is_log in made(tx).items():
             listed = self.tables.get(name)
             if listed is not None and listed.insert_only == is_log:
                 continue
-            kept = "kept for ever" if is_log else "not kept for ever"
+            kept = "INFINITE" if is_log else "not INFINITE"
             raise LawRefused(
                 "error_table_fixed",
-                f"There is an error table {name}, and this policy does not list it."
+                f"The error table {name} exists, and this policy does not list it."
                 if listed is None
-                else f"{name} is {kept}, and this policy makes it {listed.ttl}.",
-                "Leave it listed, and INFINITE or not as it was made. What it allows, blocks and keeps may change.",
+                else f"{name} was created {kept}, and this policy makes it {listed.ttl}.",
+                "Keep it listed, and INFINITE or not as it was created. What it allows, blocks and keeps may change.",
                 table=name,
             )
 
     def effects(self, tx: Transaction, before: ErrorPolicy) -> Iterator[str]:
-        """Whom a table keeps from moving on is asked anew each time: a change frees or blocks at once."""
+        """Which entities are blocked is computed on each request: a change of ``blocks`` applies at once."""
         old, new = before.blocking(), self.blocking()
         if old == new:
             return
         freed, blocked = tx.execute(Q["freed_and_blocked"], {"before": old, "after": new}).fetchone() or (0, 0)
         if freed:
-            yield f"{freed:,} entities that are blocked now would be free to move on."
+            yield f"{_entities(freed)} blocked now would be unblocked."
         if blocked:
-            yield f"{blocked:,} entities that are free now would be blocked."
+            yield f"{_entities(blocked)} not blocked now would be blocked."
 
     def blocking(self) -> list[str]:
-        """The tables whose errors keep their entity from moving on."""
+        """The tables whose open errors block their entity."""
         return sorted(name for name, table in self.tables.items() if table.blocks)
+
+    def next_steps(self, tx: Transaction) -> Iterator[str]:
+        """Tables that the policy lists are created by a migration."""
+        if wanted := missing(tx, self):
+            yield f"recoup migrate creates {', '.join(wanted)}"
+
+
+def _entities(number: int) -> str:
+    return f"{number:,} {'entity' if number == 1 else 'entities'}"
+
+
+def is_global(name: str) -> bool:
+    """Whether an error in this table needs no entity."""
+    return name.startswith(f"{GLOBAL_SCHEMA}.")
 
 
 def made(tx: Transaction) -> dict[str, bool]:
-    """The error tables that there are, and whether each was made insert-only."""
+    """The error tables that exist, and whether each is insert-only."""
     return {str(name): bool(is_log) for name, is_log in tx.execute(Q["made"])}
+
+
+def missing(tx: Transaction, policy: ErrorPolicy) -> list[str]:
+    """Tables that the policy lists and that a migration has yet to create."""
+    there = made(tx)
+    return [name for name in policy.tables if name not in there]

@@ -8,7 +8,7 @@ payload. What only a transaction around this code holds up is recorded when that
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -18,6 +18,7 @@ from recoup.database.connection import OPEN, Database
 from recoup.database.failures import ConnectionRefused
 from recoup.database.queries import load
 from recoup.database.tracked import TrackedConnection
+from recoup.errors.active_policy import named_table
 from recoup.errors.inputs import entity, word
 from recoup.errors.plain import plain
 from recoup.errors.recording import MAX_CODE, NewError, Recorded, record, usable_work_key
@@ -41,16 +42,18 @@ def retried(act: Callable[[], Given]) -> Given:
     return act()
 
 
-def record_resilient(database: Database, new: NewError, *, fallback: str) -> Recorded:
-    """Record a failure, in a transaction of its own; in the fallback table if its own does not take it."""
+def record_resilient(
+    database: Database, new: NewError, *, fallback: Literal["orphan_table", "fallback_table"]
+) -> Recorded:
+    """Record a failure, in a transaction of its own; in the table that the policy names if its own refuses it."""
     new = usable(new)
     try:
         return retried(lambda: _recorded(database, new))
     except (InputRefused, LawRefused) as refusal:
-        if refusal.code == HELD or new.table == fallback:
+        if refusal.code == HELD or new.table == (other := named_table(database, fallback)):
             raise
         why = {"meant_for": new.table, "refused": f"{refusal.happened} {refusal.next_step}"}
-    moved = replace(new, table=fallback, payload=with_more(new.payload, why))
+    moved = replace(new, table=other, payload=with_more(new.payload, why))
     return retried(lambda: _recorded(database, moved))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from recoup.policy.section import Part, wrong_figure
+from recoup.policy.section import Part, wrong_value
 from recoup.verification.rules import Verification
 
 LEASE_SPARE_S = 10  # for writing what the checks found
@@ -36,7 +36,7 @@ class GatePolicy(Part):
     def _lease_outlasts_the_checks(self) -> GatePolicy:
         least = math.ceil(self.verification.longest_s) + LEASE_SPARE_S
         if self.attempt_lease_s < least:
-            raise wrong_figure(
+            raise wrong_value(
                 "attempt_lease_s",
                 self.attempt_lease_s,
                 f"at least {least}: the timeouts of the checks, and {LEASE_SPARE_S} to spare",

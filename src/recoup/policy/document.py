@@ -1,32 +1,29 @@
 """The policy document: TOML in, values out, or a refusal that names the key, the value and what is allowed.
 
-A document holds what differs from the shipped one; the rest is filled in from there. Each domain declares its section
-as a model (:class:`~recoup.policy.section.Part`); a document is read with the sections that the program has. Units
-stand at the end of a key's name.
+A document holds what differs from the shipped policy; the rest is filled in from there. Each domain declares its
+section as a model (:class:`~recoup.policy.section.Part`). A key's name ends with its unit.
 """
 
-import difflib
 import tomllib
 from collections.abc import Mapping
-from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import ValidationError, create_model
+from pydantic import ValidationError
 
-from recoup.policy.section import Part, Section, shipped_values
+from recoup.policy.allowed import wrong_values
+from recoup.policy.section import Part, Parts, Section, model
 from recoup.refusals import InputRefused
 
-DOCUMENT_MOST_CHARACTERS = 1_000_000
-Parts = tuple[type[Part], ...]
+MAX_DOCUMENT = 1_000_000  # characters
 P = TypeVar("P", bound=Part)
 
 
 class Policy:
-    """Values that decisions go by, section by section: ``policy[GatePolicy].wait_hours``.
+    """The settings that drive decisions, section by section: ``policy[GatePolicy].wait_hours``.
 
-    A section is validated when it is first asked for. Keys that this program does not know are passed over, and what
-    is missing is as shipped: a policy of a newer or an older program can be read.
+    A section is validated on first use. Unknown keys are ignored and missing ones have their shipped value, so that a
+    policy of a newer or an older program can be read.
     """
 
     def __init__(self, figures: Mapping[str, Any]) -> None:
@@ -41,9 +38,8 @@ class Policy:
         return found
 
     def _of(self, part: type[P]) -> P:
-        given = known_only(self.figures.get(part.section, {}), part)
-        whole = validated({part.section: merged(shipped_values(part), given)}, (part,))
-        return part.model_validate(whole[part.section])
+        given = {part.section: known_only(self.figures.get(part.section, {}), part)}
+        return part.model_validate(completed(given, (part,))[part.section])
 
 
 def default_document(parts: Parts) -> str:
@@ -52,49 +48,54 @@ def default_document(parts: Parts) -> str:
     return "\n".join([header, *(part.document() for part in parts)])
 
 
-def default(parts: Parts) -> dict[str, Any]:
-    """Every shipped value."""
-    return validated({part.section: shipped_values(part) for part in parts}, parts)
+def default(parts: Parts, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Every shipped value; of the profile that ``given`` has, if it has one."""
+    return validated(_bases(given or {}, parts), parts)
 
 
 def read(text: str, parts: Parts) -> Policy:
-    """The policy that a document means: the shipped one, but for what the document says."""
-    if len(text) > DOCUMENT_MOST_CHARACTERS:
+    """The policy that a document means: the shipped values, except for what the document says."""
+    return Policy(completed(parsed(text), parts))
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """What a document says, unchecked; or a refusal if it is not TOML."""
+    if len(text) > MAX_DOCUMENT:
         raise InputRefused(
-            "policy_too_long",
-            f"The document has more than {DOCUMENT_MOST_CHARACTERS:,} characters.",
-            "A policy is a page or two.",
+            "policy_too_long", f"The document has more than {MAX_DOCUMENT:,} characters.", "A policy is a page or two."
         )
     try:
-        given = _printable(tomllib.loads(text.removeprefix("\ufeff")))
+        return _printable(tomllib.loads(text.removeprefix("\ufeff")))
     except (ValueError, RecursionError) as error:  # ValueError: not TOML, or a number of thousands of digits
         raise InputRefused(
             "policy_not_toml",
             f"The document is not TOML: {error}.",
-            "Mend it there. The shipped one: recoup policy show --default",
+            "Fix it there. The active policy as TOML: recoup policy show > policy.toml",
         ) from error
-    return Policy(validated(merged(default(parts), given), parts))
 
 
 def _printable(given: dict[str, Any]) -> dict[str, Any]:
-    """What was given; raises if it cannot be printed, because then it cannot be refused in words either."""
+    """What was given; raises if it cannot be printed, because then a refusal could not name it."""
     repr(given)
     return given
 
 
-@cache
-def _model(parts: Parts) -> type[Section]:
-    """The whole document as one model."""
-    fields: dict[str, Any] = {part.section: (part, ...) for part in parts}
-    return create_model("Policy", __base__=Section, **fields)
+def completed(given: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
+    """Every value: what is given, and for the rest the shipped ones. Validated."""
+    return validated(merged(_bases(given, parts), given), parts)
 
 
-def validated(figures: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
-    """Values in the form in which the database keeps them; or a refusal of what is wrong, with all of it as facts."""
+def _bases(given: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
+    sections = {part: given.get(part.section) for part in parts}
+    return {part.section: part.base(found if isinstance(found, Mapping) else {}) for part, found in sections.items()}
+
+
+def validated(values: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
+    """Values in the form in which the database stores them; or a refusal of what is wrong, with all of it as facts."""
     try:
-        return _model(parts).model_validate(figures).model_dump(mode="json")
+        return model(parts).model_validate(values).model_dump(mode="json")
     except ValidationError as error:
-        wrong = [_in_words(details, parts) for details in error.errors()]
+        wrong = wrong_values(error.errors(), parts, [key for key, _ in flattened(default(parts))])
         raise InputRefused(
             "policy_invalid",
             "; ".join(f"{w['key']}: {w['value']} is not allowed" for w in wrong[:10]) + ".",
@@ -104,7 +105,7 @@ def validated(figures: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with what ``over`` says instead, section by section."""
+    """``base``, with the values of ``over`` in place of its own, section by section."""
     both = dict(base)
     for key, value in over.items():
         below = both.get(key)
@@ -113,7 +114,7 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def known_only(stored: Mapping[str, Any], section: type[Section]) -> dict[str, Any]:
-    """Stored values without keys that this program does not know. What people named themselves stays, as tables."""
+    """Stored values without keys that this program does not know. Names that people chose, as of tables, stay."""
     fields = section.model_fields
     return {key: _known_value(value, fields[key].annotation) for key, value in stored.items() if key in fields}
 
@@ -130,100 +131,10 @@ def _known_value(value: Any, kind: Any) -> Any:
     return value
 
 
-def _in_words(details: Any, parts: Parts) -> dict[str, Any]:
-    """One complaint of the validator: key, value, and what is allowed there."""
-    named = [part for part in details["loc"] if part != "[key]"]
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in named).lstrip(".")
-    context = details.get("ctx", {})
-    value = repr(details["input"])
-    match details["type"]:
-        case "extra_forbidden":
-            known = [key for key, _ in flattened(default(parts))]
-            known += _beside(key, details["loc"], parts)
-            near = difflib.get_close_matches(key, [*known, *{k.split(".")[0] for k in known}], n=1, cutoff=0.5)
-            allowed = (
-                f"there is no such key; did you mean {near[0]}"
-                if near
-                else f"there is no such key; keys are {', '.join(known)}"
-            )
-        case "wrong_figure":
-            key, allowed, value = f"{key}.{context['key']}".rstrip("."), context["allowed"], context["value"]
-        case "missing":
-            value, allowed = "nothing", _bounds(details["loc"], parts)
-        case "too_short" | "too_long":
-            allowed = _bounds(details["loc"], parts)
-        case _:
-            allowed = _bounds(details["loc"], parts)
-    return {"key": key or "the document", "value": value[:200], "allowed": allowed}
-
-
-def _bounds(place: tuple[int | str, ...], parts: Parts) -> str:
-    """What may stand at a place of the policy, in words."""
-    schema: Any = _model(parts).model_json_schema()
-    at, key = schema, place[-1:] == ("[key]",)
-    for part in place[:-2] if key else place:  # a key is a matter of the section that it stands in
-        at = _resolved(schema, _below(at, part))
-    return _of_keys(at) if key else _of_values(schema, at)
-
-
-def _beside(key: str, place: tuple[int | str, ...], parts: Parts) -> list[str]:
-    """What else an item of a list may have, where a key was given that it has not. The shipped policy has no items."""
-    if "]." not in key:
-        return []
-    schema = at = _model(parts).model_json_schema()
-    for part in place[:-1]:
-        at = _resolved(schema, _below(at, part))
-    return [f"{key.rpartition('.')[0]}.{name}" for name in at["properties"]]
-
-
-def _below(at: Any, part: int | str) -> Any:
-    if isinstance(part, int):
-        return at["items"]
-    named = at.get("properties", {})
-    patterns = at.get("patternProperties", {"": {}})
-    return named.get(part) or at.get("additionalProperties") or next(iter(patterns.values()))
-
-
-def _resolved(schema: Any, at: Any) -> Any:
-    for one in at.get("anyOf", ()):  # a value, or none
-        if one.get("type") != "null":
-            return _resolved(schema, one)
-    return schema["$defs"][at["$ref"].rsplit("/", 1)[-1]] if "$ref" in at else at
-
-
-def _of_keys(at: Any) -> str:
-    names = at.get("propertyNames", {})
-    if "enum" in names:
-        return f"one of {', '.join(names['enum'])}"
-    return str(names.get("description", f"a name that matches {next(iter(at.get('patternProperties', {'.+': 0})))}"))
-
-
-def _of_values(schema: Any, at: Any) -> str:
-    if "const" in at:
-        return str(at["const"])
-    if "enum" in at:
-        return f"one of {', '.join(map(str, at['enum']))}"
-    match at.get("type"):
-        case "string":
-            return str(at.get("description", "a text"))
-        case "boolean":
-            return "true or false"
-        case "integer":
-            return f"a whole number from {at['minimum']:,} to {at['maximum']:,}"
-        case "array":
-            least, most = at.get("minItems", 0), at.get("maxItems")
-            count = "" if most is None else f" of {least if least == most else f'{least} to {most}'}"
-            return f"a list{count}, each {_of_values(schema, _resolved(schema, at['items']))}"
-        case "object":
-            return f"a section with {', '.join(at['properties'])}" if "properties" in at else "a section"
-        case other:
-            return str(other)
-
-
-def flattened(figures: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Every figure by its dotted key, in the order of the sections."""
+def flattened(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Every value by its dotted key, in the order of the sections."""
     flat: list[tuple[str, Any]] = []
-    for key, value in figures.items():
+    for key, value in values.items():
         if isinstance(value, Mapping):
             flat += flattened(value, f"{prefix}{key}.")
         else:
@@ -232,9 +143,8 @@ def flattened(figures: Mapping[str, Any], prefix: str = "") -> list[tuple[str, A
 
 
 def carried_over(stored: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
-    """What a newer program has stored and this one does not know: it stays as it is."""
-    known = known_only(stored, _model(parts))
-    return _beyond(stored, known)
+    """What a newer program has stored and this one does not know: it is kept."""
+    return _beyond(stored, known_only(stored, model(parts)))
 
 
 def _beyond(stored: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,16 +155,3 @@ def _beyond(stored: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, An
         elif isinstance(value, Mapping) and isinstance(known[key], Mapping) and (below := _beyond(value, known[key])):
             beyond[key] = below
     return beyond
-
-
-def limits(part: type[Part]) -> list[tuple[tuple[str, ...], int, int]]:
-    """The bounds of the values that the database itself decides by."""
-    schema = part.model_json_schema()
-    found = []
-    for path in part.decides:
-        at: Any = schema
-        for step in path.split("."):
-            at = _resolved(schema, at["items"] if step.isdigit() else at["properties"][step])
-        least, most = at.get("minimum", at.get("const")), at.get("maximum", at.get("const"))
-        found.append(((part.section, *path.split(".")), int(least), int(most)))
-    return found

@@ -1,24 +1,24 @@
 """What a section of the policy is. Each domain declares its own; ``policy.toml`` beside it has the shipped values."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, create_model
 from pydantic_core import PydanticCustomError
 
 from recoup.database.connection import Transaction
 
 
-def wrong_figure(key: str, value: object, allowed: str) -> PydanticCustomError:
-    """A value that is wrong compared with another one, in the words of a refusal. The key is within its section."""
-    return PydanticCustomError("wrong_figure", "{allowed}", {"key": key, "value": repr(value), "allowed": allowed})
+def wrong_value(key: str, value: object, allowed: str) -> PydanticCustomError:
+    """A value that does not fit another one, in the words of a refusal. The key is within its section."""
+    return PydanticCustomError("wrong_value", "{allowed}", {"key": key, "value": repr(value), "allowed": allowed})
 
 
 class Section(BaseModel):
-    """A part of the policy. Unknown keys are refused: one that is silently ignored is found in the worst moment."""
+    """A part of the policy. Unknown keys are refused: a key that is silently ignored is found at the worst moment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -29,6 +29,7 @@ class Part(Section):
     section: ClassVar[str]
     package: ClassVar[str]  # where policy.toml lies
     decides: ClassVar[tuple[str, ...]] = ()  # values that the database itself decides by, as dotted paths
+    kept: ClassVar[tuple[str, ...]] = ()  # keys that a whole document leaves as they are, unless it names them
 
     @classmethod
     def document(cls) -> str:
@@ -40,16 +41,41 @@ class Part(Section):
         """The shipped values."""
         return cls.model_validate(shipped_values(cls))
 
+    @classmethod
+    def base(cls, _given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values that apply where a document gives none; by default the shipped ones."""
+        return shipped_values(cls)
+
     def check_in(self, tx: Transaction) -> None:
         """Refuse what these values may not become in this database; by default nothing."""
 
     def effects(self, _tx: Transaction, _before: Self) -> Iterable[str]:
-        """What these values would change of what is there already, in sentences; by default nothing."""
+        """What these values would change at once in the data, in sentences; by default nothing."""
         return ()
+
+    def next_steps(self, _tx: Transaction) -> Iterable[str]:
+        """What has to be run once these values are active, in sentences; by default nothing."""
+        return ()
+
+
+Parts = tuple[type[Part], ...]
 
 
 @cache
 def shipped_values(part: type[Part]) -> dict[str, Any]:
-    """The shipped values of a section, as they stand in its file."""
-    values: dict[str, Any] = tomllib.loads(part.document())[part.section]
+    """The shipped values of a section, as its file has them."""
+    return section_values(part, "policy.toml")
+
+
+def section_values(part: type[Part], file: str) -> dict[str, Any]:
+    """The values of a section in a TOML file of its package."""
+    text = files(part.package).joinpath(file).read_text(encoding="utf-8")
+    values: dict[str, Any] = tomllib.loads(text)[part.section]
     return values
+
+
+@cache
+def model(parts: Parts) -> type[Section]:
+    """The whole document as one model."""
+    fields: dict[str, Any] = {part.section: (part, ...) for part in parts}
+    return create_model("Policy", __base__=Section, **fields)

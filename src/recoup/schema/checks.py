@@ -1,6 +1,5 @@
 """Checks of the doctor on the schema itself: login, roles, guards, objects, declarations, clock."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 
 import psycopg
@@ -12,7 +11,7 @@ from recoup.domain import Domain
 from recoup.health import Finding, judged, read
 from recoup.lifecycles.declaration import Authority
 from recoup.schema import declarations
-from recoup.schema.describe import SCHEMA_FILE, describe
+from recoup.schema.describe import SCHEMA_FILE, differences
 
 OPEN_TRANSACTION_LONG_S = 3600
 
@@ -138,19 +137,15 @@ def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Find
     if other := _newer(connection, domains) or _beyond(domains):
         yield Finding(check="objects", verdict="well", found=f"not compared: {other}")
         return
-    expected = SCHEMA_FILE.read_text(encoding="utf-8").splitlines()
-    found = describe(connection, as_shipped=domains).splitlines()
-    changes = [
-        line for line in difflib.unified_diff(expected, found, lineterm="", n=0) if line[:3] not in ("---", "+++")
-    ]
-    lines = [line for line in changes if not line.startswith("@@")]
+    lines, comments = differences(connection, domains)
+    told = lines or comments
+    kind = "lines" if lines else "comments"
     yield judged(
         "objects",
-        "tables, constraints, functions and grants as made",
-        f"{len(lines)} lines differ from what was made (+ new, - missing), first: {lines[0].strip()[:200]}"
-        if lines
-        else None,
-        "Find out who changed the schema by hand, and put it back.",
+        "tables, constraints, functions and grants as created by this version",
+        f"{len(told)} {kind} differ (+ added, - missing), first: {told[0].strip()[:200]}" if told else None,
+        "Find out who changed the schema by hand, and put it back." if lines else "Nothing depends on comments.",
+        verdict="broken" if lines else "look",
     )
 
 

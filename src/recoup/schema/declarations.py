@@ -12,7 +12,7 @@ from recoup.database.connection import Transaction
 from recoup.domain import Domain, logs
 from recoup.lifecycles.declaration import Birth, Exit, Lifecycle, Move, Step
 from recoup.pauses.scopes import DUTY, EVERYTHING, GLOBAL, TABLE
-from recoup.policy.document import limits
+from recoup.policy.allowed import limits
 
 Rows = list[dict[str, Any]]
 # Later ones refer to earlier ones.

@@ -9,6 +9,8 @@ policy lists them or a month begins: their domain knows which, and ``as_shipped`
 
 import contextlib
 import dataclasses
+import difflib
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -54,6 +56,55 @@ def describe(connection: Transaction, *, owner: str = OWNER, as_shipped: Sequenc
 
 def _later(connection: Transaction, domain: Domain) -> set[SchemaObject]:
     return set(domain.later(connection)) if domain.later is not None else set()
+
+
+def differences(connection: Transaction, domains: Sequence[Domain]) -> tuple[list[str], list[str]]:
+    """Lines that differ from the schema file: ``+`` added, ``-`` missing; first all but comments, then comments.
+
+    What a policy leaves out is not missed, and a schema of somebody else that Recoup's tables are in stays theirs.
+    """
+    absent = {thing for domain in domains if domain.absent is not None for thing in domain.absent(connection)}
+    adopted = _adopted(connection)
+    expected = [
+        block
+        for block in SCHEMA_FILE.read_text(encoding="utf-8").split("\n\n")
+        if not ((key := _key(block)) in absent or (key is not None and key[1] == 0 and key[0] in adopted))
+    ]
+    found = describe(connection, as_shipped=domains)
+    for schema in adopted:
+        found = re.sub(rf"^alter (?:\w+) {re.escape(schema)}\..* owner to {OWNER};\n", "", found, flags=re.MULTILINE)
+    texts = "\n\n".join(expected), found
+    lines = _differing(*(_COMMENT.sub("", text) for text in texts))
+    return lines, [] if lines else _differing(*texts)
+
+
+_COMMENT = re.compile(r"^comment on [^']*'(?:[^']|'')*';\n", re.MULTILINE)
+_CREATED = re.compile(r"^create (schema|\w+(?: \w+)?) (\w+)(?:\.(\w+))?")
+
+
+def _key(block: str) -> SchemaObject | None:
+    """Which object a block of the schema file creates; None: not a schema, table or view."""
+    created = _CREATED.match(block)
+    if created is None:
+        return None
+    kind, schema, name = created.groups()
+    return (schema, 0, "") if kind == "schema" else (schema, 2, name or "")
+
+
+def _adopted(connection: Transaction) -> list[str]:
+    """Schemas of others that tables of the owner are in, besides public."""
+    rows = connection.execute(
+        "select distinct n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where c.relowner = to_regrole(%s) and n.nspowner <> c.relowner and n.nspname <> 'public'"
+        " and n.nspname !~ '^pg_'",
+        (OWNER,),
+    ).fetchall()
+    return [str(name) for (name,) in rows]
+
+
+def _differing(expected: str, found: str) -> list[str]:
+    diff = difflib.unified_diff(expected.splitlines(), found.splitlines(), lineterm="", n=0)
+    return [line for line in diff if not line.startswith(("---", "+++", "@@"))]
 
 
 def write_schema(settings: Settings, domains: Sequence[Domain], path: Path = SCHEMA_FILE) -> str:

@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from recoup import __version__
 from recoup.database.connection import Transaction
 from recoup.database.releases import Release, installed, owner_of_schema, refuse_newer
-from recoup.database.roles import OWNER, as_owner, check_rights, ensure_roles
+from recoup.database.roles import OWNER, as_owner, check_rights, ensure_roles, grant_on_schemas
 from recoup.domain import Domain, SqlFile, logs, parts, pausables, releases
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
@@ -28,6 +28,7 @@ from recoup.refusals import MigrationRefused, from_database
 from recoup.schema import declarations
 
 DDL_LOCK_TIMEOUT = "30s"
+_SCHEMA = re.compile(r"^create schema (\w+);\n(?:comment on schema \1 is '[^']*';\n)?", re.MULTILINE)
 _LOCK = 7_265_666  # advisory: one migration at a time in one database
 
 
@@ -59,10 +60,12 @@ def migrate(
     *,
     login: str,
     simulated_from: datetime | None = None,
+    policy: str | None = None,
 ) -> Migrated:
-    """Bring the database to this program's schema. ``login`` is the everyday login that gets the authorities.
+    """Bring the database to this program's schema. ``login`` is the everyday login that is granted the authorities.
 
-    ``simulated_from`` makes a new database simulated, standing at that time; a database that exists keeps its clock.
+    A new database can have a simulated clock that starts at ``simulated_from``, and a policy of its own: ``policy``, a
+    document. A database that exists keeps its clock and its policy.
     """
     check_rights(connection)
     ensure_roles(connection, login=login)
@@ -75,11 +78,18 @@ def migrate(
             new = ensure_history(connection)
             if simulated_from is not None and not new:
                 _refuse_new_clock(connection)
-            return _migrated(connection, domains, new=new, simulated_from=simulated_from)
+            if policy is not None and not new:
+                _refuse_new_policy()
+            return _migrated(connection, domains, new=new, simulated_from=simulated_from, policy=policy)
 
 
 def _migrated(
-    connection: Transaction, domains: Sequence[Domain], *, new: bool, simulated_from: datetime | None
+    connection: Transaction,
+    domains: Sequence[Domain],
+    *,
+    new: bool,
+    simulated_from: datetime | None,
+    policy: str | None,
 ) -> Migrated:
     found = installed(connection)
     refuse_newer(found, releases(domains))
@@ -98,7 +108,7 @@ def _migrated(
         _run(connection, file)
         _record(connection, "recoup.routine", file.name, file.checksum)
     written = tuple(_written(connection, ours, domains))
-    policy = versions.ensure(connection, parts(ours))
+    version = versions.ensure(connection, parts(ours), text=policy)
     made = tuple(name for domain in ours for name in _made(connection, domain))
     # Begun here and when a pool opens, so that no writer has to begin it while others wait.
     connection.execute("select recoup.present_incarnation()")
@@ -107,7 +117,7 @@ def _migrated(
         routines=tuple(file.name for file in changed),
         domains=written,
         kept=tuple(kept),
-        policy=policy,
+        policy=version,
         made=made,
     )
 
@@ -160,10 +170,25 @@ def _pending(connection: Transaction, known: Sequence[SqlFile]) -> tuple[SqlFile
 
 
 def _run(connection: Transaction, file: SqlFile) -> None:
+    text = file.text
+    for created in _SCHEMA.finditer(file.text):
+        if connection.execute("select from pg_namespace where nspname = %s", (created[1],)).rowcount:
+            text = _adopting(connection, created[1], text.replace(created[0], ""))
     try:
-        connection.execute(file.text.encode())
+        connection.execute(text.encode())
     except (errors.DuplicateSchema, errors.DuplicateTable) as error:
-        raise _name_taken(f"{file.name}: {error.diag.message_primary}, and Recoup did not make it.") from error
+        raise _name_taken(f"{file.name}: {error.diag.message_primary}, and Recoup did not create it.") from error
+
+
+def _adopting(connection: Transaction, schema: str, text: str) -> str:
+    """A file for a schema that exists: it stays its owner's and gets our tables; their own are not for us to grant."""
+    grant_on_schemas(connection, [schema])
+    ours = (
+        "do $$ declare t regclass; begin for t in select oid from pg_class where relkind in ('r', 'p', 'v') and"
+        f" relnamespace = '{schema}'::regnamespace and relowner = current_user::regrole"
+        " loop execute format('grant select on %s to \\1', t); end loop; end $$;"
+    )
+    return re.sub(rf"^grant select on all tables in schema {schema} to (\w+);$", ours, text, flags=re.MULTILINE)
 
 
 def _name_taken(happened: str) -> MigrationRefused:
@@ -313,3 +338,11 @@ def _refuse_new_clock(connection: Transaction) -> None:
             "Use a database of its own for simulated time.",
             status=status,
         )
+
+
+def _refuse_new_policy() -> None:
+    raise MigrationRefused(
+        "policy_exists",
+        "This database has a policy; only a new database can be created with another one.",
+        "Change it: recoup policy apply FILE --reason WHY",
+    )

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from recoup.policy.section import Section, wrong_figure
+from recoup.policy.section import Section, wrong_value
 
 Milliseconds = Annotated[int, Field(ge=10, le=120_000)]
 
@@ -70,7 +70,7 @@ class Verification(Section):
     @classmethod
     def _directory_can_be_asked(cls, directory: str) -> str:
         if "://" in directory and (wrong := unusable(directory)) is not None:
-            raise wrong_figure("", directory, f"a URL that can be asked for a company; {wrong}")
+            raise wrong_value("", directory, f"a URL that can be asked for a company; {wrong}")
         return directory
 
     @field_validator("site_urls")
@@ -78,7 +78,7 @@ class Verification(Section):
     def _sites_can_be_asked(cls, urls: list[str]) -> list[str]:
         for url in urls:
             if (wrong := unusable(url)) is not None:
-                raise wrong_figure("", url, f"a URL that can be asked for a company; {wrong}")
+                raise wrong_value("", url, f"a URL that can be asked for a company; {wrong}")
         return urls
 
     @field_validator("allowed_networks")
@@ -88,7 +88,7 @@ class Verification(Section):
             try:
                 ip_network(network)
             except ValueError as error:
-                raise wrong_figure("", network, f"a network such as 10.20.0.0/16; {error}") from error
+                raise wrong_value("", network, f"a network such as 10.20.0.0/16; {error}") from error
         return networks
 
     @property

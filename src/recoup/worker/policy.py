@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from recoup.policy.section import Part, wrong_figure
+from recoup.policy.section import Part, wrong_value
 
 
 class WorkerPolicy(Part):
@@ -22,5 +22,5 @@ class WorkerPolicy(Part):
     @model_validator(mode="after")
     def _silence_is_several_beats(self) -> WorkerPolicy:
         if self.lost_after_s < 3 * self.heartbeat_s:
-            raise wrong_figure("lost_after_s", self.lost_after_s, f"at least three heartbeats, {3 * self.heartbeat_s}")
+            raise wrong_value("lost_after_s", self.lost_after_s, f"at least three heartbeats, {3 * self.heartbeat_s}")
         return self

@@ -43,6 +43,8 @@ select 'errors/3/dead-tables', p.name, p.bound
   from parts p
  where p.name in ('outreach.bit_errors', 'outreach.blog_errors', 'outreach.people_errors', 'outreach.outreach_errors',
                   'cl.cl_errors_archive', 'company.pipeline_errors')
+   and (select l.figures -> 'errors' ->> 'profile' from recoup.policy l order by l.version desc limit 1)
+       is distinct from 'none'
 union all
 -- A statement that names a partition fires the triggers of that partition alone.
 select 'errors/3/guards', p.name, g.tgname

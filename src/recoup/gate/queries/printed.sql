@@ -91,6 +91,12 @@ select p.breaks, p.relation, p.name as column_name, p.text as printed, f.text as
  cross join lateral (select case when p.name is null then obj_description(to_regclass(p.relation), 'pg_class')
                                  else col_description(to_regclass(p.relation), a.attnum) end) f (text)
  where f.text is distinct from p.text
+   -- Applied as printed, the amended one is right too.
+   and (p.breaks, p.name is null, f.text) is distinct from (
+     'gate_zero_recovery/11/comments', true,
+     'Failed intake records awaiting retry. '
+     'Tracks throttle state (attempt_count, next_eligible_at) and failure reason. '
+     'Terminal states: ACTIVE (retryable) or EXHAUSTED (no more retries).')
 
 -- name: printed_eligible_retries
 -- The document's query as printed; what it returns and nobody may retry.
