@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from recoup.database.connection import Transaction
@@ -25,12 +25,12 @@ class ActivePolicy(NamedTuple):
 
 
 # A connection is to one database for all its life, so what was read through it stays true of that version.
-_kept: WeakKeyDictionary[Transaction, ActivePolicy] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Any, ActivePolicy] = WeakKeyDictionary()
 
 
 def cached(tx: Transaction) -> ActivePolicy:
     """The figures last read through this connection. Whoever decides by them has the database check their version."""
-    found = _kept.get(tx)
+    found = _kept.get(_connection(tx))
     return found if found is not None else reloaded(tx)
 
 
@@ -41,10 +41,15 @@ def reloaded(tx: Transaction) -> ActivePolicy:
     version, text, is_our_own = row
     found = ActivePolicy(version, *_read(text))
     if is_our_own:
-        _kept.pop(tx, None)
+        _kept.pop(_connection(tx), None)
     else:
-        _kept[tx] = found
+        _kept[_connection(tx)] = found
     return found
+
+
+def _connection(tx: Transaction) -> Any:
+    """What lives as long as the session: of a call by asyncio, the connection behind it."""
+    return getattr(tx, "async_connection", tx)
 
 
 def check_tables(tx: Transaction, names: Iterable[str]) -> None:
