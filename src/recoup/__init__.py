@@ -1,20 +1,92 @@
-"""Recoup: the recovery plane for failed work, on PostgreSQL."""
+"""Recoup: the recovery plane for failed work, on PostgreSQL.
+
+    import recoup
+
+    db = recoup.connect()
+    with recoup.failures(db, "outreach.dol_errors", outreach_id=company):
+        match_ein(company)
+
+Names are loaded when they are first used: ``import recoup`` is quick.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recoup.database.connection import Database
+    from recoup.client import Client
+    from recoup.database.connection import Actor
+    from recoup.errors import (
+        Category,
+        Claimed,
+        Cleared,
+        ErrorStatus,
+        Failed,
+        NewError,
+        ParkReason,
+        Recorded,
+        Severity,
+        Succeeded,
+        Want,
+        failures,
+    )
+    from recoup.lifecycles.declaration import Authority
+    from recoup.refusals import Refusal
 
 __version__ = "0.1.0"
 
+_HOMES = {
+    "Actor": "recoup.database.connection",
+    "Authority": "recoup.lifecycles.declaration",
+    "Client": "recoup.client",
+    "Refusal": "recoup.refusals",
+    **dict.fromkeys(
+        (
+            "Category", "Claimed", "Cleared", "ErrorStatus", "Failed", "NewError", "ParkReason", "Recorded", "Severity",
+            "Succeeded", "Want", "failures",
+        ),
+        "recoup.errors",
+    ),
+}  # fmt: skip
 
-def connect(dsn: str | None = None) -> Database:
-    """The database that the settings mean, or ``dsn``; to be used as a context manager, and shared between threads."""
-    from recoup.database import access
-    from recoup.database.connection import Database
-    from recoup.settings import load
+__all__ = [
+    "Actor",
+    "Authority",
+    "Category",
+    "Claimed",
+    "Cleared",
+    "Client",
+    "ErrorStatus",
+    "Failed",
+    "NewError",
+    "ParkReason",
+    "Recorded",
+    "Refusal",
+    "Severity",
+    "Succeeded",
+    "Want",
+    "connect",
+    "failures",
+]
 
-    settings = load()
-    return Database(dsn if dsn is not None else access.uri(settings), settings)
+
+def connect(dsn: str | None = None) -> Client:
+    """Connect to the database that the settings mean, or to ``dsn``. Nothing is sent before it is used.
+
+    Share the client between threads. Close it, or use it as a context manager.
+    """
+    from recoup.client import open_client
+
+    return open_client(dsn)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'recoup' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

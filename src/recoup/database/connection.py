@@ -70,7 +70,7 @@ class Database:
         afterwards: list[Callable[[], object]] = []
         try:
             with (
-                as_refusals(self.conninfo),
+                as_refusals(self.conninfo, authority),
                 self._opened().lent(authority) as held,
                 self._begun(held, self._unsaid(held, authority, actor, reason)),
                 _open_here(held, afterwards),
@@ -88,7 +88,7 @@ class Database:
 
         What it did stands when it returns: an exception after it takes nothing back. A second statement is refused.
         """
-        with as_refusals(self.conninfo), self._opened().lent(authority) as held:
+        with as_refusals(self.conninfo, authority), self._opened().lent(authority) as held:
             unsaid = self._unsaid(held, authority, actor, reason)
             held.statements_left = 1
             try:
@@ -119,10 +119,10 @@ class Database:
         """The settings of a transaction that its connection does not have by itself."""
         if held.authority is None:
             every = waits(self.settings) | pinned(held.info.server_version)
-            return _identity(authority, actor or self._actor, reason) | every
+            return identity(authority, actor or self._actor, reason) | every
         unsaid = {} if held.authority is authority else {"role": authority.role}
         if actor not in (None, self._actor) or reason:
-            unsaid |= _identity(authority, actor or self._actor, reason)
+            unsaid |= identity(authority, actor or self._actor, reason)
         return unsaid
 
     @contextlib.contextmanager
@@ -152,7 +152,7 @@ class Database:
         """A connection of this authority; or one that takes it in each transaction, where a pooler stands between."""
         if not self.direct:
             return connect(self.conninfo, self.settings)
-        wanted = _identity(authority, self._actor, None)
+        wanted = identity(authority, self._actor, None)
         try:
             held = connect(self.conninfo, self.settings, wanted)
         except ServerRefused as refusal:
@@ -197,7 +197,8 @@ def _open_here(held: TrackedConnection, afterwards: list[Callable[[], object]]) 
         OPEN.set(tuple(one for one in OPEN.get() if one is not held))
 
 
-def _identity(authority: Authority, actor: Actor, reason: str | None) -> dict[str, str]:
+def identity(authority: Authority, actor: Actor, reason: str | None) -> dict[str, str]:
+    """The settings that say who acts, under which authority, and why."""
     who = {"role": authority.role, "recoup.actor_kind": actor.kind, "recoup.actor_id": actor.id}
     return who | {"recoup.reason": in_words(reason or "")}
 

@@ -10,7 +10,10 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
+from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, MigrationRefused, Refusal, ServerRefused, from_database
+
+OUR_SCHEMAS = ("recoup", "cl")
 
 
 class ConnectionRefused(ServerRefused, errors.OperationalError):
@@ -74,14 +77,14 @@ def unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
 
 
 @contextlib.contextmanager
-def as_refusals(conninfo: str) -> Iterator[None]:
+def as_refusals(conninfo: str, authority: Authority | None = None) -> Iterator[None]:
     """What the database refuses leaves as a refusal; anything else leaves as it is."""
     try:
         yield
     except Refusal:
         raise
     except errors.InsufficientPrivilege as error:
-        raise _lacks_right(conninfo, error) from error
+        raise _lacks_right(conninfo, error, authority) from error
     except (errors.InvalidParameterValue, errors.UndefinedObject) as error:
         if 'role "recoup_' not in str(error):
             raise
@@ -103,17 +106,29 @@ def as_refusals(conninfo: str) -> Iterator[None]:
         raise refusal from error
 
 
-def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege) -> Refusal:
-    said = error.diag.message_primary or str(error)
-    if "set role" in said:
+def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege, authority: Authority | None) -> Refusal:
+    message = error.diag.message_primary or str(error)
+    if "set role" in message:
         return MigrationRefused(
             "login_lacks_authority",
-            f"The login {where(conninfo)} may not act for Recoup: {said}.",
+            f"The login {where(conninfo)} may not act for Recoup: {message}.",
             "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
         )
+    role = "this authority" if authority is None else authority.role
+    found = re.search(r"permission denied for (schema|table|view|sequence) (.+)", message)
+    kind, name = found.groups() if found else ("", "")
+    own = kind and not (kind == "schema" and name in OUR_SCHEMAS)
+    rights = {"schema": "USAGE", "sequence": "USAGE"}.get(kind, "SELECT, INSERT, UPDATE")
     return LawRefused(
         "authority_lacks_right",
-        f"This authority has no right to do that: {said}.",
-        "docs/lifecycles.md lists which authority may make which move.",
-        sqlstate=error.sqlstate,
-    )
+        f"{role} has no right to do that: {message}.",
+        (
+            f"If the {kind} {name} is your own: use your own connection and pass it to Recoup as tx="
+            f" (docs/howto/ask-before-you-promote.md), or GRANT {rights} ON"
+            f" {'TABLE' if kind == 'view' else kind.upper()} {name} TO {role}. If it is Recoup's: "
+            if own
+            else ""
+        )
+        + "docs/lifecycles.md lists which authority may make which move.",
+        sqlstate=error.sqlstate, role=role, object=name or None,
+    )  # fmt: skip

@@ -4,6 +4,7 @@ What a hub uses is named here. What people do with errors is in ``parking``; ove
 """
 
 from recoup.errors.capture import failures
+from recoup.errors.clearing import Cleared, clear
 from recoup.errors.decision import Decision, decide, delay
 from recoup.errors.promotion import blocked_locking, blocking, is_blocked
 from recoup.errors.recording import NewError, Recorded, record
@@ -13,6 +14,7 @@ from recoup.errors.vocabulary import Category, Disposition, ErrorStatus, ParkRea
 __all__ = [
     "Category",
     "Claimed",
+    "Cleared",
     "Decision",
     "Disposition",
     "ErrorStatus",
@@ -27,6 +29,7 @@ __all__ = [
     "blocked_locking",
     "blocking",
     "claim",
+    "clear",
     "decide",
     "delay",
     "failures",

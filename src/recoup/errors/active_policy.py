@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from recoup.database.connection import Database, Transaction
@@ -26,12 +26,12 @@ class ActivePolicy(NamedTuple):
 
 
 # A connection stays with one database, so what was read through it stays true of that version.
-_kept: WeakKeyDictionary[Transaction, ActivePolicy] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Any, ActivePolicy] = WeakKeyDictionary()
 
 
 def cached(tx: Transaction) -> ActivePolicy:
     """The policy last read through this connection. The database checks its version when something is decided by it."""
-    found = _kept.get(tx)
+    found = _kept.get(_connection(tx))
     return found if found is not None else reloaded(tx)
 
 
@@ -42,9 +42,9 @@ def reloaded(tx: Transaction) -> ActivePolicy:
     version, text, is_our_own = row
     found = ActivePolicy(version, *_read(text))
     if is_our_own:
-        _kept.pop(tx, None)
+        _kept.pop(_connection(tx), None)
     else:
-        _kept[tx] = found
+        _kept[_connection(tx)] = found
     return found
 
 
@@ -53,6 +53,11 @@ def named_table(database: Database, key: Literal["orphan_table", "fallback_table
     with database.transaction(Authority.HUB) as tx:
         errors = cached(tx).errors
     return errors.orphan_table if key == "orphan_table" else errors.fallback_table
+
+
+def _connection(tx: Transaction) -> Any:
+    """What lives as long as the session: of a call by asyncio, the connection behind it."""
+    return getattr(tx, "async_connection", tx)
 
 
 def check_tables(tx: Transaction, names: Iterable[str]) -> None:

@@ -75,6 +75,13 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
         if isinstance(error, Exception):
             self._record(error, None if callable(self._outreach_id) else self._outreach_id, piece=self._piece((), {}))
 
+    async def __aenter__(self) -> failures:
+        return self.__enter__()
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, at: Any) -> None:
+        """As at the end of a plain block, on a thread: the event loop goes on."""
+        await asyncio.to_thread(self.__exit__, kind, error, at)
+
     def __call__(self, function: Decorated) -> Decorated:
         """A function whose failures are recorded; a coroutine's as well, without holding up its loop."""
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -129,7 +136,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
             new = self._new(error, entity, why, piece)
             holder = transaction_in_the_way(self._database, new.outreach_id)
         except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
-            self._unrecorded(error, in_words(other))
+            self._unrecorded(error, _why(other))
             return
         if holder is None:
             self._keep(error, new)
@@ -139,10 +146,8 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
     def _keep(self, error: Exception, new: NewError) -> None:
         try:
             self.recorded = record_resilient(self._database, new, fallback="orphan_table")
-        except Refusal as refusal:
-            self._unrecorded(error, f"{refusal.happened} {refusal.next_step}")
         except Exception as other:  # noqa: BLE001 - must not take the place of what really failed
-            self._unrecorded(error, in_words(other))
+            self._unrecorded(error, _why(other))
 
     def _new(self, error: Exception, entity: object, why: str, piece: tuple[object, dict[str, str]]) -> NewError:
         work_key, no_key = piece
@@ -167,6 +172,10 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
     def _unrecorded(self, error: Exception, why: str) -> None:
         error.add_note(f"This failure was not recorded in {self._table}: {why}")
         observe.logger().error("failure was not recorded", table=self._table, failure=in_words(error), why=why)
+
+
+def _why(error: Exception) -> str:
+    return f"{error.happened} {error.next_step}" if isinstance(error, Refusal) else in_words(error)
 
 
 def _frames(error: Exception) -> str:

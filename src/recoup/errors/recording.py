@@ -129,7 +129,7 @@ def record_prepared(tx: Transaction, ready: Prepared) -> list[Recorded]:
 
 def prepare(known: ActivePolicy, errors: Sequence[NewError]) -> Prepared:
     """What is worked out before the database is asked: signatures, categories, decisions, payloads without secrets."""
-    codes = [_code(error.code) for error in errors]
+    codes = [usable_code(error.code) for error in errors]
     messages = [in_words(said if type(said := error.message) is str else plain(said)) for error in errors]
     readings = [read(message, code, known.rules) for message, code in zip(messages, codes, strict=True)]
     kinds = [
@@ -246,7 +246,8 @@ def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any] | 
 
 
 @lru_cache(maxsize=4_096, typed=True)  # there are few, and they come again and again
-def _code(code: str | None) -> str | None:
+def usable_code(code: str | None) -> str | None:
+    """An error code, or a refusal."""
     if code is None:
         return None
     if not isinstance(code, str) or not 0 < len(code.encode("utf-8", "replace")) <= MAX_CODE or "\0" in code:

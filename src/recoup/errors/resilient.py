@@ -6,13 +6,16 @@ payload. What only a transaction around this code holds up is recorded when that
 """
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
 from uuid import UUID
+from weakref import ref
 
 import psycopg
 from psycopg import errors
+from psycopg.pq import TransactionStatus
 
 from recoup.database.connection import OPEN, Database
 from recoup.database.failures import ConnectionRefused
@@ -30,6 +33,8 @@ from recoup.refusals import InputRefused, LawRefused, Refusal
 Q = load("recoup.errors", "promotion.sql")
 HELD = "entity_held"  # the refusal of an error whose entity is being promoted
 Given = TypeVar("Given")
+# Connections of callers that asked the promotion gate, in this thread or task.
+PROMOTING: ContextVar[tuple[ref[Any], ...]] = ContextVar("promoting", default=())
 
 
 def retried(act: Callable[[], Given]) -> Given:
@@ -72,17 +77,36 @@ def usable(new: NewError) -> NewError:
     return replace(new, **fields, payload=with_more(new.payload, unread) if unread else new.payload)
 
 
+def promoting(connection: Any) -> None:
+    """Remember that the code around this call asked the promotion gate on a connection of its own."""
+    others = [one for one in PROMOTING.get() if (held := one()) is not None and held is not connection and _open(held)]
+    PROMOTING.set((*others, ref(connection)))
+
+
 def transaction_in_the_way(database: Database, of: UUID | str | None) -> TrackedConnection | None:
-    """The transaction around this code that promotes an entity: whoever waited for it here would wait for himself."""
+    """The transaction around this code that promotes an entity. To wait for it here would be to wait for oneself."""
     around = OPEN.get()
-    if not around or of is None:
+    callers = [held for one in PROMOTING.get() if (held := one()) is not None and _open(held)]
+    if of is None or not (around or callers):
         return None
     try:
         with database.transaction(Authority.READER) as tx:
             pids = {pid for (pid,) in tx.execute(Q["who_promotes"], {"entity": of})}
     except ConnectionRefused:  # all connections of this process are in use, and those around this code among them
+        if not around:
+            raise
         return around[0]
+    if any(held.info.backend_pid in pids for held in callers):
+        raise InputRefused(
+            "promotion_around",
+            f"The transaction around it promotes entity {of}, on a connection of your own.",
+            "Put `failures` around that transaction, not inside it.",
+        )
     return next((held for held in around if pids & {held.server_pid, held.info.backend_pid}), None)
+
+
+def _open(connection: Any) -> bool:
+    return not connection.closed and connection.pgconn.transaction_status != TransactionStatus.IDLE
 
 
 def _recorded(database: Database, new: NewError) -> Recorded:

@@ -1,0 +1,74 @@
+"""The library's front door: ``db = recoup.connect()``, then ``db.errors``, ``db.gate``, ``db.policy``, ``db.aio``.
+
+Each verb runs under the authority that owns it, in a transaction of its own, or with ``tx=`` in the caller's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from functools import cached_property
+
+from recoup.audit import audit, chosen
+from recoup.audit.examine import Verdict
+from recoup.client.aio import Aio
+from recoup.client.calls import Tx
+from recoup.client.errors import Errors
+from recoup.client.gate import Gate
+from recoup.client.logs import Subscription
+from recoup.client.policies import Policies
+from recoup.database import access
+from recoup.database.connection import Database, connect
+from recoup.domains import DOMAINS
+from recoup.ledger.subscriptions import Log
+from recoup.schema import laws
+from recoup.settings import load
+
+__all__ = ["Aio", "Client", "Errors", "Gate", "Policies", "Subscription", "open_client"]
+
+
+class Client(Database):
+    """One database of Recoup. Share it between threads; close it, or use it as a context manager."""
+
+    @cached_property
+    def errors(self) -> Errors:
+        """Errors: record, claim, finish, park, resolve, list, show, ask before a promotion."""
+        return Errors(self)
+
+    @cached_property
+    def gate(self) -> Gate:
+        """Gate Zero: batches, intakes and attempts."""
+        return Gate(self)
+
+    @cached_property
+    def policy(self) -> Policies:
+        """The policy and its versions."""
+        return Policies(self)
+
+    @cached_property
+    def aio(self) -> Aio:
+        """The same verbs for asyncio: ``await db.aio.errors.record(…)``."""
+        return Aio(self)
+
+    def subscribe(self, log: Log | str, name: str, *, tx: Tx = None) -> Subscription:
+        """Subscribe to a log, such as recoup.error_event, under a name of one's own. Goes on where that name was.
+
+        A subscription belongs to the login that began it: pass ``tx`` here, too, if you pass it to ``read``.
+        """
+        return Subscription(self, log, name, tx=tx)
+
+    def audit(self, only: Sequence[str] = ()) -> list[Verdict]:
+        """Check every invariant against the data, or those whose id begins with one of ``only``. Changes nothing."""
+        invariants = chosen(laws.invariants(DOMAINS), only)
+        whole = [table for domain in DOMAINS for table in domain.audited_whole]
+        with contextlib.closing(connect(self.conninfo, self.settings)) as connection:
+            return audit(connection, invariants, whole=whole)
+
+    def __enter__(self) -> Client:
+        return self
+
+
+def open_client(dsn: str | None = None) -> Client:
+    """The database that the settings mean, or the one at ``dsn``."""
+    settings = load()
+    return Client(dsn if dsn is not None else access.uri(settings), settings)

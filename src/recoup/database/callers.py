@@ -1,0 +1,147 @@
+"""A caller's own connection, used for one call of ours and given back as it was.
+
+Around our statements the connection has the authority's role, the actor, and the settings that they depend on. Then it
+has what the caller had before: role, search path, time zone, row factory. All of it is inside a savepoint: a refusal
+rolls back what we did, and leaves the caller's transaction as it was.
+
+Nothing is committed here: what we write commits with the caller's own writes. On a connection in autocommit, outside a
+transaction, the call is a transaction of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any, cast
+
+import psycopg
+from psycopg import Connection, Cursor, errors
+from psycopg.adapt import AdaptersMap
+from psycopg.pq import PipelineStatus, TransactionStatus
+from psycopg.rows import tuple_row
+from psycopg.sql import SQL, Identifier, Literal
+
+from recoup.database.connection import Actor, Transaction, identity
+from recoup.database.failures import as_refusals
+from recoup.database.session import PINNED, configured
+from recoup.database.tracked import Length, Row
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused, MigrationRefused
+
+PAGE = "docs/howto/ask-before-you-promote.md"
+ADAPTERS = AdaptersMap(psycopg.adapters)
+ADAPTERS.register_dumper(timedelta, Length)
+# Not the isolation of later transactions, which is the caller's own choice and means nothing within this one.
+_OURS = {name: value for name, value in PINNED.items() if name != "default_transaction_isolation"}
+_BACK = "rollback to savepoint recoup_call; release savepoint recoup_call"
+
+
+class OwnCursor(Cursor[Row]):
+    """A cursor whose values are read as ours are, whatever the caller's connection has registered."""
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        return ADAPTERS
+
+
+@contextlib.contextmanager
+def borrowed(
+    connection: Connection[Any], authority: Authority, *, actor: Actor, reason: str | None = None, locks: bool = False
+) -> Iterator[Transaction]:
+    """The caller's connection, under one authority, until the end of the block.
+
+    Leaves through an exception: what the block wrote is rolled back, the caller's transaction goes on. ``locks``: the
+    call takes a lock that ends with the transaction, so it is refused where there is none.
+    """
+    check_usable(connection, locks=locks)
+    idle = connection.pgconn.transaction_status == TransactionStatus.IDLE
+    own = connection.transaction() if idle and connection.autocommit else contextlib.nullcontext()
+    with as_refusals(connection.info.dsn, authority), own, _own_rows(connection):
+        before = _entered(connection, identity(authority, actor, reason) | _OURS, authority)
+        try:
+            yield cast("Transaction", connection)
+            _said(connection, f"select {configured(before, 'true')}; release savepoint recoup_call")
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):  # a lost connection has nothing to go back to
+                _said(connection, _BACK)
+            raise
+
+
+def check_usable(connection: Any, *, locks: bool) -> None:
+    """Refuse a connection on which our statements would fail, or mean nothing."""
+    status, pgconn = connection.pgconn.transaction_status, connection.pgconn
+    if status == TransactionStatus.INERROR:
+        raise InputRefused(
+            "transaction_failed",
+            "A statement failed earlier in this transaction, and PostgreSQL accepts no other until it is rolled back.",
+            "Roll it back, or run what may fail within `with connection.transaction():`, a savepoint.",
+        )
+    if pgconn.pipeline_status != PipelineStatus.OFF:
+        raise InputRefused(
+            "connection_in_pipeline",
+            "The connection is in pipeline mode, in which results come later.",
+            "Call Recoup outside `with connection.pipeline():`.",
+        )
+    if locks and connection.autocommit and status == TransactionStatus.IDLE:
+        raise InputRefused(
+            "lock_outside_transaction",
+            "The connection is in autocommit: the lock would be released before anything is promoted.",
+            "Ask within `with connection.transaction():`, and promote in the same block.",
+            page=PAGE,
+        )
+
+
+@contextlib.contextmanager
+def _own_rows(connection: Connection[Any]) -> Iterator[None]:
+    before = connection.row_factory, connection.cursor_factory
+    connection.row_factory, connection.cursor_factory = tuple_row, OwnCursor
+    try:
+        yield
+    finally:
+        connection.row_factory, connection.cursor_factory = before
+
+
+def _entered(connection: Connection[Any], wanted: dict[str, str], authority: Authority) -> dict[str, str]:
+    """Give the connection these settings, behind a savepoint; returns what they were."""
+    try:
+        cursor = _said(connection, _entering(tuple(wanted.items())))
+    except psycopg.Error as error:
+        with contextlib.suppress(psycopg.Error):
+            _said(connection, _BACK)
+        if isinstance(error, errors.InsufficientPrivilege):
+            raise _may_not_act(connection, authority) from error
+        raise
+    cursor.nextset()  # behind the savepoint's
+    row = cursor.fetchone()
+    assert row is not None
+    return dict(zip(wanted, row, strict=False))
+
+
+@lru_cache(maxsize=1000)
+def _entering(wanted: tuple[tuple[str, str], ...]) -> str:
+    before = SQL(", ").join(
+        SQL("coalesce(pg_catalog.current_setting({}, true), '') as {}").format(Literal(name), Identifier(f"s{place}"))
+        for place, (name, _) in enumerate(wanted)
+    )
+    # Materialized: read before anything is set.
+    query = SQL("savepoint recoup_call; with before as materialized (select {}) select before.*, {} from before")
+    return query.format(before, SQL(cast("Any", configured(dict(wanted), "true")))).as_string()
+
+
+def _said(connection: Connection[Any], statements: str) -> Cursor[Row]:
+    """Several statements in one message."""
+    return connection.cursor().execute(statements.encode(), prepare=False)
+
+
+def _may_not_act(connection: Connection[Any], authority: Authority) -> MigrationRefused:
+    login, role = connection.info.user, authority.role
+    how = " with inherit false, set true" if connection.info.server_version >= 160000 else ""
+    grant = SQL("grant {} to {}").format(Identifier(role), Identifier(login)).as_string()
+    return MigrationRefused(
+        "login_lacks_authority",
+        f"The login {login} is not a member of {role}, so it cannot act for Recoup.",
+        f"As an administrator: {grant}{how}; Then try again. {PAGE} explains it.",
+        login=login, role=role,
+    )  # fmt: skip
