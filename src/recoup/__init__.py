@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Want,
         failures,
     )
+    from recoup.in_process import Worker
     from recoup.lifecycles.declaration import Authority
     from recoup.refusals import Refusal
 
@@ -41,6 +42,7 @@ _HOMES = {
     "Authority": "recoup.lifecycles.declaration",
     "Client": "recoup.client",
     "Refusal": "recoup.refusals",
+    "Worker": "recoup.in_process",
     **dict.fromkeys(
         (
             "Category", "Claimed", "Cleared", "ErrorStatus", "Failed", "NewError", "ParkReason", "Recorded", "Severity",
@@ -66,6 +68,7 @@ __all__ = [
     "Severity",
     "Succeeded",
     "Want",
+    "Worker",
     "connect",
     "failures",
 ]

@@ -13,46 +13,46 @@ from recoup.database.pinned import pin
 from recoup.database.releases import check_schema
 from recoup.database.tracked import TrackedConnection
 from recoup.domain import Domain, releases
-from recoup.health import Check, Finding
+from recoup.health import Check, CheckResult
 from recoup.refusals import Refusal
 from recoup.schema import around, checks
 from recoup.settings import Settings, load
 
 DISK_LEAST_BYTES = 1_000_000_000
 _POOLED = (
-    "a pooler gives each transaction another session: role and actor are said in every one, so a single statement takes"
-    " three round trips; statements are planned each time; workers hear no notification, and look at their cadence"
+    "a connection pooler gives each transaction another session: every transaction sets role and actor, so a single"
+    " statement takes three round trips; statements are planned each time; workers get no notifications, and poll"
 )
 _NAMES = ("settings", "server", "schema")
 
 
-def examine(domains: Sequence[Domain], *, demo: bool = False) -> list[Finding]:
-    """Run the checks in order. What a later one needs and an earlier one found broken is not tried."""
-    findings: list[Finding] = []
+def examine(domains: Sequence[Domain], *, demo: bool = False) -> list[CheckResult]:
+    """Run the checks in order. After an error, checks that depend on it are skipped."""
+    results: list[CheckResult] = []
     try:
         settings = load()
-        findings.append(Finding(check="settings", verdict="well", found="all known and within bounds"))
-        uri = _server(settings, demo=demo, findings=findings)
+        results.append(_settings(settings))
+        uri = _server(settings, demo=demo, results=results)
         with contextlib.closing(connect(uri, settings)) as connection:
             version = connection.info.server_version
             found = f"PostgreSQL {version // 10000}.{version % 10000} at {where(uri)}"
-            findings.append(Finding(check="server", verdict="well", found=found))
+            results.append(CheckResult(check="server", verdict="ok", found=found))
             check_schema(connection, releases(domains))
-            findings.append(Finding(check="schema", verdict="well", found="the one this program knows"))
-            findings.append(_sessions(connection, settings))
+            results.append(CheckResult(check="schema", verdict="ok", found="up to date"))
+            results.append(_sessions(connection, settings))
             if settings.dsn is None:
-                findings.append(_memory(connection))
-            findings.extend(_restores(connection))
+                results.append(_memory(connection))
+            results.extend(_restores(connection))
             for check in _checks(domains):
                 with connection.transaction(force_rollback=True):
                     pin(connection)
-                    findings.extend(check(connection))
+                    results.extend(check(connection))
     except Refusal as refusal:
-        check_name = _NAMES[len(findings)] if len(findings) < len(_NAMES) else "checks"
-        findings.append(
-            Finding(check=check_name, verdict="broken", found=refusal.happened, next_step=refusal.next_step)
+        check_name = _NAMES[len(results)] if len(results) < len(_NAMES) else "checks"
+        results.append(
+            CheckResult(check=check_name, verdict="error", found=refusal.happened, next_step=refusal.next_step)
         )
-    return findings
+    return results
 
 
 def _checks(domains: Sequence[Domain]) -> Iterator[Check]:
@@ -62,52 +62,59 @@ def _checks(domains: Sequence[Domain]) -> Iterator[Check]:
     yield from (checks.clock, checks.waiting, *(check for domain in domains for check in domain.checks))
 
 
-def _server(settings: Settings, *, demo: bool, findings: list[Finding]) -> str:
+def _server(settings: Settings, *, demo: bool, results: list[CheckResult]) -> str:
     uri = access.uri(settings, demo=demo)
     if settings.dsn is None:
         free = shutil.disk_usage(settings.home).free
         if free < DISK_LEAST_BYTES:
-            findings.insert(
+            results.insert(
                 0,
-                Finding(
+                CheckResult(
                     check="disk",
-                    verdict="look",
-                    found=f"{free:,} bytes are left where {settings.home} stands",
-                    next_step="Make room: a full disk stops the server.",
+                    verdict="warning",
+                    found=f"{free / 1e6:,.0f} MB free on the disk of {settings.home}",
+                    next_step="Free some space: a full disk stops the server.",
                 ),
             )
     return uri
 
 
-def _sessions(connection: TrackedConnection, settings: Settings) -> Finding:
-    """Whether a session is ours from login to end."""
+def _settings(settings: Settings) -> CheckResult:
+    """Which project file is used, and where each value comes from that is not a default."""
+    file = "no recoup.toml in this folder or above" if settings.project is None else f"project file {settings.project}"
+    values = [f"{name} from {source}" for name, source in sorted(settings.sources.items())]
+    found = f"{file}; {', '.join(values) or 'no value given'}; all others are defaults"
+    return CheckResult(check="settings", verdict="ok", found=found)
+
+
+def _sessions(connection: TrackedConnection, settings: Settings) -> CheckResult:
+    """Whether a session stays the same from login to end."""
     if connection.direct:
-        kept = "kept from login to end, by authority: one statement is one round trip"
-        return Finding(check="sessions", verdict="well", found=kept)
+        kept = "one session per connection: one statement is one round trip"
+        return CheckResult(check="sessions", verdict="ok", found=kept)
     if settings.pooler == "transaction":
-        return Finding(check="sessions", verdict="well", found=f"as RECOUP_POOLER says, {_POOLED}")
-    return Finding(
+        return CheckResult(check="sessions", verdict="ok", found=f"as set by RECOUP_POOLER: {_POOLED}")
+    return CheckResult(
         check="sessions",
-        verdict="look",
+        verdict="warning",
         found=_POOLED,
-        next_step="Let RECOUP_DSN lead past the pooler, at least for workers; or set RECOUP_POOLER=transaction to say"
-        " that it is meant.",
+        next_step="Point RECOUP_DSN past the pooler, at least for workers; or confirm with RECOUP_POOLER=transaction.",
     )
 
 
-def _restores(connection: TrackedConnection) -> Iterator[Finding]:
-    """Databases without a use, if there are any."""
+def _restores(connection: TrackedConnection) -> Iterator[CheckResult]:
+    """Databases that no restore will finish, if there are any."""
     if left := left_behind(connection):
-        yield Finding(
+        yield CheckResult(
             check="restores",
-            verdict="look",
-            found=f"left by restores that were killed: {', '.join(left)}",
-            next_step="The next recoup db restore removes them; or, as an administrator: DROP DATABASE.",
+            verdict="warning",
+            found=f"left behind by killed restores: {', '.join(left)}",
+            next_step="The next recoup db restore drops them; or, as an administrator: DROP DATABASE.",
         )
 
 
-def _memory(connection: TrackedConnection) -> Finding:
-    """What the embedded server has, by our choice at its start or by an ALTER SYSTEM, which wins."""
+def _memory(connection: TrackedConnection) -> CheckResult:
+    """The embedded server's memory: chosen at its start, unless ALTER SYSTEM set it."""
     (buffers,) = connection.execute("select current_setting('shared_buffers')").fetchone() or ("",)
-    found = f"shared_buffers is {buffers}, of {memory.usable_bytes() // memory.MB:,} MB that may be used here"
-    return Finding(check="memory", verdict="well", found=found)
+    found = f"shared_buffers is {buffers}, of {memory.usable_bytes() // memory.MB:,} MB available"
+    return CheckResult(check="memory", verdict="ok", found=found)

@@ -77,6 +77,7 @@ class Demo:
     play: str
     show: str
     beside: str | None = None  # a context manager that runs beside whoever works on it
+    handlers: str | None = None  # returns its handlers of errors, by table: with --demo no others are called
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""What the doctor says of one thing, and how a check of a domain reads the database."""
+"""What the doctor found out about one thing, and how a check of a domain reads the database."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from recoup.database.connection import Transaction
@@ -10,26 +10,29 @@ from recoup.lifecycles.declaration import Authority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One check: well, worth a look, or broken; and what to do about it."""
+class CheckResult:
+    """One check: ok, warning or error; what was found, and what to do about it."""
 
     check: str
-    verdict: str  # well, look, broken
+    verdict: str  # ok, warning, error
     found: str
     next_step: str = ""
 
 
-Check = Callable[[Transaction], Iterator[Finding]]
+Parameters = Mapping[str, object] | tuple[object, ...] | None
+Check = Callable[[Transaction], Iterator[CheckResult]]
 
 
-def judged(check: str, well: str, wrong: str | None, next_step: str, *, verdict: str = "broken") -> Finding:
-    """What was found wrong and what to do about it; or that all is well."""
+def judged(check: str, ok: str, wrong: str | None, next_step: str, *, verdict: str = "error") -> CheckResult:
+    """The problem and what to do about it; or, without one, that all is ok."""
     if wrong is None:
-        return Finding(check=check, verdict="well", found=well)
-    return Finding(check=check, verdict=verdict, found=wrong, next_step=next_step)
+        return CheckResult(check=check, verdict="ok", found=ok)
+    return CheckResult(check=check, verdict=verdict, found=wrong, next_step=next_step)
 
 
-def read(connection: Transaction, query: str, parameters: tuple[object, ...] | None = None) -> list[Row]:
+def read(
+    connection: Transaction, query: str, parameters: Mapping[str, object] | tuple[object, ...] | None = None
+) -> list[Row]:
     """Rows as the reader sees them."""
     with connection.transaction(force_rollback=True):
         pin(connection)

@@ -1,11 +1,11 @@
 """Every setting Recoup reads, as one table.
 
-Settings come from the environment. Validation happens once, at start, and names the setting, the value and what is
-allowed; an unknown ``RECOUP_*`` variable is refused, and so is an empty one, because a setting that is silently ignored
-is found only in the worst moment. ``docs/reference/settings.md`` is rendered from this table.
+A setting comes from an option (``--dsn``), else from the environment (``RECOUP_DSN``), else from the project file
+(``dsn`` in ``recoup.toml``), else it has its default. Validation happens once, at start, and names the setting, the
+value and what is allowed. An unknown name or an empty value is refused, because a setting that is silently ignored is
+found only in the worst moment. ``docs/reference/settings.md`` is rendered from this table.
 """
 
-import difflib
 import getpass
 import os
 from collections.abc import Iterator, Mapping
@@ -13,27 +13,13 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, get_args, get_type_hints
 
-from recoup.refusals import SettingRefused
+from recoup import project
+from recoup.project import ProjectFile
+from recoup.setting import Given, Setting, empty, from_environment, from_file, parsed
+from recoup.setting import handlers as read_handlers
 
-PREFIX = "RECOUP_"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One row of the table: why it is there and what it may be. Name, kind and default are its field's."""
-
-    description: str
-    unit: str = ""
-    least: int | None = None
-    most: int | None = None
-    one_of: tuple[str, ...] = ()
-    name: str = ""
-    kind: type[str] | type[int] | type[Path] = str
-    default: str | int | None = None
-
-    @property
-    def variable(self) -> str:
-        return PREFIX + self.name.upper()
+NO_PROJECT = "none"
+OPTIONS: dict[str, str] = {}  # what the command line was given: --dsn, --home, --project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +74,35 @@ class Settings:
     actor: Annotated[str, Setting(
         "Who is acting, as written into logs. Default: the name of the operating system user."
     )]
+    log_level: Annotated[str, Setting(
+        "Least level of the log lines that a worker writes.", one_of=("debug", "info", "warning", "error"),
+        section="logging", key="level",
+    )] = "info"
+    log_format: Annotated[str, Setting(
+        "Form of the log lines. auto: text on a terminal, JSON elsewhere.", one_of=("auto", "text", "json"),
+        section="logging", key="format",
+    )] = "auto"
+    worker_name: Annotated[str | None, Setting(
+        "Name of the worker in logs and claims. Default: host name and process id.", section="worker", key="name",
+    )] = None
+    worker_duties: Annotated[str | None, Setting(
+        "Duties that the worker runs, separated by commas; a list in the project file. Default: all.",
+        section="worker", key="duties",
+    )] = None
+    project: Annotated[Path | None, Setting(
+        "Project file to use. Default: the nearest recoup.toml, in the current directory or above. none: use no"
+        " project file.", section=None,
+    )] = None
     # fmt: on
+    handlers: Mapping[str, str] = field(default_factory=dict, compare=False)  # of the project file: table, function
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)  # where each value that is given comes from
 
 
 def _table() -> Iterator[Setting]:
     hints = get_type_hints(Settings, include_extras=True)
     for one in fields(Settings):
+        if not isinstance((get_args(hints[one.name]) or (None,))[-1], Setting):
+            continue
         kind, row = get_args(hints[one.name])
         kind = (get_args(kind) or (kind,))[0]  # without its "or None"
         yield replace(row, name=one.name, kind=kind, default=None if one.default is MISSING else one.default)
@@ -103,67 +112,41 @@ SETTINGS = tuple(_table())
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
-    """Read and check every setting. Refuses unknown names, malformed values and values out of bounds."""
-    environment = os.environ if environment is None else environment
-    given = {key: value for key, value in environment.items() if key.startswith(PREFIX)}
-    known = {setting.variable: setting for setting in SETTINGS}
-    for variable in given:
-        if variable not in known:
-            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.6)
-            raise SettingRefused(
-                "unknown_setting",
-                f"{variable} is set, and Recoup has no setting of that name.",
-                f"Did you mean {near[0]}? Unset {variable}." if near
-                else f"Unset it. Settings are: {', '.join(sorted(known))}.",
-                variable=variable,
-                nearest=near[0] if near else None,
-            )  # fmt: skip
-    values: dict[str, object] = {}
-    for setting in SETTINGS:
-        text = given.get(setting.variable)
-        value = _parsed(setting, text) if text is not None else setting.default
-        if value is not None:
-            values[setting.name] = value
-    values.setdefault("home", default_home(environment))
-    values.setdefault("actor", _login_name())
-    return Settings(**values)  # type: ignore[arg-type]
+    """Read and check every setting. Refuses unknown names, malformed values and values out of bounds.
+
+    A program that passes its own environment gets no options, and no project file unless RECOUP_PROJECT names one.
+    """
+    around = os.environ if environment is None else environment
+    options = OPTIONS if environment is None else {}
+    given = {name: Given(text, f"--{name}", f"--{name}", 3) for name, text in options.items()}
+    given = dict(from_environment(SETTINGS, around)) | given
+    file = _project(given.pop("project", None), search=environment is None)
+    if file is not None:
+        given = dict(from_file(SETTINGS, file)) | given
+    given = {name: one for name, one in given.items() if not _is_replaced(name, given)}
+    values = {s.name: s.default for s in SETTINGS if s.default is not None}
+    values |= {s.name: parsed(s, given[s.name]) for s in SETTINGS if s.name in given}  # type: ignore[misc]
+    return Settings(
+        **{"home": default_home(around), "actor": _login_name(), **values},  # type: ignore[arg-type]
+        project=None if file is None else file.path,
+        handlers={} if file is None else read_handlers(file),
+        sources={name: one.source for name, one in given.items()},
+    )
 
 
-def _parsed(setting: Setting, text: str) -> str | int | Path:
-    if not text.strip():
-        raise SettingRefused(
-            "empty_setting",
-            f"{setting.variable} is set, and empty.",
-            f"Unset {setting.variable} for the default, or give it a value: what it was made of may be unset.",
-            variable=setting.variable,
-        )
-    if setting.kind is Path:
-        return Path(text).expanduser().absolute()
-    if setting.kind is str:
-        if setting.one_of and text not in setting.one_of:
-            raise SettingRefused(
-                "bad_setting",
-                f"{setting.variable} is {text!r}, which is none of {', '.join(setting.one_of)}.",
-                f"Set {setting.variable} to one of them, or unset it for the default, {setting.default}.",
-                variable=setting.variable, value=text, one_of=setting.one_of,
-            )  # fmt: skip
-        return text
-    try:
-        number = int(text)
-    except ValueError:
-        number = None
-    low, high = setting.least, setting.most
-    assert low is not None
-    assert high is not None
-    if number is None or not low <= number <= high:
-        raise SettingRefused(
-            "bad_setting",
-            f"{setting.variable} is {text!r}, which is not a whole number from {low} to {high}.",
-            f"Set {setting.variable} to a number of {setting.unit} from {low} to {high}, or unset it for "
-            f"the default, {setting.default}.",
-            variable=setting.variable, value=text, least=low, most=high,
-        )  # fmt: skip
-    return number
+def _project(given: Given | None, *, search: bool) -> ProjectFile | None:
+    if given is not None and not str(given.value).strip():
+        raise empty(given)
+    if given is not None and given.value == NO_PROJECT:
+        return None
+    path = Path(str(given.value)).expanduser() if given is not None else project.find() if search else None
+    return None if path is None else project.read(path)
+
+
+def _is_replaced(name: str, given: Mapping[str, Given]) -> bool:
+    """Whether a source that comes first names another server: then what others say of theirs does not count."""
+    ranks = {one: given[one].rank for one in ("home", "dsn") if one in given}
+    return name in ("dsn", "admin_dsn") and given[name].rank < max(ranks.values(), default=0)
 
 
 def default_home(environment: Mapping[str, str]) -> Path:

@@ -74,7 +74,7 @@ def test_so_do_doctor_and_description(bent: Transaction, admin: Transaction, mon
     assert describe(bent).count("\n") > 3000
     monkeypatch.setenv("RECOUP_DSN", bent.info.dsn + f" password={bent.info.password}")
     found = {finding.check: finding.verdict for finding in doctor.examine(DOMAINS)}
-    assert (found["guards"], found["role settings"], found["lifecycles"]) == ("broken", "broken", "well")
+    assert (found["guards"], found["role settings"], found["lifecycles"]) == ("error", "error", "ok")
 
 
 # Forged history ------------------------------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ def test_bad_settings_are_refused_by_every_command(
         return
     done = cli(*command, fails=True, **environment)
     if command == ("doctor",):
-        assert "broken" in done.stdout
+        assert "error  " in done.stdout
     else:
         assert f"refused: {code}" in done.stderr
 
@@ -193,18 +193,18 @@ def test_doctor_finds_a_guard_that_was_switched_off(
     import psycopg
 
     name = new_database()
-    assert "broken" not in cli("doctor", RECOUP_DSN=server.uri(name)).stdout
+    assert "error  " not in cli("doctor", RECOUP_DSN=server.uri(name)).stdout
     with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
         admin.execute("alter table cl.gate_zero_intake disable trigger a_guard_moves")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "objects"]
+        assert [f["check"] for f in found if f["verdict"] == "error"] == ["guards", "objects"]
         admin.execute("alter table cl.gate_zero_intake enable always trigger a_guard_moves")
         admin.execute(MIGRATING + "update recoup.lifecycle_step set authority = 'hub' where from_status = 'PENDING'")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "lifecycles"]
+        assert [f["check"] for f in found if f["verdict"] == "error"] == ["guards", "lifecycles"]
         admin.execute("alter table cl.gate_zero_attempt drop constraint gate_zero_attempt_check1")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["guards", "objects", "lifecycles"]
+        assert [f["check"] for f in found if f["verdict"] == "error"] == ["guards", "objects", "lifecycles"]
 
 
 def test_doctor_finds_what_stands_beside_the_guards(
@@ -219,10 +219,10 @@ def test_doctor_finds_what_stands_beside_the_guards(
     with psycopg.connect(server.uri(name, admin=True), autocommit=True) as admin:
         admin.execute("create table public.forged () inherits (cl.gate_zero_air)")
         found = json.loads(cli("doctor", "--json", fails=True, RECOUP_DSN=server.uri(name)).stdout)
-        assert [f["check"] for f in found if f["verdict"] == "broken"] == ["children"]
+        assert [f["check"] for f in found if f["verdict"] == "error"] == ["children"]
         with admin.transaction(force_rollback=True):
             admin.execute("alter role recoup_mint login")
-            assert [(one.check, one.verdict) for one in checks.roles(admin)] == [("roles", "broken")]
+            assert [(one.check, one.verdict) for one in checks.roles(admin)] == [("roles", "error")]
 
 
 def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
@@ -233,7 +233,7 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "already running" in cli("db", "start").stdout
     assert "applied  0001" in cli("migrate").stdout
     assert "nothing to do" in cli("migrate").stdout
-    assert "broken" not in cli("doctor").stdout
+    assert "error  " not in cli("doctor").stdout
     part = cli("demo", "errors").stdout
     assert "Building" in part
     assert "Building" not in cli("demo", "errors").stdout

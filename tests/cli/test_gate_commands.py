@@ -166,10 +166,10 @@ def test_a_batch_that_nobody_completes_is_told(cli: Run) -> None:
     """After the policy's days, by the doctor."""
     cli("gate", "create-batch", "forgotten")
     before = [f for f in json.loads(cli("doctor", "--json").stdout) if f["check"] == "batches"]
-    assert [f["verdict"] for f in before] == ["well"]
+    assert [f["verdict"] for f in before] == ["ok"]
     cli("clock", "advance", f"{timedelta(days=7) // timedelta(hours=1)}h")
     (after,) = [f for f in json.loads(cli("doctor", "--json").stdout) if f["check"] == "batches"]
-    assert after["verdict"] == "look"
+    assert after["verdict"] == "warning"
     assert "recoup gate complete forgotten" in after["next_step"]
     assert "batch is not complete" in cli("worker", "--once", "--duty", "batch-freeze", "--log-level", "warning").stderr
 

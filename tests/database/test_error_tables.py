@@ -27,7 +27,7 @@ from recoup.schema import checks
 from recoup.schema.describe import SCHEMA_FILE, describe
 from recoup.schema.migrate import Migrated
 from recoup.settings import Settings
-from recoup.worker.loop import Worker
+from recoup.worker.loop import WorkerLoop
 
 NOTHING = Migrated(applied=(), routines=(), domains=(), kept=(), policy=None, made=())
 OWN = """
@@ -80,14 +80,14 @@ def test_what_a_policy_and_the_months_have_made_is_no_fault_of_the_schema(
     connection: Transaction, server: embedded.Server
 ) -> None:
     """The doctor compares what was shipped; the whole text has all of it."""
-    assert objects(connection) == ["well"]
+    assert objects(connection) == ["ok"]
     applied(connection, OWN.format("LONG"))
     migrate(connection, login=server.app)
     with connection.transaction():
         error = error_in(connection, "RESOLVED")
         room_in_archive(connection, error)
         new_archive_month(connection, table="sales.lead_errors")
-    assert objects(connection) == ["well"]
+    assert objects(connection) == ["ok"]
     assert describe(connection, as_shipped=DOMAINS) == SCHEMA_FILE.read_text(encoding="utf-8")
     whole = describe(connection)
     for made in (
@@ -100,10 +100,10 @@ def test_what_a_policy_and_the_months_have_made_is_no_fault_of_the_schema(
         assert made in whole
     with connection.transaction(force_rollback=True):
         connection.execute("alter table public.shq_error_log disable trigger a_guard_moves")
-        assert objects(connection) == ["broken"]
+        assert objects(connection) == ["error"]
     with connection.transaction(force_rollback=True):
         connection.execute("create table sales.mine (); alter table sales.mine owner to recoup_owner")
-        assert objects(connection) == ["broken"]
+        assert objects(connection) == ["error"]
 
 
 @pytest.mark.parametrize("taken", ["outreach.dol_errors", "public.shq_error_log_archive"])
@@ -212,7 +212,7 @@ def test_tables_that_are_words_of_sql_are_tables_like_others(
                         step(tx)
     assert {table: months(connection, table) for table in WORDS} == {table: [("DROPPED", 2)] for table in WORDS}
     assert [verdict.id for verdict in examine(connection, chosen(["errors"])) if verdict.rows] == []
-    assert objects(connection) == ["well"]
+    assert objects(connection) == ["ok"]
 
 
 def test_a_month_that_cannot_be_dropped_stops_no_other(
@@ -228,7 +228,7 @@ def test_a_month_that_cannot_be_dropped_stops_no_other(
         connection.execute("drop table outreach.dol_errors_archive_199001")
     (duty,) = (one for one in DUTIES if one.name == "archive-retention")
     with Database(server.uri(connection.info.dbname), settings) as database:
-        Worker(database, [duty], name="w").run_once()
+        WorkerLoop(database, [duty], name="w").run_once()
     found = {table: months(connection, table) for table in ("outreach.dol_errors", "people.people_errors")}
     assert found == {"outreach.dol_errors": [("KEPT", None)], "people.people_errors": [("DROPPED", 0)]}
 
@@ -237,4 +237,4 @@ def test_the_doctor_knows_an_error_table_from_another_of_its_name(connection: Tr
     applied(connection, OWN.format("LONG"))
     connection.execute("create schema sales; create table sales.lead_errors ()")
     (finding,) = error_tables(connection)
-    assert (finding.verdict, "sales.lead_errors" in finding.found) == ("look", True)
+    assert (finding.verdict, "sales.lead_errors" in finding.found) == ("warning", True)

@@ -32,7 +32,7 @@ from recoup.errors import NewError, failures, promotion
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, ServerRefused
 from recoup.settings import Settings
-from recoup.worker.loop import Worker
+from recoup.worker.loop import WorkerLoop
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 from lively import audited, broken
@@ -166,13 +166,13 @@ def test_a_worker_works(hub: Hub) -> None:
     with hub.db.one_statement(Authority.GATE) as tx:
         gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt.attempt_id, token=attempt.token)])
     duties = [duty for duty in DUTIES if duty.name in ("mint", "seal", "lost-workers", "error-lapse", "error-archive")]
-    once = Worker(hub.db, duties, name="once", releases=RELEASES)
+    once = WorkerLoop(hub.db, duties, name="once", releases=RELEASES)
     done = once.run_once()
     assert once.failed == []
     assert done["mint"] >= 1
     wide = dataclasses.replace(hub.db.settings, pool_max=len(duties) + 2)
     with Database(hub.db.conninfo, wide) as database:
-        worker = Worker(database, duties, name="threads", releases=RELEASES)
+        worker = WorkerLoop(database, duties, name="threads", releases=RELEASES)
         thread = threading.Thread(target=worker.run)
         thread.start()
         assert worker.started.wait(20)
@@ -188,15 +188,15 @@ def test_a_worker_works(hub: Hub) -> None:
 def test_the_doctor_says_what_it_costs(db: Database, hub: Hub) -> None:
     """Worth a look when it was found; well when it was said. Directly there is nothing to say."""
     for conninfo, setting, verdict, word in (
-        (hub.db.conninfo, "auto", "look", "three round trips"),
-        (hub.db.conninfo, "transaction", "well", "three round trips"),
-        (db.conninfo, "auto", "well", "one round trip"),
+        (hub.db.conninfo, "auto", "warning", "three round trips"),
+        (hub.db.conninfo, "transaction", "ok", "three round trips"),
+        (db.conninfo, "auto", "ok", "one round trip"),
     ):
         done = run_in({"RECOUP_DSN": conninfo, "RECOUP_POOLER": setting})("doctor", "--json")
         found = {finding["check"]: finding for finding in json.loads(done.stdout)}
         assert found["sessions"]["verdict"] == verdict
         assert word in found["sessions"]["found"]
-        assert not [finding for finding in found.values() if finding["verdict"] == "broken"]
+        assert not [finding for finding in found.values() if finding["verdict"] == "error"]
 
 
 def test_a_failure_inside_its_own_promotion_is_recorded_when_that_has_ended(hub: Hub) -> None:

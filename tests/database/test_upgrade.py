@@ -24,7 +24,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.platform import PLATFORM
 from recoup.schema import migrate
 from recoup.settings import Settings
-from recoup.worker.loop import Worker
+from recoup.worker.loop import WorkerLoop
 
 # What stood there before policies had versions: a completed batch, one that is still open, an attempt.
 ROWS = """
@@ -72,7 +72,7 @@ def test_rows_of_an_older_schema_are_stamped_and_go_on(
         ).fetchall()
         assert off == []
     with Database(server.uri(name), settings) as database:
-        done_by = Worker(database, DUTIES, name="after the upgrade").run_once()
+        done_by = WorkerLoop(database, DUTIES, name="after the upgrade").run_once()
         assert done_by["attempt-sweep"] == 1
         with database.transaction(Authority.READER) as tx:
             row = tx.execute("select policy_version, status from cl.gate_zero_attempt").fetchone()

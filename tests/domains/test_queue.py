@@ -34,7 +34,7 @@ from recoup.schema.migrate import migrate
 from recoup.settings import Settings
 from recoup.work.flow import Flow, ThreadEach, Work
 from recoup.worker.duty import Context, Duty
-from recoup.worker.loop import Worker
+from recoup.worker.loop import WorkerLoop
 
 MINUTE = timedelta(minutes=1)
 DECLARED: Queue = SORTING.declared
@@ -328,7 +328,7 @@ def test_a_worker_killed_between_claim_and_report_loses_its_lease_and_no_more(ow
         assert child.wait(PATIENCE_S) == -signal.SIGKILL
     dead = Claimed(int(unit), "here", uuid.UUID(token))
     duties = [duty for duty in PARCELS.duties if duty.name == "parcel-expiry"]
-    worker = Worker(own, duties, name="w")
+    worker = WorkerLoop(own, duties, name="w")
     assert worker.run_once() == {"parcel-expiry": 0}
     with own.transaction(Authority.OPERATOR) as tx:
         advance(tx, MINUTE + timedelta(seconds=1))
@@ -373,7 +373,7 @@ def test_the_flow_works_on_it(own: Database) -> None:
         return Flow(hands, work).run()
 
     duty = Duty(name="parcel-sorting", authority=SORTER, cadence_s=1, description="", flow=flow, lag=SORTING.due_lag)
-    worker = Worker(own, [duty], name="w")
+    worker = WorkerLoop(own, [duty], name="w")
     assert worker.run_once() == {"parcel-sorting": 40}
     with own.transaction(Authority.OPERATOR) as tx:
         advance(tx, MINUTE)

@@ -10,14 +10,14 @@ from domains.releases import extended
 from recoup.database.connection import Database
 from recoup.domain import releases
 from recoup.settings import Settings
-from recoup.worker.loop import Worker
+from recoup.worker.loop import WorkerLoop
 
 if __name__ == "__main__":
     uri, release, folder = sys.argv[1:]
     domains = extended(int(release), Path(folder))
     duty, *_ = domains[-1].duties
     with Database(uri, Settings(home=Path("nowhere"), actor="tester")) as database:
-        worker = Worker(database, [duty], name=f"release-{release}", releases=releases(domains))
+        worker = WorkerLoop(database, [duty], name=f"release-{release}", releases=releases(domains))
         signal.signal(signal.SIGTERM, lambda *_: worker.stop())
         print("working", flush=True)
         worker.run()

@@ -20,7 +20,7 @@ from recoup.gate import verifying
 from recoup.gate.verifying import Standalone, Tally
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
-from recoup.worker.loop import Worker
+from recoup.worker.loop import WorkerLoop
 from recoup_demo.gate import policy_document
 from recoup_demo.world import Company, Kind, World
 
@@ -227,7 +227,7 @@ def test_a_worker_does_it_all_by_itself(fresh: Callable[..., Database], world: W
     with own.transaction(Authority.OPERATOR) as tx:
         pause(tx, "duty", "verify", reason="not yet")
     wanted = [duty for duty in DUTIES if duty.name in ("verify", "gate-retry", "mint", "attempt-sweep")]
-    worker = Worker(own, wanted, name="all-by-itself")
+    worker = WorkerLoop(own, wanted, name="all-by-itself")
     thread = threading.Thread(target=worker.run)
     thread.start()
     try:

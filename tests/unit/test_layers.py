@@ -12,7 +12,7 @@ import recoup
 ROOT = Path(recoup.__file__).parent
 DOMAINS = {"gate", "mint", "errors"}
 LIBRARIES = {"redaction", "signatures", "verification", "categories", "reasons"}  # know no database, and serve domains
-TOP = {"domains", "cli", "client"}
+TOP = {"domains", "cli", "client", "in_process", "new_project"}
 # Imported where it is used because its packages are an extra, not because of a circle.
 EXTRAS = {("gate", "verification")}
 

@@ -27,7 +27,7 @@ from recoup.refusals import InputRefused, from_database
 from recoup.settings import Settings
 from recoup.worker import loop, register
 from recoup.worker.duty import Duty
-from recoup.worker.loop import Worker
+from recoup.worker.loop import WorkerLoop
 
 PATIENCE_S = 20
 NEVER_S = 600.0  # a cadence that no test waits for
@@ -48,8 +48,8 @@ def duty(name: str, batch: Callable[[Transaction, Policy], int], *, cadence_s: f
 
 
 @contextlib.contextmanager
-def working(db: Database, *duties: Duty) -> Iterator[Worker]:
-    worker = Worker(db, duties, name=f"worker-{time.monotonic_ns()}")
+def working(db: Database, *duties: Duty) -> Iterator[WorkerLoop]:
+    worker = WorkerLoop(db, duties, name=f"worker-{time.monotonic_ns()}")
     thread = threading.Thread(target=worker.run)
     thread.start()
     assert worker.started.wait(PATIENCE_S)
@@ -190,7 +190,7 @@ def test_done_once_one_bad_unit_stops_only_itself(lonely: Database) -> None:
         name="sets", authority=Authority.GATE, cadence_s=1, description="a test", batch=bad, lag=lambda _: None,
         units=lambda _tx: ["good", "bad", "better"], one=one,
     )  # fmt: skip
-    worker = Worker(lonely, [sets, duty("after", lambda _tx, _policy: 0)], name="once")
+    worker = WorkerLoop(lonely, [sets, duty("after", lambda _tx, _policy: 0)], name="once")
     assert worker.run_once() == {"sets": 0, "after": 0}
     assert (ran, worker.failed) == (["good", "bad", "better"], ["sets"])
     assert tally(lonely, "sets") == (2, 1)
@@ -331,7 +331,7 @@ def test_a_worker_stops_when_the_schema_is_not_its_own_any_more(
 ) -> None:
     """A program of another epoch migrated the database: an older worker must not go on writing."""
     name = str(psycopg.conninfo.conninfo_to_dict(lonely.conninfo)["dbname"])
-    worker = Worker(lonely, [duty("idle", lambda _tx, _policy: 0)], name="old", releases=RELEASES)
+    worker = WorkerLoop(lonely, [duty("idle", lambda _tx, _policy: 0)], name="old", releases=RELEASES)
     thread = threading.Thread(target=worker.run)
     thread.start()
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as admin:
@@ -351,10 +351,10 @@ def test_done_once_means_done_once(lonely: Database) -> None:
         gate.open_attempts(tx, intakes, worker="w")
     with lonely.transaction(Authority.OPERATOR) as tx:
         tx.execute("update recoup.clock set at = at + interval '1 hour'")
-    done = Worker(lonely, DUTIES, name="once").run_once()
+    done = WorkerLoop(lonely, DUTIES, name="once").run_once()
     assert done["attempt-sweep"] == 3
     assert done["seal"] >= 6
-    again = Worker(lonely, DUTIES, name="again").run_once()
+    again = WorkerLoop(lonely, DUTIES, name="again").run_once()
     assert (again["attempt-sweep"], again["batch-freeze"]) == (0, 0)
     with lonely.transaction(Authority.READER) as tx:
         standings = {standing.duty: standing for standing in register.standings(tx, DUTIES)}

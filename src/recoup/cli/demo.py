@@ -70,6 +70,12 @@ def beside(*, demo: bool) -> Iterator[None]:
         yield
 
 
+def handlers() -> dict[str, Callable[..., object]]:
+    """The demo's own handlers of errors, by table."""
+    given = [_found(part.handlers)() for part in PARTS if part.handlers is not None]
+    return {table: function for one in given for table, function in one.items()}
+
+
 def _found(path: str) -> Callable[..., Any]:
     """A function by its path; or a refusal that says what has to be installed."""
     module, _, name = path.partition(":")

@@ -6,10 +6,10 @@ from recoup.domains import DOMAINS
 
 
 def doctor(*, demo: Demo = False, json: Json = False) -> None:
-    """Check everything Recoup relies on: settings, server, login, schema, guards, lifecycles, clock, waiting.
+    """Check everything Recoup relies on: settings, server, login, schema, guards, handlers, clock, queues.
 
-    Changes nothing. Ends with 1 when something has to be mended, and says how.
+    Changes nothing. Each check is ok, warning or error, and says what to do. Exits with status 1 when one is an error.
     """
     found = examine(DOMAINS, demo=demo)
-    with ends_with(1 if any(finding.verdict == "broken" for finding in found) else 0):
+    with ends_with(1 if any(result.verdict == "error" for result in found) else 0):
         print_rows(found, as_json=json, empty="Nothing was checked.")

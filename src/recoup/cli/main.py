@@ -10,14 +10,16 @@ import os
 import signal
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import NoReturn
 
 from cyclopts import App
 
 from recoup import __version__
-from recoup.refusals import Refusal
+from recoup.refusals import InputRefused, Refusal
+
+GLOBAL = {"dsn": "postgresql://user@host/database", "home": "FOLDER", "project": "FILE"}
 
 app = App(
     name="recoup",
@@ -25,29 +27,34 @@ app = App(
     help="The recovery plane for failed work, on PostgreSQL.\n\n"
     "Records each failure once and for good, decides by policy what happens next, does it at most once, "
     "and can prove afterwards what happened and why.\n\n"
-    "First steps: recoup db start, recoup migrate, recoup demo. Something odd? recoup doctor.",
+    "First steps: recoup init, recoup db start, recoup migrate, recoup demo. Something odd? recoup doctor.\n\n"
+    "Every command takes --dsn DSN or --home FOLDER (which server), and --project FILE (which recoup.toml; none for no "
+    "project file). They come before the environment (RECOUP_DSN …), and that before recoup.toml.",
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main answers it
 )
-app.command("recoup.cli.db:app", name="db", help="Start, stop and ask about the server; back up and restore.")
-app.command("recoup.cli.migrate:migrate", name="migrate", help="Bring the database to this program's schema.")
+app.command("recoup.cli.init:init", name="init", help="Write a recoup.toml, and a policy with tables of your own.")
+app.command("recoup.cli.db:app", name="db", help="Start, stop and inspect the server; back up and restore.")
+app.command("recoup.cli.migrate:migrate", name="migrate", help="Create the schema, or bring it up to date.")
 app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to fix.")
 app.command("recoup.cli.clock:app", name="clock", help="Real, simulated or released time: show, advance, release.")
-app.command("recoup.cli.policy:app", name="policy", help="The figures decisions go by: show, check, diff, apply.")
-app.command("recoup.cli.worker:worker", name="worker", help="Do the duties, until stopped.")
 app.command(
-    "recoup.cli.worker:duties", name="duties", help="What the workers do: last run, lag, done, failed, by whom."
+    "recoup.cli.policy:app",
+    name="policy",
+    help="Settings that drive decisions: show, check, diff, apply.",
 )
-app.command("recoup.cli.worker:workers", name="workers", help="Who works: running, stopped and lost workers.")
-app.command("recoup.cli.pauses:pause", name="pause", help="Stop everything, a duty, a table, an operation, a batch.")
-app.command("recoup.cli.pauses:resume", name="resume", help="Let it go on.")
-app.command("recoup.cli.pauses:list_pauses", name="pauses", help="What is paused, by whom and why.")
+app.command("recoup.cli.worker:worker", name="worker", help="Run background tasks until stopped.")
+app.command(
+    "recoup.cli.worker:duties", name="duties", help="List background tasks: last run, lag, done, failed, last worker."
+)
+app.command("recoup.cli.worker:workers", name="workers", help="List running, stopped and lost workers.")
+app.command("recoup.cli.pauses:pause", name="pause", help="Pause everything, a duty, a table, an operation or a batch.")
+app.command("recoup.cli.pauses:resume", name="resume", help="Resume what was paused.")
+app.command("recoup.cli.pauses:list_pauses", name="pauses", help="List what is paused, by whom and why.")
 app.command("recoup.cli.seal:app", name="seal", help="Seal the logs, export the head of the chain, verify.")
-app.command(
-    "recoup.cli.audit:audit", name="audit", help="Check every promise against the rows, and say which are broken."
-)
-app.command("recoup.cli.bench:bench", name="bench", help="Measure Recoup beside hand-written SQL.")
-app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, and look at what happened in it.")
+app.command("recoup.cli.audit:audit", name="audit", help="Check every invariant against the data, and list violations.")
+app.command("recoup.cli.bench:bench", name="bench", help="Compare Recoup with hand-written SQL.")
+app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, and show what happened in it.")
 app.command("recoup.cli.completion:completion", name="completion", help="Print a completion script for your shell.")
 
 # Those of the domains, as their manifests have them (`make docs` writes the file): to import the domains for a line of
@@ -62,7 +69,30 @@ def main() -> None:
     SIGTERM ends every command as Ctrl-C does, also where that is ignored, as in the background of a script.
     """
     signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(_answered(app))
+    sys.exit(_answered(lambda: app(_without_options(sys.argv[1:]))))
+
+
+def _without_options(given: Sequence[str]) -> list[str]:
+    """The arguments without the options that every command takes, which are kept for the settings.
+
+    What comes after -- is not ours, nor what comes after exec: that is another program's command line.
+    """
+    left: list[str] = []
+    rest = iter(given)
+    for token in rest:
+        name, is_joined, value = token.removeprefix("--").partition("=")
+        if token == "--" or left[:1] == ["exec"]:
+            return [*left, token, *rest]
+        if token.startswith("--") and name in GLOBAL:
+            found = value if is_joined else next(rest, None)
+            if found is None:
+                raise InputRefused("option_empty", f"--{name} needs a value.", f"Write: --{name} {GLOBAL[name]}")
+            from recoup.settings import OPTIONS  # late: help does without
+
+            OPTIONS[name] = found
+        else:
+            left.append(token)
+    return left
 
 
 def _interrupt(number: int, _frame: object) -> NoReturn:
@@ -77,7 +107,7 @@ def _answered(run: Callable[[], object]) -> int:
     except KeyboardInterrupt as interrupt:
         print("interrupted", file=sys.stderr)
         return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output stopped reading
         from recoup.cli.output import unheard
 
         unheard()
@@ -97,11 +127,9 @@ def _answered(run: Callable[[], object]) -> int:
 
 
 def _not_text(error: UnicodeEncodeError) -> Refusal:
-    from recoup.refusals import InputRefused
-
     return InputRefused(
         "text_not_utf8",
-        f"Something given is not UTF-8: {error.object[:80]!r}.",
+        f"An argument is not UTF-8: {error.object[:80]!r}.",
         "Write it in UTF-8. Nothing was changed.",
     )
 
@@ -112,12 +140,14 @@ def _not_printed(error: OSError) -> Refusal:
     with contextlib.suppress(OSError, ValueError):  # what is left to print would fail again when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ServerRefused(
-        "output_lost", f"What it came to could not be printed: {error.strerror}.", "It may have been done: look again."
+        "output_lost",
+        f"The result could not be printed: {error.strerror}.",
+        "Check whether it was done before you repeat it.",
     )
 
 
 def _from_server(error: Exception) -> Refusal | None:
-    """What the server said and nobody translated: a time limit, a lost connection, a full disk."""
+    """An error of the server without a refusal of its own: a time limit, a lost connection, a full disk."""
     if not type(error).__module__.startswith("psycopg"):
         return None
     from recoup.refusals import ServerRefused
@@ -126,7 +156,7 @@ def _from_server(error: Exception) -> Refusal | None:
     return ServerRefused(
         "server_said_no",
         f"The server did not do it: {' '.join(str(error).split())}",
-        "Nothing was changed. Try again; if it stays so, run recoup doctor.",
+        "Nothing was changed. Try again; if it fails again, run: recoup doctor",
         sqlstate=sqlstate,
     )
 
@@ -137,7 +167,7 @@ def _print_refusal(refusal: Refusal) -> int:
 
         print(json.dumps(refusal.as_json(), default=str), file=sys.stderr)
     else:
-        from recoup.cli.output import shown  # what somebody else wrote may stand in it; a terminal would obey it
+        from recoup.cli.output import shown  # text of others may hold control sequences for the terminal
 
         print(
             f"refused: {refusal.code}\n  {shown(refusal.happened)}\n  Next: {shown(refusal.next_step)}", file=sys.stderr

@@ -1,21 +1,29 @@
-"""What workers do for errors by themselves."""
+"""What workers do for errors in the background."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from recoup import observe
 from recoup.database.connection import Transaction
-from recoup.errors import archive, handling, retrying
+from recoup.errors import archive, handlers, handling, retrying
 from recoup.errors.archive import Month
+from recoup.errors.handlers import Function
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
+from recoup.settings import load
 from recoup.worker.duty import MAX_BATCH, Duty
+
+RETRY = "error-retry"
 
 
 def _archive(tx: Transaction, _: Policy) -> int:
     swept = archive.sweep(tx, limit=MAX_BATCH)
     if swept.was_blocking:
-        # As the policy says, but not silently: entities that were held up may move on now, unrepaired.
+        # As the policy says, but not silently: their entities are no longer blocked, and nothing was fixed.
         observe.EXPIRED_BLOCKING.inc(swept.was_blocking)
         observe.logger().warning(
-            "blocking errors expired unrepaired; their entities are free to move on",
+            "blocking errors expired without being resolved; their entities are no longer blocked",
             errors=swept.was_blocking,
             then="recoup errors list --archived",
         )
@@ -33,19 +41,32 @@ def _drop_month(tx: Transaction, only: Month | None = None) -> int:
     return 1
 
 
+def _unserved(tx: Transaction) -> str | None:
+    """Which due tables no handler serves, as far as the settings of this process say."""
+    missing = handlers.unserved(tx, handlers.find(load()))
+    return f"no handler for {handlers.counted(missing)}" if missing else None
+
+
+def with_handlers(duties: Sequence[Duty], functions: Mapping[str, Function]) -> tuple[Duty, ...]:
+    """The duties, with retries that call these handlers and no others."""
+    flow = partial(handling.retry_due, functions=functions)
+    return tuple(replace(duty, flow=flow, note=None) if duty.name == RETRY else duty for duty in duties)
+
+
 DUTIES: tuple[Duty, ...] = (
     Duty(
-        name="error-retry",
+        name=RETRY,
         authority=Authority.ERROR_WORKER,
         cadence_s=1,
-        description="retries every due error whose hub has a handler here",
+        description="retries every due error of a table that has a handler",
         flow=handling.retry_due,
-        lag=handling.lag,
+        lag=retrying.RETRIES.due_lag,
+        note=_unserved,
     ),
     retrying.RETRIES.expiry(
         name="error-lapse",
         authority=Authority.ERROR_WORKER,
-        description="counts as failed every retry of an error that outlived its lease",
+        description="counts as failed every retry whose lease expired without a result",
     ),
     Duty(
         name="retry-window",
@@ -61,7 +82,7 @@ DUTIES: tuple[Duty, ...] = (
         name="error-archive",
         authority=Authority.ARCHIVER,
         cadence_s=5,
-        description="moves every error that is over, or whose time is, to its archive",
+        description="moves every closed or expired error to its archive",
         batch=_archive,
         lag=archive.lag,
         units=lambda tx: archive.leaving(tx, limit=MAX_BATCH),
@@ -71,7 +92,7 @@ DUTIES: tuple[Duty, ...] = (
         name="archive-retention",
         authority=Authority.ARCHIVER,
         cadence_s=600,
-        description="drops every month of an archive whose retention is over",
+        description="drops every month of an archive whose retention has ended",
         batch=lambda tx, _: _drop_month(tx),
         lag=archive.retention_lag,
         units=archive.months_over,

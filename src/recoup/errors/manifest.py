@@ -38,7 +38,7 @@ ERRORS = Domain(
     policy=(ErrorPolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,
-    checks=(checks.error_tables,),
+    checks=(checks.error_tables, checks.handlers),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     commands=(
@@ -62,6 +62,7 @@ ERRORS = Domain(
         exists="select exists (select from recoup.error_event)",
         play="recoup_demo.errors:play",
         show="recoup_demo.show_errors:show",
+        handlers="recoup_demo.handlers:handlers",
     ),
     ensure=tables.ensure,
     later=tables.made_later,

@@ -68,12 +68,13 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The retry failed, and this is what it said."""
+    """The retry failed, with this message. The traceback, if there is one, is kept for whoever looks into it."""
 
     error_table: str
     error_id: int
     token: UUID
     failure: str = ""
+    traceback: str | None = None
 
 
 class Ended(NamedTuple):

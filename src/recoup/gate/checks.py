@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from recoup.database.connection import Transaction
-from recoup.health import Finding, judged, read
+from recoup.health import CheckResult, judged, read
 
 
-def batches(connection: Transaction) -> Iterator[Finding]:
+def batches(connection: Transaction) -> Iterator[CheckResult]:
     """A batch that nobody declares complete is never frozen."""
     found = read(
         connection,
@@ -18,4 +18,4 @@ def batches(connection: Transaction) -> Iterator[Finding]:
     for batch, imported_at in found:
         wrong = f"batch {batch}, imported {imported_at:%Y-%m-%d}, is not declared complete: it is never frozen"
         next_step = f"When everything is in: recoup gate complete {batch}"
-    yield judged("batches", "none waits for its completion for long", wrong, next_step or "", verdict="look")
+    yield judged("batches", "none waits for its completion for long", wrong, next_step or "", verdict="warning")

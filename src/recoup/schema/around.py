@@ -6,13 +6,13 @@ from recoup.database.connection import Transaction
 from recoup.database.data_folder import ADMIN
 from recoup.database.queries import load
 from recoup.database.roles import OWNER
-from recoup.health import Finding, judged
+from recoup.health import CheckResult, judged
 from recoup.lifecycles.declaration import Authority
 
 Q = load("recoup.schema", "around.sql")
 
 
-def members(connection: Transaction) -> Iterator[Finding]:
+def members(connection: Transaction) -> Iterator[CheckResult]:
     """Nobody is the owner's member but for a migration, and no role of ours has the rights of another."""
     yield _found(
         connection,
@@ -22,7 +22,7 @@ def members(connection: Transaction) -> Iterator[Finding]:
     )
 
 
-def settings(connection: Transaction) -> Iterator[Finding]:
+def settings(connection: Transaction) -> Iterator[CheckResult]:
     """No role and no database has a setting that changes what statements mean."""
     yield _found(
         connection,
@@ -33,7 +33,7 @@ def settings(connection: Transaction) -> Iterator[Finding]:
     )
 
 
-def strangers(connection: Transaction) -> Iterator[Finding]:
+def strangers(connection: Transaction) -> Iterator[CheckResult]:
     """Nothing in the database acts on our tables, or where our functions are looked for, that is not ours."""
     yield _found(
         connection,
@@ -43,7 +43,7 @@ def strangers(connection: Transaction) -> Iterator[Finding]:
     )
 
 
-def _found(connection: Transaction, query: str, well: str, next_step: str, check: str | None = None) -> Finding:
+def _found(connection: Transaction, query: str, well: str, next_step: str, check: str | None = None) -> CheckResult:
     ours = [OWNER, *(authority.role for authority in Authority)]
     given = {"owner": OWNER, "admin": ADMIN, "ours": ours, "reader": Authority.READER.role}
     told = [str(row[0]) for row in connection.execute(Q[query], given)]

@@ -8,7 +8,7 @@ from recoup.database.connection import Transaction
 from recoup.database.releases import installed
 from recoup.database.roles import OWNER
 from recoup.domain import Domain
-from recoup.health import Finding, judged, read
+from recoup.health import CheckResult, judged, read
 from recoup.lifecycles.declaration import Authority
 from recoup.schema import declarations
 from recoup.schema.describe import SCHEMA_FILE, differences
@@ -16,13 +16,13 @@ from recoup.schema.describe import SCHEMA_FILE, differences
 OPEN_TRANSACTION_LONG_S = 3600
 
 
-def login(connection: Transaction) -> Iterator[Finding]:
+def login(connection: Transaction) -> Iterator[CheckResult]:
     """The everyday login may take every authority, inherits none, and is not the owner."""
     missing = [a.value for a in Authority if not _may_become(connection, a.role)]
     if missing:
-        yield Finding(
+        yield CheckResult(
             check="login",
-            verdict="broken",
+            verdict="error",
             found=f"{connection.info.user} may not act as {', '.join(missing)}",
             next_step="Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
         )
@@ -33,22 +33,22 @@ def login(connection: Transaction) -> Iterator[Finding]:
         (Authority.GATE.role, OWNER),
     ).fetchone() or (False, False, False)
     if superuser or owner:
-        yield Finding(
+        yield CheckResult(
             check="login",
-            verdict="look",
+            verdict="warning",
             found=f"{connection.info.user} is {'a superuser' if superuser else 'a member of ' + OWNER}: it could"
             " switch the guards off",
             next_step="Use a plain login for everyday work, and RECOUP_ADMIN_DSN for migrations.",
         )
     elif inherits:
-        yield Finding(
+        yield CheckResult(
             check="login",
-            verdict="look",
+            verdict="warning",
             found=f"{connection.info.user} has the rights of every authority without taking one",
             next_step=f"ALTER ROLE {connection.info.user} NOINHERIT;",
         )
     else:
-        yield Finding(check="login", verdict="well", found=f"{connection.info.user} takes authorities, and has none")
+        yield CheckResult(check="login", verdict="ok", found=f"{connection.info.user} takes authorities, and has none")
 
 
 def _may_become(connection: Transaction, role: str) -> bool:
@@ -60,7 +60,7 @@ def _may_become(connection: Transaction, role: str) -> bool:
     return True
 
 
-def guards(connection: Transaction) -> Iterator[Finding]:
+def guards(connection: Transaction) -> Iterator[CheckResult]:
     """Every guarded table, every partition of one and every queue has its guards, always on and as declared."""
     rows = read(
         connection,
@@ -101,7 +101,7 @@ def guards(connection: Transaction) -> Iterator[Finding]:
     )
 
 
-def roles(connection: Transaction) -> Iterator[Finding]:
+def roles(connection: Transaction) -> Iterator[CheckResult]:
     """Owner and authorities are what a transaction becomes, not somebody: they log in nowhere and rule over nothing."""
     rows = connection.execute(
         "select rolname from pg_roles where rolname = any(%s)"
@@ -116,7 +116,7 @@ def roles(connection: Transaction) -> Iterator[Finding]:
     )
 
 
-def children(connection: Transaction) -> Iterator[Finding]:
+def children(connection: Transaction) -> Iterator[CheckResult]:
     """A table that inherits from a log is read with it, and has none of its triggers."""
     rows = connection.execute(
         "select i.inhrelid::regclass::text from pg_inherits i join pg_class p on p.oid = i.inhparent"
@@ -132,10 +132,10 @@ def children(connection: Transaction) -> Iterator[Finding]:
     )
 
 
-def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Finding]:
+def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[CheckResult]:
     """Tables, constraints, triggers, functions and grants are what this program made."""
     if other := _newer(connection, domains) or _beyond(domains):
-        yield Finding(check="objects", verdict="well", found=f"not compared: {other}")
+        yield CheckResult(check="objects", verdict="ok", found=f"not compared: {other}")
         return
     lines, comments = differences(connection, domains)
     told = lines or comments
@@ -149,10 +149,10 @@ def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Find
     )
 
 
-def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Finding]:
+def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[CheckResult]:
     """What guard, seals and pauses read is what this program declares."""
     if newer := _newer(connection, domains):
-        yield Finding(check="lifecycles", verdict="well", found=f"not compared: {newer}")
+        yield CheckResult(check="lifecycles", verdict="ok", found=f"not compared: {newer}")
         return
     with connection.transaction(force_rollback=True):
         connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
@@ -182,12 +182,12 @@ def _newer(connection: Transaction, domains: Sequence[Domain]) -> str | None:
     return f"the database has {', '.join(beyond)}" if beyond else None
 
 
-def clock(connection: Transaction) -> Iterator[Finding]:
+def clock(connection: Transaction) -> Iterator[CheckResult]:
     ((status, now),) = read(connection, "select status, recoup.now() from recoup.clock")
-    yield Finding(check="clock", verdict="well", found=f"{status}, {now:%Y-%m-%d %H:%M:%S} UTC")
+    yield CheckResult(check="clock", verdict="ok", found=f"{status}, {now:%Y-%m-%d %H:%M:%S} UTC")
 
 
-def waiting(connection: Transaction) -> Iterator[Finding]:
+def waiting(connection: Transaction) -> Iterator[CheckResult]:
     """A transaction that stays open for long keeps old rows alive and holds its locks."""
     ((longest,),) = connection.execute(
         "select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::bigint"
@@ -198,5 +198,5 @@ def waiting(connection: Transaction) -> Iterator[Finding]:
         "none open for long",
         f"one has been open for {longest // 60} minutes" if longest > OPEN_TRANSACTION_LONG_S else None,
         "Look for it in pg_stat_activity, and end it if nobody waits for it.",
-        verdict="look",
+        verdict="warning",
     )

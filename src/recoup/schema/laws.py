@@ -16,7 +16,7 @@ from recoup.audit.invariant import Built, Check, InFile, Invariant, Offending
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.domain import Domain, lifecycles, logs
-from recoup.health import Finding
+from recoup.health import CheckResult
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import CONTROL_LOG, Lifecycle, Queue, Story
 from recoup.lifecycles.logs import Log
@@ -95,12 +95,12 @@ def _declared_rows() -> str:
     )
 
 
-def _as_found_by(doctor: Callable[[Transaction], Iterable[Finding]]) -> Check:
+def _as_found_by(doctor: Callable[[Transaction], Iterable[CheckResult]]) -> Check:
     """What the doctor calls broken, as offending rows."""
 
     def check(tx: Transaction) -> Iterator[Offending]:
         for finding in doctor(tx):
-            if finding.verdict == "broken":
+            if finding.verdict == "error":
                 yield {"found": finding.found, "next_step": finding.next_step}
 
     return check

@@ -39,7 +39,7 @@ FLOOD_PAUSE_S = 5.0
 LISTEN_SLICE_S = 0.5  # how soon the listener notices that it is to stop
 
 
-class Worker:
+class WorkerLoop:
     """One life of a worker. ``run`` returns when ``stop`` was called and the batches in hand are done."""
 
     def __init__(
@@ -318,7 +318,7 @@ class Worker:
 class _WorkerContext:
     """A worker at one of its duties, for a flow that takes its transactions as it needs them."""
 
-    def __init__(self, worker: Worker, duty: Duty) -> None:
+    def __init__(self, worker: WorkerLoop, duty: Duty) -> None:
         self.name = worker.name
         self.paused = False  # when it last asked
         self._worker = worker

@@ -19,8 +19,8 @@ FAILURE_MOST_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
-    """One life of a worker process."""
+class RegisteredWorker:
+    """One life of a worker process, as the database has it."""
 
     worker_id: UUID
     name: str
@@ -50,6 +50,7 @@ class DutyStatus:
     last_worker: str | None
     last_failed_at: datetime | None
     last_failure: str | None
+    note: str | None  # what keeps it from doing its work, if anything
     description: str
 
 
@@ -87,9 +88,9 @@ def tally_failure(tx: Transaction, worker_id: UUID, duty: str, failure: str) -> 
     tx.execute(Q["tally_failure"], {"worker_id": worker_id, "duty": duty, "failure": told})
 
 
-def workers(tx: Transaction, *, limit: int = 100) -> list[Worker]:
+def workers(tx: Transaction, *, limit: int = 100) -> list[RegisteredWorker]:
     """Workers, those that run first."""
-    with tx.cursor(row_factory=class_row(Worker)) as cursor:
+    with tx.cursor(row_factory=class_row(RegisteredWorker)) as cursor:
         return cursor.execute(Q["list_workers"], {"limit": limit}).fetchall()
 
 
@@ -115,6 +116,7 @@ def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStatus]:
                 last_worker=told.get("last_worker"),
                 last_failed_at=told.get("last_failed_at"),
                 last_failure=told.get("last_failure"),
+                note=None if duty.note is None else duty.note(tx),
                 description=duty.description,
             )
         )

@@ -13,7 +13,7 @@ from recoup.database.arrays import Routine
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.domain import Command, Domain, routines
-from recoup.health import Finding, read
+from recoup.health import CheckResult, read
 from recoup.lifecycles import Authority, Birth, Lifecycle, Log, Move, On, Queue, Story
 from recoup.operations import Act, Answer, Group, Subject, Verb, Why
 from recoup.policy import Part, Policy
@@ -95,9 +95,9 @@ def sort(tx: Transaction, policy: Policy) -> int:
     return len(finish(tx, [(one, None) for one in found]))
 
 
-def waiting(connection: Transaction) -> Iterator[Finding]:
+def waiting(connection: Transaction) -> Iterator[CheckResult]:
     ((count,),) = read(connection, "select count(*) from parcels.parcel where status = 'WAITING'")
-    yield Finding(check="parcels", verdict="well", found=f"{count} wait to be sorted")
+    yield CheckResult(check="parcels", verdict="ok", found=f"{count} wait to be sorted")
 
 
 @dataclass(frozen=True, kw_only=True)
