@@ -27,14 +27,14 @@ from recoup_bench.measure import Timed
 from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, batched, of_raw, small
 
 Q = load("recoup_bench", "errors.sql")
-POLICY = ErrorPolicy.shipped()  # what a scratch database goes by
+POLICY = ErrorPolicy.shipped()  # the policy of a scratch database
 BLOCKING = ["outreach.dol_errors", "outreach.company_target_errors", "people.people_errors"]
 FILLED = (
     "recoup.error",
     "recoup.error_event",
     "recoup.error_queue",
 )  # through the parent, so that the triggers of partitions do not run
-SWEPT = "outreach.dol_errors"  # the first of the policy, so that a sweep finds enough in it and looks no further
+SWEPT = "outreach.dol_errors"  # the first of the policy, so that a sweep finds enough in it and stops there
 # To be retried soon, with a payload; to be retried later; parked; kept for the archive.
 KINDS: tuple[tuple[str, str | None, Severity | None, str], ...] = (
     ("outreach.dol_errors", "EIN_TIMEOUT", Severity.HIGH,
@@ -71,7 +71,7 @@ def filling(ground: Ground, *, lean: bool = False) -> Iterator[Transaction]:
 
 
 def fill(ground: Ground, query: SQL, **given: Any) -> None:
-    """Put errors into ours, with the events of their births, and copy them to raw in the same order."""
+    """Insert errors into ours, with the events of their births, and copy them to raw in the same order."""
     (last,) = ground.admin.execute(Q["last_error"]).fetchone() or (0,)
     with filling(ground) as tx:
         tx.execute(query, given)
@@ -83,7 +83,7 @@ def fill(ground: Ground, query: SQL, **given: Any) -> None:
 
 
 def new_errors(trial: Trial, *, plain: bool = False) -> Stage:
-    """Errors of entities that had none, each with its row for raw, which is given what ours has to work out.
+    """Errors of entities that had none, each with its row for raw, which gets what ours has to compute.
 
     Plain: the category is given to ours too.
     """
@@ -123,7 +123,7 @@ def recorded(ground: Ground, errors: Sequence[tuple[NewError, Any]]) -> list[Rec
 
 
 def recorded_plain(trial: Trial) -> Timed:
-    """Ours less its signatures: an error cannot bring one along, so each is made once more, and that is subtracted."""
+    """Ours without its signatures: an error cannot be given one, so each is made once more and subtracted."""
     whole, signing = Stopwatch(), Stopwatch()
     for batch in trial.batches():
         with whole:
@@ -131,10 +131,10 @@ def recorded_plain(trial: Trial) -> Timed:
         with signing:
             for error, _ in batch:
                 read(error.message, error.code)
-    figures = whole.figures(trial.units)
-    figures["signing_us"] = signing.busy_s / trial.units * 1e6
-    figures["client_us"] -= figures["signing_us"]
-    return Timed(units=trial.units, seconds=whole.seconds - signing.busy_s, figures=figures)
+    metrics = whole.metrics(trial.units)
+    metrics["signing_us"] = signing.busy_s / trial.units * 1e6
+    metrics["client_us"] -= metrics["signing_us"]
+    return Timed(units=trial.units, seconds=whole.seconds - signing.busy_s, metrics=metrics)
 
 
 def raw_recorded(ground: Ground, errors: Sequence[tuple[Any, dict[str, Any]]]) -> list[Any]:
@@ -162,14 +162,14 @@ def raw_archived(ground: Ground, batch: Sequence[Any]) -> int:
 
 RECORD = Workload(
     name="record-1000", description="record errors of four tables, 1000 a transaction, with signature and decision",
-    unit="errors", k=1000, stage=new_errors, twins=ERRORS, aims=(of_raw(0.4), Aim(figure="per_second", least=14_000)),
+    unit="errors", k=1000, stage=new_errors, twins=ERRORS, aims=(of_raw(0.4), Aim(metric="per_second", least=14_000)),
     ours=batched(recorded), raw=batched(raw_recorded), weighed=True, full=Size(batches=5), quick=small(batches=2),
 )  # fmt: skip
 PLAIN = Workload(
     name="record-1000-plain",
-    description="the same, category given, less what their signatures take, which is timed apart",
+    description="the same with the category given, without the time for signatures, which is measured separately",
     unit="errors", k=1000, stage=partial(new_errors, plain=True), twins=ERRORS, ours=recorded_plain,
-    raw=batched(raw_recorded), aims=(Aim(figure="per_second", least=20_000),), full=Size(batches=5),
+    raw=batched(raw_recorded), aims=(Aim(metric="per_second", least=20_000),), full=Size(batches=5),
     quick=small(batches=2),
 )  # fmt: skip
 ARCHIVE = Workload(

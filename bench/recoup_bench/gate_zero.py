@@ -74,7 +74,7 @@ def open_attempts(trial: Trial) -> Stage:
 def due_retries(trial: Trial) -> Stage:
     """Failed intakes that wait for their second attempt, and at the front as many due ones as all rounds claim."""
     due = (trial.size.rounds + trial.size.warm_ups) * trial.units
-    given = {"batches": [f"bench-{number}" for number in range(IMPORTS)], "rows": trial.size.standing + due, "due": due}
+    given = {"batches": [f"bench-{number}" for number in range(IMPORTS)], "rows": trial.size.idle + due, "due": due}
     fill(trial.ground, {**given, "second": 0, "third": 20, "open": False})
     yield from repeat(range(trial.units))
 
@@ -88,7 +88,7 @@ def fill(ground: Ground, given: Mapping[str, Any]) -> None:
 
 
 def units_to_do(trial: Trial) -> Stage:
-    """Intakes that lie ready before the clock starts."""
+    """Intakes that exist before the timer starts."""
     while True:
         trial.ground.tidy(GATE_ZERO)
         yield added(trial)
@@ -174,14 +174,14 @@ CLAIMS = tuple(
         unit="claims", k=k, stage=due_retries, twins=GATE_ZERO, aims=(of_raw(0.85),),
         ours=batched(claimed, then=partial(ended, reasons=TIMED_OUT)),
         raw=batched(Q["claim"], then=partial(raw_ended, query="finish", reasons=TIMED_OUT)),
-        full=Size(batches=batches, standing=1_000_000), quick=small(batches=batches, standing=50_000),
+        full=Size(batches=batches, idle=1_000_000), quick=small(batches=batches, idle=50_000),
     )
     for k, batches in ((100, 10), (1000, 2))
 )  # fmt: skip
 # Where job queues fall behind. A peer retries without a wait.
 FAIL_ONCE = Workload(
     name="fail-once",
-    description="every unit fails once and passes at its retry, 1000 a transaction; peers beside it on request",
+    description="every unit fails once and passes at its retry, 1000 a transaction; peers run on request",
     unit="units", k=1000, stage=units_to_do, ours=fail_once, peers=(), fails_once=True, simulated=True,
     full=Size(batches=10, rounds=5, warm_ups=1), quick=small(batches=2, rounds=3),
 )  # fmt: skip

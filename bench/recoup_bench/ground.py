@@ -1,4 +1,4 @@
-"""The ground a workload runs on: a scratch database of its own, migrated, and dropped at the end whatever happens."""
+"""The scratch database of a workload: migrated, and always dropped at the end."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from recoup_bench.machine import processor_us
 from recoup_bench.measure import OURS, RAW
 
 PREFIX = "recoup_bench_"
-WORKER = "bench"  # and not the login's name: results and rows name nobody
+WORKER = "bench"  # not the login's name: results and rows contain no personal names
 Q = load("recoup_bench", "ground.sql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """Tables of ours, of which raw can have twins: the same but for triggers and foreign keys."""
+    """Our tables that raw gets copies of: the same without triggers and foreign keys."""
 
     schema: str  # of ours
     tables: tuple[str, ...]
     tally: SQL  # rows by table and status, of one schema
     more: SQL | None = None  # what raw has that ours keeps elsewhere
-    new: str  # which rows a copy takes, and the order in which they were made: both sides shall lie alike on disk
+    new: str  # which rows a copy takes, and the order in which they were made: both sides have the same order on disk
 
     @property
     def names(self) -> list[str]:
@@ -45,15 +45,15 @@ class Domain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """A scratch database: ours behind its guards and roles, raw beside it, one connection each."""
+    """A scratch database: ours with its guards and roles, raw without them, one connection each."""
 
     conninfo: str  # as the administrator; what a peer gets
     ours: Database
-    raw: Transaction  # autocommit, kept plans: one statement is one transaction and one round trip
+    raw: Transaction  # autocommit, cached plans: one statement is one transaction and one round trip
     admin: Transaction
 
     def by_hand(self, query: SQL, **given: Any) -> list[tuple[Any, ...]]:
-        """A statement of raw's side, whose plan is kept from its first use on."""
+        """A statement of raw's side, whose plan is cached from its first use on."""
         return self.raw.execute(query, given, prepare=True).fetchall()
 
     def make_raw(self, domain: Domain) -> None:
@@ -65,13 +65,13 @@ class Ground:
             self.admin.execute(domain.more)
 
     def copy(self, domain: Domain, given: Mapping[str, Any]) -> None:
-        """Give raw the rows that ours has got."""
+        """Copy the rows of ours to raw."""
         if RAW in self._sides(domain):
             for (statement,) in self.admin.execute(Q["copy"], {"tables": domain.names}).fetchall():
                 self.admin.execute(statement + domain.new, given)
 
     def tidy(self, domain: Domain) -> None:
-        """Vacuum and analyse both sides alike, so that neither is planned on older figures than the other."""
+        """Vacuum and analyse both sides alike, so that both are planned with statistics of the same age."""
         for schema in self._sides(domain).values():
             for table in domain.tables:
                 self.admin.execute(SQL("vacuum (analyze) {}").format(Identifier(schema, table)))
@@ -92,15 +92,15 @@ class Ground:
         return sum(processor_us(pid) for (pid,) in self.admin.execute(Q["backends"], {"but": [raw, admin]}))
 
     def read_wal(self) -> None:
-        """Make it possible to say what was written to the WAL, of which checkpoints remove nothing meanwhile."""
+        """Prepare to measure the WAL, and keep checkpoints from removing it meanwhile."""
         try:
             self.admin.execute("create extension pg_walinspect")
             self.admin.execute(Q["hold_wal"])
         except errors.Error as error:
             raise ServerRefused(
                 "bench_needs_wal",
-                f"The server cannot tell how much WAL a unit takes: {error}",
-                "Give it pg_walinspect, of PostgreSQL's contrib modules, and a free replication slot; or unset "
+                f"The server cannot measure how much WAL a unit writes: {error}",
+                "Install pg_walinspect, one of PostgreSQL's contrib modules, and a free replication slot; or unset "
                 "RECOUP_DSN to measure on the embedded server.",
             ) from error
 
@@ -109,8 +109,8 @@ class Ground:
         (position,) = self.admin.execute(Q["wal_position"]).fetchone() or ("",)
         return str(position)
 
-    def wal_figures(self, since: str, *, units: int) -> dict[str, float]:
-        """What was written since then for each unit. Images of whole pages come of checkpoints, and are told apart."""
+    def wal_metrics(self, since: str, *, units: int) -> dict[str, float]:
+        """What was written since then per unit. Full-page images come from checkpoints and are counted separately."""
         ((records, images),) = self.admin.execute(Q["wal_since"], {"since": since}).fetchall()
         return {"wal_bytes": float(records) / units, "wal_image_bytes": float(images) / units}
 
@@ -136,7 +136,7 @@ class Ground:
 
 @contextlib.contextmanager
 def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> Iterator[Ground]:
-    """A migrated database of the bench's own, on the server of the settings."""
+    """A migrated database for the bench, on the server of the settings."""
     settings = replace(settings, actor=WORKER, pool_max=4, statement_timeout_ms=0, idle_in_transaction_timeout_ms=0)
     name = PREFIX + uuid.uuid4().hex[:12]
     with contextlib.ExitStack() as stack:
@@ -158,7 +158,7 @@ def _check_rights(connection: Transaction) -> None:
     if not superuser:
         raise ServerRefused(
             "bench_needs_superuser",
-            f"The login {connection.info.user} is no superuser; the bench makes a database and fills guarded tables.",
+            f"The login {connection.info.user} is no superuser; the bench creates databases and fills guarded tables.",
             "Unset RECOUP_DSN to measure on the embedded server, or set RECOUP_ADMIN_DSN to a superuser's login.",
             login=connection.info.user,
         )

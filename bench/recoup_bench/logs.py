@@ -21,7 +21,7 @@ BLOCK = 10_000
 
 
 def append_events(ground: Ground, rows: int, *, transactions: int) -> None:
-    """Put events into Gate Zero's log, without their moves."""
+    """Insert events into Gate Zero's log, without their moves."""
     for _ in range(transactions):
         with ground.unguarded([AIR.table]) as tx:
             tx.execute(Q["append_events"], {"rows": rows // transactions})
@@ -30,7 +30,7 @@ def append_events(ground: Ground, rows: int, *, transactions: int) -> None:
 
 def subscriptions(trial: Trial) -> Stage:
     """A subscription of its own for each round, so that it begins at the first event."""
-    append_events(trial.ground, trial.size.standing, transactions=TRANSACTIONS)
+    append_events(trial.ground, trial.size.idle, transactions=TRANSACTIONS)
     for number in count(1):
         with trial.ground.ours.transaction(Authority.CONSUMER) as tx:
             ledger.subscribe(tx, AIR, f"bench-{number}")
@@ -90,12 +90,12 @@ def digested(ground: Ground, ranges: Sequence[tuple[int, int]]) -> int:
 
 READ = Workload(
     name="settled-read",
-    description=f"read a log through a subscription in pages of {PAGE}, each acknowledged, beside a plain page query",
+    description=f"read a log through a subscription in pages of {PAGE}, each acknowledged; raw is a plain page query",
     unit="events", k=1, stage=subscriptions, ours=batched(read), raw=batched(raw_read),
-    full=Size(standing=200_000, rounds=9, warm_ups=1), quick=small(standing=20_000),
+    full=Size(idle=200_000, rounds=9, warm_ups=1), quick=small(idle=20_000),
 )  # fmt: skip
 SEAL = Workload(
-    name="seal", description=f"seal a log in blocks of {BLOCK}, beside one scan that digests the same rows",
+    name="seal", description=f"seal a log in blocks of {BLOCK}, raw is one scan that digests the same rows",
     unit="rows", k=BLOCK, stage=new_events, ours=batched(sealed), raw=batched(digested), aims=(of_raw(0.5),),
     full=Size(batches=20, rounds=7, warm_ups=1), quick=small(batches=2),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the figures were measured on: the machine, the server, the versions. Nothing that names anybody or any place."""
+"""What the bench ran on: machine, server, versions. Contains no names of persons, hosts or folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Q = load("recoup_bench", "machine.sql")
 
 
 def describe(connection: Transaction) -> dict[str, Any]:
-    """This machine, and the server behind a connection, whose processor may be another. None: could not be found out.
+    """This machine, and the server behind a connection, whose processor may be another. None: unknown.
 
     The load average is that of the beginning; the commit has -dirty behind it when files were changed since.
     """

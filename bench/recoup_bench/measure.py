@@ -16,7 +16,7 @@ class Timed:
 
     units: int
     seconds: float
-    figures: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def per_second(self) -> float:
@@ -25,28 +25,28 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One variant of one workload over all counted rounds. ActivePolicy are units per second."""
+    """One variant of one workload over all counted rounds. Numbers are units per second."""
 
     variant: str
     median: float
     low: float  # the quartiles: one disturbed round does not move them
     high: float
-    ratio: float | None  # of the medians, to the variant that the others are held against; None for that one
+    ratio: float | None  # of the medians, to the variant that the others are compared with; None for that one
     ours_to_it: float | None  # of a peer: how many times as fast ours is
     by_round: float | None  # median of the ratios within each round: steadier when the machine's speed drifts
-    figures: Mapping[str, float]  # medians
+    metrics: Mapping[str, float]  # medians
     rounds: tuple[Timed, ...]
 
     @property
     def spread(self) -> float:
-        """How far apart the quartiles lie, as a share of the median."""
+        """The distance between the quartiles, as a share of the median."""
         return (self.high - self.low) / self.median
 
 
 def interleaved(variants: Sequence[str], rounds: int) -> Iterator[tuple[int, str]]:
     """Round and variant, in the order of running: each round begins with the variant that the last one ended with.
 
-    So what disturbs the machine for a while meets all variants, and none of them always runs behind the same other.
+    So a disturbance of the machine affects all variants, and none always runs after the same other one.
     """
     for number in range(rounds):
         for variant in variants if number % 2 == 0 else reversed(variants):
@@ -66,7 +66,7 @@ def summed_up(timed: Mapping[str, Sequence[Timed]], *, against: str) -> tuple[Me
             ratio=medians[variant] / base if variant != against else None,
             ours_to_it=medians[OURS] / medians[variant] if variant not in (OURS, RAW) else None,
             by_round=within_rounds(rounds, timed[against]) if variant != against else None,
-            figures={name: statistics.median(t.figures[name] for t in rounds) for name in rounds[0].figures},
+            metrics={name: statistics.median(t.metrics[name] for t in rounds) for name in rounds[0].metrics},
             rounds=tuple(rounds),
         )
         for variant, rounds in timed.items()
@@ -74,20 +74,20 @@ def summed_up(timed: Mapping[str, Sequence[Timed]], *, against: str) -> tuple[Me
 
 
 def within_rounds(rounds: Sequence[Timed], against: Sequence[Timed]) -> float:
-    """The median of the ratios of neighbours: both ran within one round, in the same weather."""
+    """The median of the ratios within each round: both ran at the same time, under the same load."""
     return statistics.median(mine.per_second / other.per_second for mine, other in zip(rounds, against, strict=True))
 
 
 def quartile(rounds: Sequence[Timed], which: int) -> float:
     """The first, second or third quartile of the units per second."""
-    figures = [t.per_second for t in rounds]
-    if len(figures) == 1:
-        return figures[0]
-    return statistics.quantiles(figures, n=4, method="inclusive")[which - 1]
+    metrics = [t.per_second for t in rounds]
+    if len(metrics) == 1:
+        return metrics[0]
+    return statistics.quantiles(metrics, n=4, method="inclusive")[which - 1]
 
 
 class UnlikeWork(AssertionError):  # noqa: N818 - named for what is wrong
-    """The two sides did not make the same rows: a bug in the workload, and its speeds say nothing."""
+    """The two sides did not make the same rows: a bug in the workload, and its speeds mean nothing."""
 
 
 def check_alike(workload: str, tallies: Mapping[str, Mapping[str, int]]) -> None:

@@ -1,6 +1,6 @@
-"""Other job queues, run beside ours in one session on one server.
+"""Other job queues, measured in the same session on the same server.
 
-They are no dependencies: an adapter imports its package when it is set up, and says what to install when it is missing.
+They are not dependencies: an adapter imports its package at setup, and names what to install when it is missing.
 A peer of your own is a factory, named as ``module:factory``, that returns something with these four methods.
 """
 
@@ -30,7 +30,7 @@ KNOWN: Mapping[str, str] = {
 
 
 class Peer(Protocol):
-    """A job queue under the bench."""
+    """A job queue that the bench can measure."""
 
     name: str
     share: float  # of the units that ours does in a round: a slow one need not take minutes to show its speed
@@ -42,13 +42,13 @@ class Peer(Protocol):
         """Put units into the queue. Not timed."""
 
     def work(self, units: int, *, batch: int, fails_once: bool) -> float:
-        """Do all units, which were enqueued, so many at a time if it can. Returns the seconds that it took.
+        """Process all enqueued units, in batches of this size if it can. Returns the seconds that it took.
 
         If they fail once, each fails at its first try and succeeds at its retry, which comes without a wait.
         """
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
 
 
 def find(named: str) -> Peer:
@@ -59,7 +59,9 @@ def find(named: str) -> Peer:
         raise InputRefused(
             "peer_unknown",
             f"There is no peer {named!r}.",
-            f"Did you mean {near[0]}?" if near else f"Known are {', '.join(KNOWN)}; any other as module:factory.",
+            f"Did you mean {near[0]}?"
+            if near
+            else f"Known peers: {', '.join(KNOWN)}; others as module:factory.",
             peer=named,
         )
     made = getattr(required(module), factory, None)
@@ -71,7 +73,7 @@ def find(named: str) -> Peer:
 
 
 def required(module: str, *, install: str | None = None) -> ModuleType:
-    """Import what a peer needs, or say what to install."""
+    """Import what a peer needs, or refuse with what to install."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -147,9 +149,9 @@ class PgQueuer(Peer):
 
 
 class Pgmq(Peer):
-    """The leanest of the peers: what succeeded is deleted, what failed becomes visible again, and neither is recorded.
+    """The simplest of the peers: succeeded messages are deleted, failed ones become visible again, nothing is recorded.
 
-    The package brings the SQL. Its functions are called here for a batch at once, without the package's client, which
+    The package contains the SQL. Its functions are called here for a batch at once, without the package's client, which
     makes an object of each message.
     """
 

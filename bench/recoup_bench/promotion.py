@@ -1,4 +1,4 @@
-"""The promotion gate beside a bare EXISTS over the same tables, while millions of errors are open."""
+"""The promotion gate compared with a bare EXISTS over the same tables, while millions of errors are open."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ EXISTS = SQL("select ") + SQL(" or ").join(
 def calls(trial: Trial) -> Stage:
     """What each call of a round took, by side. Of two entities one is blocked.
 
-    Both sides run here, in turns on one connection, each about entities of its own: only calls that alternate meet the
-    same weather, and a percentile sees all of it.
+    Both sides run here, in turns on one connection, each about entities of its own: only alternating calls run
+    under the same load, and a percentile shows all of it.
     """
     with filling(trial.ground, lean=True) as tx:
-        tx.execute(Q["fill_open"], {"rows": trial.size.standing, "tables": BLOCKING})
+        tx.execute(Q["fill_open"], {"rows": trial.size.idle, "tables": BLOCKING})
     trial.ground.tidy(ERRORS)
     while True:
-        numbers = random.sample(range(1, trial.size.standing + 1), trial.units)
+        numbers = random.sample(range(1, trial.size.idle + 1), trial.units)
         took: dict[str, list[float]] = {OURS: [], RAW: []}
         with trial.ground.ours.transaction(Authority.READER) as tx:
             for place, number in enumerate(signed for n in numbers for signed in (n, -n)):
@@ -51,7 +51,7 @@ def entity(number: int) -> UUID:
 
 
 def exists(tx: Transaction, asked: UUID) -> bool:
-    """The question by hand."""
+    """The same query, written by hand."""
     (found,) = tx.execute(EXISTS, {"entity": asked}, prepare=True).fetchone() or (False,)
     return bool(found)
 
@@ -67,11 +67,11 @@ def _timed(tx: Transaction, ask: Callable[[Transaction, UUID], bool], asked: UUI
     return took
 
 
-def figures(trial: Trial, *, side: str) -> Timed:
-    """The calls of a round, which are over already, as times and percentiles."""
+def percentiles(trial: Trial, *, side: str) -> Timed:
+    """The finished calls of a round, as times and percentiles."""
     took, p99_raw = trial.rows[side], p99(trial.rows[RAW])
     shown = {"p50_ms": 1000 * statistics.median(took), "p99_ms": 1000 * p99(took), "p99_to_raw": p99(took) / p99_raw}
-    return Timed(units=len(took), seconds=sum(took), figures=shown)
+    return Timed(units=len(took), seconds=sum(took), metrics=shown)
 
 
 def p99(took: Sequence[float]) -> float:
@@ -81,10 +81,10 @@ def p99(took: Sequence[float]) -> float:
 
 GATE = tuple(
     Workload(
-        name=f"gate-{name}", description=f"ask whether an entity may move on, while {full:,} errors are open",
-        unit="calls", k=1000, stage=calls, ours=partial(figures, side=OURS), raw=partial(figures, side=RAW),
-        full=Size(batches=2, standing=full, rounds=11), quick=small(batches=2, standing=quick, rounds=3),
-        aims=(Aim(figure="p99_to_raw", most=1.5),),
+        name=f"gate-{name}", description=f"ask whether an entity is blocked, while {full:,} errors are open",
+        unit="calls", k=1000, stage=calls, ours=partial(percentiles, side=OURS), raw=partial(percentiles, side=RAW),
+        full=Size(batches=2, idle=full, rounds=11), quick=small(batches=2, idle=quick, rounds=3),
+        aims=(Aim(metric="p99_to_raw", most=1.5),),
     )
     for name, full, quick in (("1m", 1_000_000, 50_000), ("10m", 10_000_000, 200_000))
 )  # fmt: skip

@@ -17,7 +17,7 @@ from recoup_bench.workload import Aim, Size, Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one workload came to."""
+    """The result of one workload."""
 
     workload: Workload
     size: Size
@@ -25,22 +25,22 @@ class Outcome:
 
     @property
     def ratio(self) -> float | None:
-        """Of ours to raw."""
+        """Ratio of ours to raw."""
         return self.variants[0].ratio
 
     @property
     def reached(self) -> bool | None:
-        """Whether all aims are; None when nothing was aimed at, or there was nothing to compare with."""
+        """Whether all aims are reached; None without aims, or with nothing to compare with."""
         judged = [aim.reached(value) for aim, value in self.aimed.items() if value is not None]
         return all(judged) if judged else None
 
     @property
     def aimed(self) -> dict[Aim, float | None]:
-        """What each aim came to; None: what it is held against did not run."""
+        """The value of each aim; None: the variant it is compared with did not run."""
         ours, *others = self.variants
         times = {f"times_{other.variant}": other.ours_to_it for other in others if other.ours_to_it is not None}
-        found = {**ours.figures, **times, "per_second": ours.median, RATIO: ours.ratio}
-        return {aim: found.get(aim.figure) for aim in self.workload.aims}
+        found = {**ours.metrics, **times, "per_second": ours.median, RATIO: ours.ratio}
+        return {aim: found.get(aim.metric) for aim in self.workload.aims}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,8 @@ class Results:
 def rows(outcome: Outcome) -> list[dict[str, Any]]:
     """The table of one workload."""
     against = RAW if any(m.variant == RAW for m in outcome.variants) else OURS
-    beside = any(m.ours_to_it is not None for m in outcome.variants)
-    figures = dict.fromkeys(name for m in outcome.variants for name in m.figures)
+    with_peers = any(m.ours_to_it is not None for m in outcome.variants)
+    metrics = dict.fromkeys(name for m in outcome.variants for name in m.metrics)
     return [
         {
             "variant": m.variant,
@@ -66,19 +66,19 @@ def rows(outcome: Outcome) -> list[dict[str, Any]]:
             "spread": f"{m.spread:.0%}",
             f"ratio_to_{against}": f"{m.ratio:.2f}" if m.ratio is not None else None,
             "ratio_by_round": f"{m.by_round:.2f}" if m.by_round is not None else None,
-            **({"ours_to_it": f"{m.ours_to_it:.2f}" if m.ours_to_it is not None else None} if beside else {}),
-            **{name: _shown(m.figures[name]) if name in m.figures else None for name in figures},
+            **({"ours_to_it": f"{m.ours_to_it:.2f}" if m.ours_to_it is not None else None} if with_peers else {}),
+            **{name: _shown(m.metrics[name]) if name in m.metrics else None for name in metrics},
         }
         for m in outcome.variants
     ]
 
 
-def _shown(figure: float) -> str:
-    return f"{figure:.3g}" if figure < 1000 else f"{figure:,.0f}"
+def _shown(metric: float) -> str:
+    return f"{metric:.3g}" if metric < 1000 else f"{metric:,.0f}"
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """A run with all its rounds. ActivePolicy are rounded to what they are worth."""
+    """A run with all its rounds. Numbers are rounded to their precision."""
     return {
         "began_at": results.began_at.isoformat(),
         "quick": results.quick,
@@ -88,7 +88,7 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def written(results: Results) -> str:
-    """The JSON as text. Numbers of one list share a line: a round is not worth one of its own."""
+    """The JSON as text. Numbers of one list share a line: a line per round would be too long."""
     text = json.dumps(as_json(results), indent=2) + "\n"
     return re.sub(r"\[[\s\d.,]+\]", lambda found: "[" + " ".join(found[0][1:-1].split()) + "]", text)
 
@@ -104,14 +104,14 @@ def save(results: Results, folder: Path) -> Path:
         raise InputRefused(
             "folder_unwritable",
             f"The results cannot be written to {folder}: {error.strerror or error}.",
-            "Name a folder that you can write.",
+            "Name a folder that you can write to.",
             folder=str(folder),
         ) from error
     return path
 
 
 def _called(results: Results) -> str:
-    """The set of workloads in a word or two."""
+    """A short name for the set of workloads."""
     names = [outcome.workload.name for outcome in results.outcomes]
     if results.complete:
         return "all"
@@ -141,7 +141,7 @@ def _measured(measured: Measured) -> dict[str, Any]:
         "ratio": _rounded(measured.ratio),
         "ratio_by_round": _rounded(measured.by_round),
         "ours_to_it": _rounded(measured.ours_to_it),
-        "figures": {name: round(figure, 3) for name, figure in measured.figures.items()},
+        "metrics": {name: round(metric, 3) for name, metric in measured.metrics.items()},
         "units": [timed.units for timed in measured.rounds],
         "seconds": [round(timed.seconds, 6) for timed in measured.rounds],
     }

@@ -23,7 +23,7 @@ Q = load("recoup_bench", "errors.sql")
 FAILURE = "the upstream service answered 503"
 RETRIED = [name for name, table in POLICY.tables.items() if "RETRY" in table.allowed]
 STEP = timedelta(seconds=POLICY.retry[Category.OPERATIONAL].base_s)  # the wait is one of them longer each time
-WAL = Aim(figure="wal_bytes", most=1600)
+WAL = Aim(metric="wal_bytes", most=1600)
 Fails: TypeAlias = Callable[[int, int], bool]  # by the error's id, and how many retries it has had
 
 
@@ -40,7 +40,7 @@ def first(error_id: int, retries: int) -> bool:
 
 
 def due_errors(trial: Trial, *, last: int = 0) -> Stage:
-    """Errors that are due; of every ten so many have one retry left."""
+    """Errors that are due; of every ten, ``last`` have one retry left."""
     while True:
         fill_due(trial, last=last)
         yield range(trial.units)
@@ -54,7 +54,7 @@ def fill_due(trial: Trial, *, last: int = 0) -> None:
 def waiting_errors(trial: Trial) -> Stage:
     """Errors that wait, and at the front as many due ones as all rounds claim."""
     due = (trial.size.rounds + trial.size.warm_ups) * trial.units
-    fill(trial.ground, Q["fill_due"], tables=BLOCKING, rows=trial.size.standing + due, due=due, last=0)
+    fill(trial.ground, Q["fill_due"], tables=BLOCKING, rows=trial.size.idle + due, due=due, last=0)
     yield from repeat(range(trial.units))
 
 
@@ -90,7 +90,7 @@ def _outcome(one: Claimed, failed: bool) -> Succeeded | Failed:
 
 
 def wait(ground: Ground) -> None:
-    """Let the time until the second retry pass at once."""
+    """Move the clock to the second retry."""
     with ground.ours.transaction(Authority.OPERATOR) as tx:
         clock.advance(tx, 2 * STEP)
 
@@ -128,15 +128,15 @@ def raw_turned(
     return len(ended.fetchall()), claimed.fetchall()
 
 
-def half_beside_none(trial: Trial) -> Timed:
+def half_and_none(trial: Trial) -> Timed:
     """Ours alone: sets of which half fail and sets of which none does, in turns."""
     watches, units = {half: Stopwatch(), none: Stopwatch()}, 0
     for number, batch in enumerate(trial.batches()):
         fails = half if number % 2 else none
         with watches[fails]:
             units += len(ended(trial.ground, claimed(trial.ground, batch), fails=fails))
-    figures = {"half_failing_to_none": watches[half].seconds / watches[none].seconds}
-    return Timed(units=units, seconds=sum(watch.seconds for watch in watches.values()), figures=figures)
+    metrics = {"half_failing_to_none": watches[half].seconds / watches[none].seconds}
+    return Timed(units=units, seconds=sum(watch.seconds for watch in watches.values()), metrics=metrics)
 
 
 RETRIES = tuple(
@@ -151,9 +151,9 @@ RETRIES = tuple(
 )  # fmt: skip
 FAILING = Workload(
     name="retry-100-failing",
-    description="the same, sets of which half fail beside sets of which none does: what failing costs",
-    unit="retries", k=100, stage=partial(due_errors, last=2), ours=half_beside_none,
-    full=Size(batches=40), quick=small(batches=20), aims=(Aim(figure="half_failing_to_none", most=1.2),),
+    description="the same, sets of which half fail compared with sets of which none does: what failing costs",
+    unit="retries", k=100, stage=partial(due_errors, last=2), ours=half_and_none,
+    full=Size(batches=40), quick=small(batches=20), aims=(Aim(metric="half_failing_to_none", most=1.2),),
 )  # fmt: skip
 # What a claim took succeeds before the next one: each finds its rows at the front, as in daily work.
 CLAIM = Workload(
@@ -161,14 +161,14 @@ CLAIM = Workload(
     unit="claims", k=100, stage=waiting_errors, twins=ERRORS, aims=(of_raw(0.85),),
     ours=batched(claimed, then=partial(ended, fails=none)),
     raw=batched(raw_claimed, then=partial(raw_ended, fails=none)),
-    full=Size(batches=10, standing=1_000_000), quick=small(batches=10, standing=50_000),
+    full=Size(batches=10, idle=1_000_000), quick=small(batches=10, idle=50_000),
 )  # fmt: skip
 DRAINS = tuple(
     Workload(
         name=f"drain-{k}",
         description=f"end retries as succeeded and claim the next, {k} a transaction, until none is due",
         unit="retries", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(),
-        aims=(of_raw(0.6), WAL, Aim(figure="times_pgqueuer", least=1.4 if k == 100 else 1.8)),
+        aims=(of_raw(0.6), WAL, Aim(metric="times_pgqueuer", least=1.4 if k == 100 else 1.8)),
         ours=drained(partial(turned, fails=none)), raw=drained(partial(raw_turned, fails=none)),
         full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),
     )
@@ -180,7 +180,7 @@ FAIL_ONCE = tuple(
         name=f"fail-once-{k}",
         description=f"every retry fails once, waits in simulated time and succeeds, {k} a transaction",
         unit="units", k=k, stage=due_errors, twins=ERRORS, weighed=True, peers=(), fails_once=True, simulated=True,
-        aims=(of_raw(0.6), Aim(figure="times_pgqueuer", least=5.0 if k == 100 else 7.0)),
+        aims=(of_raw(0.6), Aim(metric="times_pgqueuer", least=5.0 if k == 100 else 7.0)),
         ours=drained(partial(turned, fails=first), tries=2, between=wait),
         raw=drained(partial(raw_turned, fails=first, step=timedelta(0)), tries=2),
         full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),

@@ -26,7 +26,7 @@ MAX_ROUNDS = 1000
 
 
 def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Workload, ...]:
-    """Workloads by name, all when none is named; peers run beside ours in those that are work for them."""
+    """Workloads by name, all when none is named; peers run in the workloads that they can do."""
     by_name = {workload.name: workload for workload in WORKLOADS}
     for name in names:
         if name not in by_name:
@@ -43,7 +43,7 @@ def chosen(names: Sequence[str], *, peers_named: Sequence[str] = ()) -> tuple[Wo
         theirs = [workload.name for workload in WORKLOADS if workload.peers is not None]
         raise InputRefused(
             "peers_elsewhere",
-            f"Peers run in {', '.join(theirs)}, and none of them was asked for.",
+            f"Peers run in {', '.join(theirs)}, and none of them was chosen.",
             f"Add one: recoup bench {' '.join(names)} {theirs[0]}",
         )
     # Each workload has peers of its own: a peer is set up once, in one database.
@@ -68,7 +68,7 @@ def measure(
     for workload in workloads:
         size = workload.quick if quick else workload.full
         size = replace(size, rounds=rounds) if rounds is not None else size
-        say(f"{workload.name}: making its database" + (f", {size.standing:,} rows" if size.standing else ""))
+        say(f"{workload.name}: creating its database" + (f", {size.idle:,} rows" if size.idle else ""))
         with scratch(settings, simulated_from=began_at if workload.simulated else None) as ground:
             machine = machine or describe(ground.admin)
             trial = Trial(workload, ground, size)

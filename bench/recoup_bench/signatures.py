@@ -54,15 +54,15 @@ def signed(trial: Trial) -> Timed:
         for message in trial.rows:
             signature(message)
             category(message)
-    figures = {
+    metrics = {
         "microseconds_each": watch.seconds / trial.units * 1e6,
         "characters": sum(map(len, trial.rows)) / trial.units,
     }
-    return Timed(units=trial.units, seconds=watch.seconds, figures=figures)
+    return Timed(units=trial.units, seconds=watch.seconds, metrics=metrics)
 
 
 SIGNATURES = Workload(
     name="signatures", description="signature and category of messages that were not seen before, on one core",
-    unit="messages", k=1000, stage=messages, ours=signed, aims=(Aim(figure="microseconds_each", most=50.0),),
+    unit="messages", k=1000, stage=messages, ours=signed, aims=(Aim(metric="microseconds_each", most=50.0),),
     full=Size(batches=20, rounds=11), quick=small(rounds=2),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """A verification from claim to outcome, against the local world: how much of the time is bookkeeping.
 
-The world answers every question in 20 ms, and every company answers: what is waited for is answers, and not timeouts,
-which would hide the bookkeeping behind them.
+The world answers every request in 20 ms, and every company answers: time is spent waiting for answers and not for
+timeouts, which would hide the bookkeeping.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = ("company_name", "company_domain", "linkedin_url", "state")
 
 
 def companies(trial: Trial) -> Stage:
-    """The same companies of a local world, imported anew for each round."""
+    """The same companies of a local world, imported again for each round."""
     ground, rows = trial.ground, trial.units
     with World(count=round(rows * SPARE), answer_ms=ANSWER_MS) as world, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "companies.csv"
@@ -56,17 +56,17 @@ def verified(trial: Trial) -> Timed:
         tally = verifying.verify(verifying.Standalone(trial.ground.ours, name=WORKER), retries=False)
     done = tally.passed + tally.failed.total()
     assert done == trial.units, f"{done} of {trial.units} were verified"
-    figures = {
+    metrics = {
         "database_share": tally.database_s / watch.seconds,
         "turns": tally.turns,
         "outcomes_a_turn": done / tally.turns,
         "timeouts": tally.failed[ReasonCode.TIMEOUT],
     }
-    return Timed(units=done, seconds=watch.seconds, figures=figures)
+    return Timed(units=done, seconds=watch.seconds, metrics=metrics)
 
 
 VERIFY = Workload(
     name="verify", description=f"verify companies of the local world, {AT_ONCE} at once, each answer in {ANSWER_MS} ms",
-    unit="intakes", k=AT_ONCE, stage=companies, ours=verified, aims=(Aim(figure="database_share", most=0.25),),
+    unit="intakes", k=AT_ONCE, stage=companies, ours=verified, aims=(Aim(metric="database_share", most=0.25),),
     full=Size(batches=50, rounds=3, warm_ups=1), quick=Size(batches=5, rounds=1, warm_ups=0),
 )  # fmt: skip

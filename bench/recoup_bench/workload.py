@@ -1,7 +1,7 @@
-"""What a workload is: data. In a scratch database it becomes a trial, of which each side runs in turn.
+"""What a workload is: data. In a scratch database it becomes a trial, whose sides run in turn.
 
-Its stage is a generator: what comes before the first yield is made once, what is yielded is worked on in one round, by
-every side alike, and what comes after is given back. None of it is timed.
+Its stage is a generator: the code before the first yield runs once, what it yields is the work of one round, for
+every side alike, and the code after it cleans up. None of it is timed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Side: TypeAlias = Callable[["Trial"], Timed]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How much of it: what stands there before, and what one round does."""
+    """How much: the rows that exist before, and the work of one round."""
 
     batches: int = 1  # of one round
-    standing: int = 0  # rows that lie there all the while
+    idle: int = 0  # rows that exist during the whole run
     rounds: int = 25
     warm_ups: int = 2
 
@@ -39,18 +39,18 @@ small = partial(Size, rounds=5, warm_ups=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """A figure of ours, and what it has to come to at least or may come to at most.
+    """A metric of ours, with its minimum or maximum.
 
-    Beside its own figures there are ``per_second``, ``ratio_to_raw`` and ``times_<peer>``.
+    In addition to its own metrics there are ``per_second``, ``ratio_to_raw`` and ``times_<peer>``.
     """
 
-    figure: str
+    metric: str
     least: float | None = None
     most: float | None = None
 
     def __str__(self) -> str:
         bound = f"at least {self.least:,}" if self.least is not None else f"at most {self.most:,}"
-        return f"{self.figure.replace('_', ' ')} {bound}"
+        return f"{self.metric.replace('_', ' ')} {bound}"
 
     def reached(self, value: float) -> bool:
         """Whether this value is within the bound."""
@@ -58,8 +58,8 @@ class Aim:
 
 
 def of_raw(least: float) -> Aim:
-    """The ratio to raw that is aimed at."""
-    return Aim(figure=RATIO, least=least)
+    """The minimum ratio to raw."""
+    return Aim(metric=RATIO, least=least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,18 +73,18 @@ class Workload:
     ours: Side
     raw: Side | None = None
     k: int  # units of one batch
-    twins: Domain | None = None  # that both sides write to, and must leave alike
+    twins: Domain | None = None  # that both sides write to, and must leave equal
     full: Size
     quick: Size
     aims: tuple[Aim, ...] = ()
-    weighed: bool = False  # what a unit takes of the server, WAL and processor, is a figure
+    weighed: bool = False  # the WAL and processor time of a unit are metrics
     simulated: bool = False  # needs a database whose time can be moved
-    peers: Sequence[Peer] | None = None  # job queues beside ours; None: it is no work for them
+    peers: Sequence[Peer] | None = None  # other job queues; None: they cannot do this work
     fails_once: bool = False  # each unit of a peer fails at its first try
 
 
 class Trial:
-    """A workload that stands ready in a scratch database."""
+    """A workload that is ready to run in a scratch database."""
 
     def __init__(self, workload: Workload, ground: Ground, size: Size) -> None:
         self.workload, self.ground, self.size = workload, ground, size
@@ -96,7 +96,7 @@ class Trial:
         self.peers = {peer.name: peer for peer in workload.peers or ()}
         for name, peer in self.peers.items():
             peer.setup(ground.conninfo)
-            self.sides[name] = partial(Trial._beside, peer=peer)
+            self.sides[name] = partial(Trial._peer, peer=peer)
         if workload.weighed:
             ground.read_wal()
         self._stage = workload.stage(self)
@@ -106,7 +106,7 @@ class Trial:
         self.rows = next(self._stage)
 
     def run(self, side: str) -> Timed:
-        """One round of one side. What a peer works on is enqueued before, and its tables are tidied as ours are."""
+        """One round of one side. A peer's units are enqueued before, and its tables are vacuumed as ours are."""
         if side in self.peers:
             self.peers[side].enqueue(self._share(self.peers[side]))
             self.ground.admin.execute("vacuum (analyze)")
@@ -115,13 +115,13 @@ class Trial:
     def _weighed(self, side: str) -> Timed:
         busy, since = self.ground.processor_us(side), self.ground.wal_position()
         timed = self.sides[side](self)
-        figures = {**timed.figures, **self.ground.wal_figures(since, units=timed.units)}
+        metrics = {**timed.metrics, **self.ground.wal_metrics(since, units=timed.units)}
         busy = self.ground.processor_us(side) - busy
         if busy and side not in self.peers:  # whose connections come and go
-            figures["backend_us"] = busy / timed.units
-        return replace(timed, figures=figures)
+            metrics["backend_us"] = busy / timed.units
+        return replace(timed, metrics=metrics)
 
-    def _beside(self, *, peer: Peer) -> Timed:
+    def _peer(self, *, peer: Peer) -> Timed:
         units, given = self._share(peer), self.workload
         return Timed(units=units, seconds=peer.work(units, batch=given.k, fails_once=given.fails_once))
 
@@ -133,11 +133,11 @@ class Trial:
         return sliced(self.rows, self.workload.k)
 
     def tallies(self) -> Mapping[str, Mapping[str, int]]:
-        """What each side has left, by table and status. They must agree."""
+        """The rows that each side made, by table and status. They must agree."""
         return self.ground.tallies(self.workload.twins) if self.workload.twins else {}
 
     def close(self) -> None:
-        """Give back what is not the ground's."""
+        """Release what does not belong to the scratch database."""
         self._stage.close()
         for peer in self.peers.values():
             peer.close()
@@ -162,15 +162,15 @@ def batched(*steps: Step | SQL, then: Step | None = None) -> Side:
             units += done if isinstance(done, int) else len(done)
             if then is not None:
                 then(trial.ground, done)
-        return Timed(units=units, seconds=watch.seconds, figures=watch.figures(units))
+        return Timed(units=units, seconds=watch.seconds, metrics=watch.metrics(units))
 
     return side
 
 
 def drained(turn: Turn, *, tries: int = 1, between: Callable[[Ground], None] | None = None) -> Side:
-    """A side that ends a batch and claims the next, until nothing is left, and once more after what is between.
+    """A side that ends a batch and claims the next, until nothing is left; and again after ``between``, if given.
 
-    Each unit is ended as often as it is tried, or the round has failed.
+    Each unit must end exactly ``tries`` times, or the round has failed.
     """
 
     def side(trial: Trial) -> Timed:
@@ -180,7 +180,7 @@ def drained(turn: Turn, *, tries: int = 1, between: Callable[[Ground], None] | N
                 between(trial.ground)
                 ended += _drained(trial, turn)
         assert ended == tries * trial.units, f"{ended} ends of {trial.units} units that are tried {tries} times"
-        return Timed(units=trial.units, seconds=watch.seconds, figures=watch.figures(trial.units))
+        return Timed(units=trial.units, seconds=watch.seconds, metrics=watch.metrics(trial.units))
 
     return side
 
@@ -207,7 +207,7 @@ def sliced(rows: Any, size: int) -> Iterator[Any]:
 
 
 class Stopwatch:
-    """Adds up the time spent inside its blocks, and how much of it this thread was at work."""
+    """Adds up the time spent inside its blocks, and how much of it this thread was working."""
 
     def __init__(self) -> None:
         self.seconds = self.busy_s = 0.0
@@ -222,6 +222,6 @@ class Stopwatch:
         self.seconds += time.perf_counter() - wall
         self.busy_s += time.thread_time() - busy
 
-    def figures(self, units: int) -> dict[str, float]:
-        """Microseconds of a unit in the client, and waiting for the database or for a core."""
+    def metrics(self, units: int) -> dict[str, float]:
+        """Microseconds per unit in the client, and waiting for the database or for a core."""
         return {"client_us": self.busy_s / units * 1e6, "database_us": (self.seconds - self.busy_s) / units * 1e6}

@@ -9,7 +9,7 @@ from recoup_bench.workload import Aim, of_raw
 
 
 def timed(*per_second: float) -> list[Timed]:
-    return [Timed(units=100, seconds=100 / figure) for figure in per_second]
+    return [Timed(units=100, seconds=100 / metric) for metric in per_second]
 
 
 def test_rounds_begin_with_the_variant_that_ran_last() -> None:
@@ -55,15 +55,15 @@ def test_one_round_has_quartiles_too() -> None:
     assert quartile(timed(70), 1) == quartile(timed(70), 3) == pytest.approx(70)
 
 
-def test_figures_are_medians_too() -> None:
-    rounds = [Timed(units=1, seconds=1, figures={"share": share}) for share in (0.1, 0.9, 0.2)]
+def test_metrics_are_medians_too() -> None:
+    rounds = [Timed(units=1, seconds=1, metrics={"share": share}) for share in (0.1, 0.9, 0.2)]
     (measured,) = summed_up({"ours": rounds}, against="ours")
-    assert measured.figures == {"share": pytest.approx(0.2)}
+    assert measured.metrics == {"share": pytest.approx(0.2)}
 
 
 def test_an_aim_is_a_ratio_to_reach_or_a_bound_to_keep() -> None:
     """Said in words, for whoever reads the table; what stands on the bound has reached it."""
-    least, most = of_raw(0.5), Aim(figure="wal_bytes", most=1600)
+    least, most = of_raw(0.5), Aim(metric="wal_bytes", most=1600)
     assert (str(least), str(most)) == ("ratio to raw at least 0.5", "wal bytes at most 1,600")
     assert [least.reached(value) for value in (0.49, 0.5, 0.51)] == [False, True, True]
     assert [most.reached(value) for value in (1599, 1600, 1601)] == [True, True, False]

@@ -78,7 +78,7 @@ def test_a_peer_runs_beside_ours(settings: Settings) -> None:
 
 def test_a_peer_is_told_beside_raw_and_ours(settings: Settings) -> None:
     """Every variant with its speed, its WAL and its ratio to raw, and for the peer how many times as fast ours is."""
-    aim = Aim(figure="times_beside", least=1.0)
+    aim = Aim(metric="times_peer", least=1.0)
     (workload,) = chosen(["drain-100"])
     workload = replace(workload, peers=[Beside()], aims=(aim,), quick=Size(batches=1, rounds=1, warm_ups=0))
     results = measure([workload], settings, say=silent, quick=True)
@@ -91,10 +91,10 @@ def test_a_peer_is_told_beside_raw_and_ours(settings: Settings) -> None:
     assert stored["beside"]["ratio"] == pytest.approx(speeds["beside"] / speeds[RAW], rel=0.05, abs=0.001)
     assert outcome.aimed == {aim: pytest.approx(speeds[OURS] / speeds["beside"], rel=0.01)}
     assert outcome.reached is (speeds[OURS] >= speeds["beside"])
-    written_by = {name: stored[name]["figures"]["wal_bytes"] for name in stored}
+    written_by = {name: stored[name]["metrics"]["wal_bytes"] for name in stored}
     assert 500 < written_by[OURS] < 5000
     assert 0.5 < written_by[OURS] / written_by[RAW] < 2  # the same rows
-    assert all(stored[name]["figures"]["backend_us"] > 0 for name in (OURS, RAW))
+    assert all(stored[name]["metrics"]["backend_us"] > 0 for name in (OURS, RAW))
     assert 0 < written_by["beside"] < 100_000  # of its work; what it enqueued is a megabyte
 
 

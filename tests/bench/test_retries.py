@@ -89,25 +89,25 @@ def test_what_is_written_to_the_wal_is_told_by_unit(settings: Settings) -> None:
         for _ in range(2):  # a checkpoint removes what is behind the one before
             ground.admin.execute("select pg_switch_wal()")
             ground.admin.execute("checkpoint")
-        assert 10_000 <= ground.wal_figures(since, units=10)["wal_bytes"] < 12_000
+        assert 10_000 <= ground.wal_metrics(since, units=10)["wal_bytes"] < 12_000
         ground.raw.execute("create table many as select n from generate_series(1, 2000) n")
         since = ground.wal_position()
         ground.raw.execute("create index on many (n)")  # written as images
-        indexed = ground.wal_figures(since, units=1)
+        indexed = ground.wal_metrics(since, units=1)
         assert indexed["wal_image_bytes"] >= 8000
         assert 0 < indexed["wal_bytes"] < 20_000
 
 
-def test_what_failing_costs_is_a_figure_with_a_bound(settings: Settings) -> None:
+def test_what_failing_costs_is_a_metric_with_a_bound(settings: Settings) -> None:
     """Sets of which half fail beside sets of which none does, all of ours and all in one run."""
     (workload,) = chosen(["retry-100-failing"])
     size = Size(batches=4, rounds=1, warm_ups=0)
     (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True).outcomes
     (ours,) = outcome.variants
     assert [done.units for done in ours.rounds] == [400]
-    assert outcome.workload.aims == (Aim(figure="half_failing_to_none", most=1.2),)
-    assert ours.figures["half_failing_to_none"] > 0
-    assert outcome.reached is (ours.figures["half_failing_to_none"] <= 1.2)
+    assert outcome.workload.aims == (Aim(metric="half_failing_to_none", most=1.2),)
+    assert ours.metrics["half_failing_to_none"] > 0
+    assert outcome.reached is (ours.metrics["half_failing_to_none"] <= 1.2)
 
 
 def test_workers_share_a_queue_and_lose_nothing(settings: Settings) -> None:
@@ -115,8 +115,8 @@ def test_workers_share_a_queue_and_lose_nothing(settings: Settings) -> None:
     with scratch(settings) as ground:
         trial = begun(ground, "drain-workers", batches=4)
         done = trial.run(OURS)
-        assert {f"per_second_{size}" for size in CREWS} < set(done.figures)
-        assert done.figures["four_to_two"] == pytest.approx(done.figures["per_second_4"] / done.figures["per_second_2"])
+        assert {f"per_second_{size}" for size in CREWS} < set(done.metrics)
+        assert done.metrics["four_to_two"] == pytest.approx(done.metrics["per_second_4"] / done.metrics["per_second_2"])
         assert by_status(ground) == {("RESOLVED", 1): 400 * len(CREWS)}
         fill_due(trial)
         with pytest.raises(AssertionError, match="800 of 400 were resolved by 1 workers"):

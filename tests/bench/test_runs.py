@@ -29,9 +29,9 @@ TINY: dict[str, Size] = {
     "moves-100": Size(batches=2, rounds=2, warm_ups=1),
     "append-1000": Size(batches=1, rounds=2, warm_ups=0),
     "outcomes": Size(batches=1, rounds=2, warm_ups=1),
-    "settled-read": Size(standing=4000, rounds=2, warm_ups=0),
+    "settled-read": Size(idle=4000, rounds=2, warm_ups=0),
     "seal": Size(batches=1, rounds=2, warm_ups=0),
-    "claim-1m-100": Size(batches=2, standing=500, rounds=2, warm_ups=1),
+    "claim-1m-100": Size(batches=2, idle=500, rounds=2, warm_ups=1),
     "record-1000": Size(batches=1, rounds=2, warm_ups=0),
     "record-1000-plain": Size(batches=1, rounds=2, warm_ups=0),
     "retry-1": Size(batches=3, rounds=2, warm_ups=0),
@@ -40,9 +40,9 @@ TINY: dict[str, Size] = {
     "drain-1000": Size(batches=1, rounds=2, warm_ups=0),
     "fail-once-100": Size(batches=2, rounds=2, warm_ups=0),
     "fail-once-1000": Size(batches=1, rounds=2, warm_ups=0),
-    "claim-errors-1m": Size(batches=2, standing=500, rounds=2, warm_ups=0),
+    "claim-errors-1m": Size(batches=2, idle=500, rounds=2, warm_ups=0),
     "archive-1000": Size(batches=1, rounds=2, warm_ups=0),
-    "gate-1m": Size(batches=1, standing=3000, rounds=2, warm_ups=0),
+    "gate-1m": Size(batches=1, idle=3000, rounds=2, warm_ups=0),
 }
 
 
@@ -59,7 +59,7 @@ def scratch_databases(server: embedded.Server) -> list[str]:
 
 @pytest.mark.parametrize("name", TINY)
 def test_both_sides_of_a_workload_make_the_same_rows(name: str, settings: Settings, server: embedded.Server) -> None:
-    """A run ends with figures for both, after their rows were counted and found alike; nothing is left behind."""
+    """A run ends with metrics for both, after their rows were counted and found alike; nothing is left behind."""
     (outcome,) = measure([tiny(name)], settings, say=silent, quick=True).outcomes
     assert [measured.variant for measured in outcome.variants] == [OURS, RAW]
     for measured in outcome.variants:
@@ -90,7 +90,7 @@ def test_outcomes_are_mixed_as_told(settings: Settings) -> None:
 
 
 def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings, tmp_path: Path) -> None:
-    """Every company is looked at over real sockets; the share of the time in the database is a figure with a bound."""
+    """Every company is looked at over real sockets; the share of the time in the database is a metric with a bound."""
     (workload,) = chosen(["verify"])
     results = measure(
         [replace(workload, quick=Size(batches=1, rounds=1, warm_ups=0))], settings, say=silent, quick=True
@@ -98,17 +98,17 @@ def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings,
     (outcome,) = results.outcomes
     (ours,) = outcome.variants
     assert [done.units for done in ours.rounds] == [200]
-    assert 0 < ours.figures["database_share"] < 1
-    assert 1 < ours.figures["turns"] <= 200
-    assert ours.figures["timeouts"] == 0
-    assert outcome.aimed == {Aim(figure="database_share", most=0.25): ours.figures["database_share"]}
-    assert outcome.reached is (ours.figures["database_share"] <= 0.25)
+    assert 0 < ours.metrics["database_share"] < 1
+    assert 1 < ours.metrics["turns"] <= 200
+    assert ours.metrics["timeouts"] == 0
+    assert outcome.aimed == {Aim(metric="database_share", most=0.25): ours.metrics["database_share"]}
+    assert outcome.reached is (ours.metrics["database_share"] <= 0.25)
     (row,) = rows(outcome)
-    assert row["database_share"] == f"{ours.figures['database_share']:.3g}"
+    assert row["database_share"] == f"{ours.metrics['database_share']:.3g}"
     (stored,) = json.loads(written(results))["workloads"]
-    share = round(ours.figures["database_share"], 3)
-    assert stored["aims"] == [{"figure": "database_share", "least": None, "most": 0.25, "value": share}]
-    assert stored["variants"][0]["figures"]["database_share"] == share
+    share = round(ours.metrics["database_share"], 3)
+    assert stored["aims"] == [{"metric": "database_share", "least": None, "most": 0.25, "value": share}]
+    assert stored["variants"][0]["metrics"]["database_share"] == share
 
 
 def test_recorded_errors_are_of_four_tables(settings: Settings) -> None:
@@ -133,10 +133,10 @@ def test_the_gate_is_held_to_a_percentile(settings: Settings) -> None:
     (outcome,) = measure([tiny("gate-1m")], settings, say=silent, quick=True).outcomes
     ours, raw = outcome.variants
     assert [done.units for done in (*ours.rounds, *raw.rounds)] == [1000] * 4
-    assert outcome.workload.aims == (Aim(figure="p99_to_raw", most=1.5),)
+    assert outcome.workload.aims == (Aim(metric="p99_to_raw", most=1.5),)
     for done, beside in zip(ours.rounds, raw.rounds, strict=True):
-        assert 0 < done.figures["p50_ms"] <= done.figures["p99_ms"]
-        assert done.figures["p99_to_raw"] == pytest.approx(done.figures["p99_ms"] / beside.figures["p99_ms"])
+        assert 0 < done.metrics["p50_ms"] <= done.metrics["p99_ms"]
+        assert done.metrics["p99_to_raw"] == pytest.approx(done.metrics["p99_ms"] / beside.metrics["p99_ms"])
 
 
 def test_progress_names_the_round_and_the_variant(settings: Settings) -> None:
@@ -205,7 +205,7 @@ def test_a_lean_filling_leaves_every_index_whole(settings: Settings) -> None:
     """Indexes are out of the way while millions of rows come in, and find all of them afterwards."""
     with scratch(settings) as ground:
         (workload,) = chosen(["gate-1m"])
-        Trial(workload, ground, Size(batches=0, standing=900)).prepare()
+        Trial(workload, ground, Size(batches=0, idle=900)).prepare()
         (resting,) = ground.admin.execute(
             "select count(*) from pg_index where not (indisready and indisvalid)"
         ).fetchone() or (None,)
@@ -288,7 +288,7 @@ def test_an_interrupted_run_drops_its_database(settings: Settings, server: embed
 
 @pytest.mark.usefixtures("server")
 def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: Path) -> None:
-    """Every figure with its rounds, the server's settings, no host, no user, no folder."""
+    """Every metric with its rounds, the server's settings, no host, no user, no folder."""
     results = measure([tiny("moves-100")], settings, say=silent, quick=True)
     path = save(results, tmp_path)
     assert path.name == f"{results.began_at:%Y-%m-%d}-moves-100-quick.json"
@@ -303,7 +303,7 @@ def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: 
     (workload,) = stored["workloads"]
     assert workload["workload"] == "moves-100"
     assert workload["ratio"] == workload["variants"][0]["ratio"]
-    assert workload["aims"] == [{"figure": "ratio_to_raw", "least": 0.6, "most": None, "value": workload["ratio"]}]
+    assert workload["aims"] == [{"metric": "ratio_to_raw", "least": 0.6, "most": None, "value": workload["ratio"]}]
     assert workload["reached"] is (workload["variants"][0]["ratio"] >= 0.6)
     for variant in workload["variants"]:
         assert set(variant) == {
@@ -313,7 +313,7 @@ def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: 
             "ratio",
             "ratio_by_round",
             "ours_to_it",
-            "figures",
+            "metrics",
             "units",
             "seconds",
         }

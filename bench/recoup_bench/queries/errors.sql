@@ -1,7 +1,7 @@
 -- Errors by hand: the same predicates in the same order, the rows, the events; no guards.
 
 -- name: record
--- What becomes of each was decided elsewhere, and nothing is looked for that it might supersede.
+-- The decision for each is given, and nothing that it might supersede is searched for.
 with recorded as (
   insert into raw.error (error_table, outreach_id, error_code, error_message, error_signature, severity, category,
     disposition, status, ttl_tier, expires_at, max_retries, next_retry_at, retry_until, parked_at, parked_by,
@@ -97,7 +97,7 @@ told as (
 select error_id, status from ended;
 
 -- name: archive
--- What is over, then what has expired.
+-- Closed errors, then expired ones.
 with over as materialized (
   select e.error_id from raw.error e
    where e.error_table = %(table)s and e.archived_at is not null
@@ -145,7 +145,7 @@ exists (select from {table} e where e.outreach_id = %(entity)s
            and e.disposition in ('RETRY', 'PARKED') and e.archived_at is null)
 
 -- name: fill_due
--- The first ones are due since an hour, the others in a day. Of every ten so many had all retries but the last.
+-- The first ones have been due for an hour, the others in a day. Of every ten, some had all retries but the last.
 insert into recoup.error (error_table, outreach_id, error_code, error_message, error_signature, category, disposition,
   status, ttl_tier, expires_at, retry_count, max_retries, next_retry_at, retry_until, decided_by, policy_version,
   created_at, updated_at)
@@ -184,7 +184,7 @@ select (%(tables)s::text[])[1 + n %% 3], md5(n::text)::uuid, 'x', 'v1', 'OPERATI
   from generate_series(1, %(rows)s::integer) n, (select clock_timestamp() as now_) t;
 
 -- name: make_archive
--- Raw's only partition in the place of months: nobody knows in which month a run is over.
+-- Raw's only partition in the place of months: a run may cross into the next month.
 create table raw.dol_errors_archive_all partition of raw.dol_errors_archive for values from (minvalue) to (maxvalue);
 
 -- name: partitions
@@ -229,7 +229,7 @@ select e.error_id, e.error_table, e.retry_count, e.next_retry_at, e.retry_until,
  where e.error_id > %(after)s and e.status = 'RETRY_PENDING' and e.archived_at is null order by e.error_id;
 
 -- name: raw_more
--- By hand one table holds it all: who retries an error, until when, and the ways to what is due.
+-- By hand one table holds it all: who retries an error, until when, and the indexes for what is due.
 alter table raw.error add column leased_by text, add column lease_until timestamptz;
 create index on raw.error (next_retry_at) where status = 'RETRY_PENDING' and token is null and archived_at is null;
 create index on raw.error (lease_until) where token is not null;

@@ -1,4 +1,4 @@
--- Gate Zero by hand: what a competent person writes who needs the same rows and no guards, one statement a set.
+-- Gate Zero by hand: what a competent engineer writes for the same rows without guards, one statement per set.
 
 -- name: tally
 select 'intake ' || status, count(*) from {schema}.gate_zero_intake group by 1
@@ -88,7 +88,7 @@ told as (
 select attempt_id, intake_id, status from ended;
 
 -- name: finish
--- Also of retries: recoveries that go on or end, and new intakes after a passed one. First attempts would pay for it.
+-- Also of retries: recoveries that continue or end, and new intakes after a passed one. First attempts would pay for it.
 with given as materialized (
   select g.attempt_id, g.token, g.reason_code, g.payload_ref
     from unnest(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[])
@@ -181,7 +181,7 @@ select i.intake_id, i.batch_id, a.number, case when a.number = i.tries then 'ope
  order by i.created_at, a.number;
 
 -- name: fill_recoveries
--- The first of them, which are the oldest, are due since an hour; the others in a day.
+-- The first of them, which are the oldest, have been due for an hour; the others in a day.
 insert into cl.gate_zero_recovery (intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, created_at,
                                    updated_at)
 select i.intake_id, i.batch_id, 'TIMEOUT', 1 + (i.place %% 20 >= %(third)s)::integer, i.place * interval '1 millisecond'

@@ -8,7 +8,7 @@ select recoup.new_id(), 'ATTEMPT', 'START', 'bench', 'system', t.now_, i.incarna
        (select max(incarnation) as incarnation from recoup.incarnation) i;
 
 -- name: page
--- What is written before somebody notices that late commits are lost.
+-- The usual query, which loses late commits.
 select seq, air_event_id, entity_id, event_type, reason_code, batch_id, payload_ref, actor, actor_id, attempt_id,
        event_timestamp
   from cl.gate_zero_air where seq > %(after)s order by seq limit %(limit)s;

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def bench(
     workloads: Annotated[
-        tuple[str, ...], Parameter(name="WORKLOAD", show_default=False, help="Which ones; all, when none is named.")
+        tuple[str, ...], Parameter(name="WORKLOAD", show_default=False, help="Workloads to run; all by default.")
     ] = (),
     /,
     *,
     rounds: Annotated[int | None, Parameter(help="Counted rounds of each; more on a noisy machine.")] = None,
     quick: Annotated[
-        bool, Parameter(negative="", show_default=False, help="Small sizes: does it run? The figures say little.")
+        bool, Parameter(negative="", show_default=False, help="Use small sizes, to see that it runs.")
     ] = False,
     save: Annotated[Path | None, Parameter(help="Folder to write the results to, as JSON.")] = None,
     peer: Annotated[
@@ -30,7 +30,7 @@ def bench(
         Parameter(
             negative="",
             show_default=False,
-            help="A job queue to run beside drain and fail-once: pgqueuer, pgmq, procrastinate, or module:factory.",
+            help="A job queue to compare in drain and fail-once: pgqueuer, pgmq, procrastinate, or module:factory.",
         ),
     ] = (),
     list_: Annotated[
@@ -38,7 +38,7 @@ def bench(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Measure Recoup beside hand-written SQL that makes the same rows, in a scratch database that is dropped again.
+    """Measure Recoup against hand-written SQL that makes the same rows, in a scratch database that is dropped again.
 
     Rounds of both sides alternate, and the ratio of their medians is the result. Progress goes to standard error.
     """
