@@ -1,6 +1,6 @@
--- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
--- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
--- Everything belongs to its schema's owner, unless a line says otherwise.
+-- The schema of a newly migrated database. Written by `make schema`, compared by tests/database/test_schema_dump.py.
+-- For reading and reviewing: migrations and the .sql files of the domains create the database itself.
+-- Everything belongs to its schema's owner, unless a line gives another owner.
 
 create schema cl authorization recoup_owner;
 comment on schema cl is 'Gate Zero and the minting of company identities.';
@@ -512,7 +512,7 @@ CREATE OR REPLACE FUNCTION cl.content_company_identity_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body f8458b3ed5fb099e89fd9b18c54728fe
-comment on function cl.content_company_identity_births() is 'Digests of what rows of cl.company_identity were given at birth, written out from the declaration.';
+comment on function cl.content_company_identity_births() is 'Digests of rows of cl.company_identity at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
  RETURNS trigger
@@ -522,7 +522,7 @@ CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 9a9cdf376147a94c328523cd7bcd3fb4
-comment on function cl.content_gate_zero_batch_births() is 'Digests of what rows of cl.gate_zero_batch were given at birth, written out from the declaration.';
+comment on function cl.content_gate_zero_batch_births() is 'Digests of rows of cl.gate_zero_batch at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
  RETURNS trigger
@@ -532,7 +532,7 @@ CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 2e0ee2d9268a60efcc05db8297b9bef7
-comment on function cl.content_gate_zero_intake_births() is 'Digests of what rows of cl.gate_zero_intake were given at birth, written out from the declaration.';
+comment on function cl.content_gate_zero_intake_births() is 'Digests of rows of cl.gate_zero_intake at their birth, generated from the declaration.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
 
@@ -574,8 +574,8 @@ CREATE OR REPLACE FUNCTION cl.guard_company_identity_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 2d51b1fb7e098eca06da57c41c598ea7
-comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body f3d5e89ce27460a3b57eee0f1015b56f
+comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, generated from the declaration.';
 grant execute on function cl.guard_company_identity_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
@@ -585,8 +585,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a04b60e56c51849ea15c7b4d79126589
-comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 7ae8cbae0d34bb807fe59ce94e8075d5
+comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
@@ -596,8 +596,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body af899589859ad9fcba1dfa7e91cc6a8d
-comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 69636741fb5fa6a3ce03629cf326300a
+comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
@@ -607,8 +607,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 77adcdf6afee8e081ba7e2122392af20
-comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body be420d70d02bb183400a7e0777202746
+comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
@@ -618,8 +618,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 19ea92b7cdca131023aca0ef3bb60846
-comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body c9956a8c0e7716ead6c3b2fbd0bf93d2
+comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
@@ -629,8 +629,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 7f428a7da9cf51cd8f54d86bd3374197
-comment on function cl.guard_gate_zero_intake_births() is 'The guard of births of cl.gate_zero_intake, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body ead0866989653ec1440f0840ffc4023b
+comment on function cl.guard_gate_zero_intake_births() is 'The guard of births of cl.gate_zero_intake, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
@@ -640,8 +640,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body d449e96a0c57f9380e7531e5ba756fee
-comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 4fdeda714247c97d143e7e13b1583658
+comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_births()
@@ -651,8 +651,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0e527f14ebc1d487e54998aebb382f03
-comment on function cl.guard_gate_zero_recovery_births() is 'The guard of births of cl.gate_zero_recovery, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body c8546e2c1a184d25a47f9dc700035592
+comment on function cl.guard_gate_zero_recovery_births() is 'The guard of births of cl.gate_zero_recovery, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
@@ -662,8 +662,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 5575b69e973c6f2bf23c7e6acf9db6a9
-comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 7134fbfe128f7159b41a360417e8fa9b
+comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.max_attempts()
@@ -725,7 +725,7 @@ CREATE OR REPLACE FUNCTION cl.record_identity_births()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body f7d8e27408f129f4fe4e6ec7d2aa781e
-comment on function cl.record_identity_births() is 'MINT, in the AIR log of the mint.';
+comment on function cl.record_identity_births() is 'Writes MINT to the AIR log of the mint.';
 
 CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  RETURNS trigger
@@ -762,8 +762,8 @@ CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body c8545fb3ed4c9a6473a4717501d3c232
-comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 0770564e9b1805a7f137af512c757315
+comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake with an AUTH event and with its data; after a re-entry for the new intake.';
 grant execute on function cl.rule_identity_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_intake_births()
@@ -2723,35 +2723,35 @@ CREATE OR REPLACE FUNCTION recoup.acting_id()
  RETURNS text
  LANGUAGE sql
  STABLE; -- body 3c207bea1817f685d9867f29509ccb90
-comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
+comment on function recoup.acting_id() is 'The actor. Set by the transaction; the login by default.';
 grant execute on function recoup.acting_id() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acting_kind()
  RETURNS text
  LANGUAGE sql
  STABLE; -- body d649387cb92266e3aa5d726294a380d1
-comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
+comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Set by the transaction; system by default.';
 grant execute on function recoup.acting_kind() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acting_role()
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 5327e87b776a4d80afa2f36b795eff22
-comment on function recoup.acting_role() is 'The role that acts, for a recorder behind a guard.';
+ STABLE; -- body e7585e59401d0376d1f3f82f8ab7a707
+comment on function recoup.acting_role() is 'The acting role, for a recorder after a guard.';
 grant execute on function recoup.acting_role() to public;
 
 CREATE OR REPLACE FUNCTION recoup.actor_name()
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 5930bd78f62f174e73560fd2bb8b3499
-comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
+ STABLE; -- body d44416f7bc285ff0f2e1c0ac5521b85b
+comment on function recoup.actor_name() is 'The actor, as a refusal names it.';
 grant execute on function recoup.actor_name() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acts_for_another()
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body eeb2179b7513d071afb64f8043f9ea6f
-comment on function recoup.acts_for_another() is 'Whether a function of the tables'' owner runs, called by somebody else: a recorder, a consequence, the sealer.';
+ STABLE; -- body 7eeaf032d4e51d13f92c70a08354e233
+comment on function recoup.acts_for_another() is 'Whether a function of the tables'' owner runs, called by another role: a recorder, a consequence, the sealer.';
 grant execute on function recoup.acts_for_another() to public;
 
 CREATE OR REPLACE FUNCTION recoup.add_held(more integer)
@@ -2777,12 +2777,12 @@ grant execute on function recoup.allows(allowed jsonb, disposition_ text) to pub
 CREATE OR REPLACE FUNCTION recoup.append_only()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3da8492a19dd6dac6339792d00a6d55d
-comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE; but for what a consequence changes in a log that is not sealed.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 742d17ff0eebf697b402ca10e9192250
+comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE, except changes by a consequence in a log that is not sealed.';
 grant execute on function recoup.append_only() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
- LANGUAGE plpgsql; -- body 7527e78ed66c24f56e7ac7eec32ad576
+ LANGUAGE plpgsql; -- body 3e6a3252fbadd1bae809faaff8847def
 comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
 grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
 
@@ -2824,8 +2824,8 @@ grant execute on function recoup.archive_month_name(error_table_ text, month_ da
 CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body 2ef3cb73f0043712f9152d43b02da1b4
-comment on function recoup.authority_of(role_name name) is 'The authority a role stands for, or null.';
+ IMMUTABLE; -- body c87aaefd7f07113ecb268a51222a3297
+comment on function recoup.authority_of(role_name name) is 'The authority of a role, or null.';
 grant execute on function recoup.authority_of(role_name name) to public;
 
 grant execute on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) to public;
@@ -2839,7 +2839,7 @@ CREATE OR REPLACE FUNCTION recoup.block_digest(log_ text, canon_ integer, incarn
  SET bytea_output TO 'hex'
  SET enable_seqscan TO 'off'
  SET enable_sort TO 'on'
- SET enable_bitmapscan TO 'on'; -- body 2879e13732508d0a6757c44159afa384
+ SET enable_bitmapscan TO 'on'; -- body 220b4ab5c9dc52ddd3ff7731b37a3de7
 comment on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) is 'Count, last seq and digest of a block''s rows: SHA-256 over the SHA-256 of each, in the order of seq.';
 
 CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
@@ -2872,7 +2872,7 @@ CREATE OR REPLACE FUNCTION recoup.by_follower()
  RETURNS boolean
  LANGUAGE sql
  STABLE; -- body 6ef23c456fcee8259d260afc5c065449
-comment on function recoup.by_follower() is 'Asked by a trigger: whether a recorder or a consequence has done what it sees, behind another trigger.';
+comment on function recoup.by_follower() is 'For triggers: whether a recorder or a consequence made this change, inside another trigger.';
 grant execute on function recoup.by_follower() to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
@@ -3012,8 +3012,8 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 79257bf3011f542bae3dbdd3e239ac33
-comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7eaa5077114436ed04ad4e438c515429
+comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or its rows; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
 grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -3037,8 +3037,8 @@ comment on procedure recoup.close_all(IN log_ text) is 'Closes a declared log an
 grant execute on procedure recoup.close_all(IN log_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, IN log_ text)
- LANGUAGE plpgsql; -- body 715c0a8e41df25529958fcdd375b8a44
-comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written by its recorders alone if it has any.';
+ LANGUAGE plpgsql; -- body 0db483905764a0ed38162e4bfaf84da2
+comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written only by its recorders if it has any.';
 grant execute on procedure recoup.close_log(IN relation regclass, IN log_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAULT NULL::bigint)
@@ -3059,7 +3059,7 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  RETURNS TABLE(sqlstate_ text, column_ text, broken text, rule text)
  LANGUAGE sql
  STABLE; -- body 385eb0d3a8892b4134e42f08d65a6a9e
-comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
+comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true for a violation.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
 CREATE OR REPLACE FUNCTION recoup.common(these integer[], others integer[])
@@ -3077,7 +3077,7 @@ CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body baf1a94bf39cf91aec39230e7eb7a782
-comment on function recoup.content_error_archive_month_births() is 'Digests of what rows of recoup.error_archive_month were given at birth, written out from the declaration.';
+comment on function recoup.content_error_archive_month_births() is 'Digests of rows of recoup.error_archive_month at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_error_redaction_births()
  RETURNS trigger
@@ -3087,14 +3087,14 @@ CREATE OR REPLACE FUNCTION recoup.content_error_redaction_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body cb471561714831692a111f29ab435207
-comment on function recoup.content_error_redaction_births() is 'Digests of what rows of recoup.error_redaction were given at birth, written out from the declaration.';
+comment on function recoup.content_error_redaction_births() is 'Digests of rows of recoup.error_redaction at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_function(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body ed6c3626e69e006a7514b39c361d0ba2
-comment on function recoup.content_function(life recoup.lifecycle) is 'The recorder of what rows were given at birth, as it should be; none, if the lifecycle freezes nothing but its key.';
+ SET quote_all_identifiers TO 'off'; -- body e3c725194391299e0922eca043989a56
+comment on function recoup.content_function(life recoup.lifecycle) is 'The text of the recorder of birth digests; none if the lifecycle freezes only its key.';
 grant execute on function recoup.content_function(life recoup.lifecycle) to public;
 
 CREATE OR REPLACE FUNCTION recoup.content_operation_births()
@@ -3105,7 +3105,7 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body df5200b336f34265790ef7e4ca371027
-comment on function recoup.content_operation_births() is 'Digests of what rows of recoup.operation were given at birth, written out from the declaration.';
+comment on function recoup.content_operation_births() is 'Digests of rows of recoup.operation at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
  RETURNS trigger
@@ -3115,7 +3115,7 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body d0ca69b01e9f1a84abda2afc0ff23b71
-comment on function recoup.content_operation_item_births() is 'Digests of what rows of recoup.operation_item were given at birth, written out from the declaration.';
+comment on function recoup.content_operation_item_births() is 'Digests of rows of recoup.operation_item at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  RETURNS trigger
@@ -3125,7 +3125,7 @@ CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 9cd0b92f9d3216f74226c931d9aba34e
-comment on function recoup.content_worker_births() is 'Digests of what rows of recoup.worker were given at birth, written out from the declaration.';
+comment on function recoup.content_worker_births() is 'Digests of rows of recoup.worker at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
@@ -3183,8 +3183,8 @@ comment on function recoup.entity_locks() is 'The locks that other sessions have
 grant execute on function recoup.entity_locks() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
- LANGUAGE plpgsql; -- body 4e7da20fb29e32a9fbd4ebe8206bb95a
-comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
+ LANGUAGE plpgsql; -- body 0612aa2f3ed2f0654f3ada3efbd053e5
+comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Installs the guard of a lifecycle and its followers on its table or on a partition.';
 grant execute on procedure recoup.equip(IN relation regclass, IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_all(IN subject_ text)
@@ -3193,8 +3193,8 @@ comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of 
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body 138359d4c09647a3eb9ecade05c2d45b
-comment on procedure recoup.equip_declared() is 'Equips every declared table, drops what was written out for one that is gone, and closes all to replication.';
+ LANGUAGE plpgsql; -- body 2fe67363e961e4e8c633664234f202d3
+comment on procedure recoup.equip_declared() is 'Equips every declared table, drops functions of removed ones, and closes all to replication.';
 grant execute on procedure recoup.equip_declared() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
@@ -3277,22 +3277,22 @@ CREATE OR REPLACE FUNCTION recoup.first_unsealed(log_ text)
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
- SET enable_sort TO 'off'; -- body fb4df51b6a1e391757fea0a5810c6b86
-comment on function recoup.first_unsealed(log_ text) is 'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
+ SET enable_sort TO 'off'; -- body 81eb8f4a671dfed1696deb88e1830886
+comment on function recoup.first_unsealed(log_ text) is 'The seq of the oldest unsealed row, in the order of transactions; null: all rows are sealed.';
 grant execute on function recoup.first_unsealed(log_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.follower_name(f recoup.follower)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE; -- body 3ed734ddb38ed5365aa07194f2531059
-comment on function recoup.follower_name(f recoup.follower) is 'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
+comment on function recoup.follower_name(f recoup.follower) is 'The name of a follower''s trigger: ordered by letter, after the guard.';
 grant execute on function recoup.follower_name(f recoup.follower) to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body cab3cfedd25cac1a4145ad97c5a752ba
-comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 953b9d99b4e5bf2e27f3d80e90339813
+comment on function recoup.guard_births() is 'Refuses an insert in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_claims()
@@ -3313,8 +3313,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8839f90a16290749a790b940fd8232bb
-comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 5d4dacfa726b61ed5aab8d78ebd74b02
+comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, generated from the declaration.';
 grant execute on function recoup.guard_clock_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
@@ -3324,8 +3324,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 14039e62cf4f99bb2cd721cb4c70d8a2
-comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 8efe26fbbc1045a9ba63681f54260690
+comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, generated from the declaration.';
 grant execute on function recoup.guard_error_archive_month_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
@@ -3335,8 +3335,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body fd5af17ef46c87f724f3c443254316f9
-comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 0e200033b8559e3b513479e0032bd913
+comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, generated from the declaration.';
 grant execute on function recoup.guard_error_archive_month_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_births()
@@ -3346,8 +3346,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body ce8a270ee55935c2e851238e25b8dc32
-comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 8aae18dd8b9cc221b32bed77634aa21a
+comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
@@ -3357,8 +3357,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body c11bfe4402cf178e27ea8c2df2cc503b
-comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body a295e465d70239de1961978aa2f2aca1
+comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
@@ -3368,8 +3368,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 3284686ccdffd7e912e793d54ac8fece
-comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 47eeea076f0cc6ed8d60a096c5d454fd
+comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_births()
@@ -3379,8 +3379,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 15ed75e217f1e8ba4d78108a762dd893
-comment on function recoup.guard_error_redaction_births() is 'The guard of births of recoup.error_redaction, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body d6eed022099605faa03475777244b9ba
+comment on function recoup.guard_error_redaction_births() is 'The guard of births of recoup.error_redaction, generated from the declaration.';
 grant execute on function recoup.guard_error_redaction_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_moves()
@@ -3390,28 +3390,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 23ccf4f6637c6bc8f175a0efd708a2c2
-comment on function recoup.guard_error_redaction_moves() is 'The guard of moves of recoup.error_redaction, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 5964c9151c49ca34b4f3303de1b8985f
+comment on function recoup.guard_error_redaction_moves() is 'The guard of moves of recoup.error_redaction, generated from the declaration.';
 grant execute on function recoup.guard_error_redaction_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body fb179759a27e2f995accaa9ae05352c7
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1e9709e726b80e22a2e49f82ef4fda42
 comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
 grant execute on function recoup.guard_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 95d47ea91641e7aaaa0f1d479d57f503
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 828f1283ac7586654769eb05c3bfd552
 comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
 grant execute on function recoup.guard_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_of(subject_ text, kind_ text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body a127afdf6ccf4b59b18a85d792d03eaf
+ STABLE; -- body 9ed75aa68160b07d7549c214ce5a9e5a
 comment on function recoup.guard_of(subject_ text, kind_ text) is 'The function that guards the births, moves or exits of a table.';
 grant execute on function recoup.guard_of(subject_ text, kind_ text) to public;
 
@@ -3422,8 +3422,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body c9c08d799515b5e70fa4461c68429f3d
-comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body b5f8d7e6bf06a3760847c87437e54084
+comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, generated from the declaration.';
 grant execute on function recoup.guard_operation_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
@@ -3433,8 +3433,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 09bd691503b8bb3a9e93c7bc53ac6e67
-comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body a8862aab2958c357052800c58dc8f95e
+comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, generated from the declaration.';
 grant execute on function recoup.guard_operation_item_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
@@ -3444,8 +3444,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 674abdad3752f844e81083652327ad14
-comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body eb54aaba4a8ec19811f20e9c99f9d201
+comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, generated from the declaration.';
 grant execute on function recoup.guard_operation_item_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
@@ -3455,8 +3455,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a9f7fe8d40e300891bcffb1bff993f20
-comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body f6a9256a871f126b985f30fccf00bc11
+comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, generated from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
@@ -3466,8 +3466,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 6cd52a293f276b8e3d0b2e5f7084493e
-comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 4cf67d367d4a34d19fe5c1ccd361fe59
+comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, generated from the declaration.';
 grant execute on function recoup.guard_pause_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
@@ -3477,8 +3477,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0d6b2f81ccb0e78ff113f305dbb25efa
-comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 5879cc722e04837cd2fc4b4947c561d5
+comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, generated from the declaration.';
 grant execute on function recoup.guard_pause_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_queue()
@@ -3492,14 +3492,14 @@ CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 09e06e3b68c62009c24d5daef05ff395
+ SET quote_all_identifiers TO 'off'; -- body ad6ef76584a8b3c97b82a6835010bcc4
 comment on function recoup.guard_text(life recoup.lifecycle, kind_ text) is 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
 grant execute on function recoup.guard_text(life recoup.lifecycle, kind_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_truncate()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75a3f7a9eedc06ab0dc6547939e06d95
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5561c6aa93f6190b45dadabf3cfa0a44
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
 
@@ -3510,8 +3510,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 9863595ff34780d0460bb9cd442f0333
-comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body dba5a2eb598f5fbac074e87c6ee473bb
+comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, generated from the declaration.';
 grant execute on function recoup.guard_worker_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
@@ -3521,8 +3521,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body fa66faee2401f917db9729240365b78e
-comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 47fd2e90c8a22fe86af8446cd5cafdef
+comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, generated from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
@@ -3569,7 +3569,7 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0e11cb33ecfbd00e373a71b28dcf5ed5
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0d2c0966731cea03f26778c926324135
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
@@ -3624,7 +3624,7 @@ CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began ti
  RETURNS boolean
  LANGUAGE sql
  STABLE; -- body ba5a14172c8cb177d8f1a67639669168
-comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
+comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is now; the statement began at recoup.statement_time().';
 
 CREATE OR REPLACE FUNCTION recoup.is_redacted_from(before_ text, after_ text)
  RETURNS boolean
@@ -3733,8 +3733,8 @@ comment on function recoup.may_expire(e recoup.error, now_ timestamp with time z
 CREATE OR REPLACE FUNCTION recoup.never()
  RETURNS timestamp with time zone
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE; -- body 9461546f462f6d20f1a28d5d2f3a3d20
-comment on function recoup.never() is 'The time at which what has ended is due again.';
+ IMMUTABLE PARALLEL SAFE; -- body 1769d002b19a81b5b40e69aa574cd97e
+comment on function recoup.never() is 'The due time of rows that have ended: never.';
 grant execute on function recoup.never() to public;
 
 CREATE OR REPLACE FUNCTION recoup.new_id()
@@ -3748,21 +3748,21 @@ CREATE OR REPLACE FUNCTION recoup.now()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE; -- as the clock and the server have it
-comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
+comment on function recoup.now() is 'The time that decisions use: the server''s clock, or the simulated one until it is released.';
 grant execute on function recoup.now() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_declared()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body c8529a5fba9158c25394ce3863b38fe9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3ea32d6e192ca44c0f4bbd6f63c304de
 comment on function recoup.only_declared() is 'Refuses every event that does not come from the recorder of declarations.';
 grant execute on function recoup.only_declared() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_migrations()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9eb08371c06fd0cd9456504fee0bb165
-comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 600af204f12ee3af56cce50267ad8c86
+comment on function recoup.only_migrations() is 'Refuses changes of the declaration outside a migration.';
 grant execute on function recoup.only_migrations() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_recorders()
@@ -3782,14 +3782,14 @@ grant execute on function recoup.only_sealers() to public;
 CREATE OR REPLACE FUNCTION recoup.pausable_names(scope_ text)
  RETURNS SETOF text
  LANGUAGE plpgsql
- STABLE; -- body 436de496ef654a1d080f62c2007d1594
+ STABLE; -- body b78862c734d2feb8ef4d4f10ae3e6499
 comment on function recoup.pausable_names(scope_ text) is 'What can be paused within a scope, by name.';
 grant execute on function recoup.pausable_names(scope_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.paused(VARIADIC scopes text[])
  RETURNS recoup.pause
  LANGUAGE plpgsql
- STABLE; -- body e3eb5cb97f071b69c27900a9e41f5d56
+ STABLE; -- body 1efa159700cc2ea250e8b220494f3ce9
 comment on function recoup.paused(VARIADIC scopes text[]) is 'The pause that stops a claim within these scopes, or null.';
 grant execute on function recoup.paused(VARIADIC scopes text[]) to public;
 
@@ -3805,14 +3805,14 @@ CREATE OR REPLACE FUNCTION recoup.present_incarnation()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body b0dbae1eadcbb179e9bcdb2984697b40
-comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
+comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster has changed.';
 grant execute on function recoup.present_incarnation() to recoup_reader;
 
 grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 64a69b06fdcc0ca697d73e890d3eca13
-comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
+ LANGUAGE plpgsql; -- body 1ba7f201d748c8c8242efbc2f69347f2
+comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always enabled, unless the same one exists.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
  RETURNS trigger
@@ -3875,7 +3875,7 @@ CREATE OR REPLACE FUNCTION recoup.record_control()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 93e7efc3c3502decebf9854fcad7fdf6
-comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
+comment on function recoup.record_control() is 'Writes births, exits and changes of status to the control log.';
 
 CREATE OR REPLACE FUNCTION recoup.record_declared()
  RETURNS trigger
@@ -3883,7 +3883,7 @@ CREATE OR REPLACE FUNCTION recoup.record_declared()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'UTC'; -- body 0a3d897fb019a5c98145cb65f410ac55
-comment on function recoup.record_declared() is 'What is declared and what is not any more, in the log of declarations.';
+comment on function recoup.record_declared() is 'Writes added and removed declarations to their log.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
@@ -3956,13 +3956,13 @@ grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public
 CREATE OR REPLACE FUNCTION recoup.refuse_replicated()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1d4ee44f64a03a54176db274b6014d77
-comment on function recoup.refuse_replicated() is 'Refuses rows that come by logical replication.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 40af09c2b8e318cf92f7940485d65038
+comment on function recoup.refuse_replicated() is 'Refuses rows of logical replication.';
 grant execute on function recoup.refuse_replicated() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.refuse_replication()
- LANGUAGE plpgsql; -- body c46203c634d1c2e0e19536f4fbf954e3
-comment on procedure recoup.refuse_replication() is 'Puts on every table that it takes nothing by logical replication.';
+ LANGUAGE plpgsql; -- body f9d2fe3cd178e6c05a022611e35f97f0
+comment on procedure recoup.refuse_replication() is 'Closes every table to logical replication.';
 grant execute on procedure recoup.refuse_replication() to public;
 
 grant execute on function recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text) to public;
@@ -3976,7 +3976,7 @@ CREATE OR REPLACE FUNCTION recoup.release_clock()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a1350f0f4abae31ac18058906602120d
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
 
 CREATE OR REPLACE FUNCTION recoup.require_entities(entities uuid[])
@@ -4007,8 +4007,8 @@ grant execute on function recoup.require_same_length(what text, VARIADIC lengths
 
 CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
  RETURNS void
- LANGUAGE plpgsql; -- body 4e1a351e1b0ed37859d69b087aeb99c5
-comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
+ LANGUAGE plpgsql; -- body 38d8fa1f460fe2d84e6a16b65ee7a4b9
+comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on a table of another kind.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
 
 grant execute on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) to public;
@@ -4051,8 +4051,8 @@ grant execute on function recoup.rule_archive_months() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3ab05f336a5ef437668c6f88e0638e36
-comment on function recoup.rule_cursors() is 'A subscription is moved by the authority and the login that made it; an operator may drop it.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 15aa45d5583d7b89630237e0793dedf2
+comment on function recoup.rule_cursors() is 'Only the authority and login that created a subscription move it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
@@ -4079,15 +4079,15 @@ grant execute on function recoup.rule_error_redactions() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body d3d1bfe03f0b735c512a5c26fd0e4e7d
-comment on function recoup.rule_pauses() is 'What is paused is something that works; a pause is changed now, by whoever acts.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a0ae324573dd61931ee6074e260d0ee7
+comment on function recoup.rule_pauses() is 'Only something that exists is paused; a pause is changed now, by the acting login.';
 grant execute on function recoup.rule_pauses() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_times()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4aaaf36859e82d0ad4e87ed3785f2115
-comment on function recoup.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3394865d713d63036000e58993b15e46
+comment on function recoup.rule_times() is 'Refuses rows with a time in the future. Arguments: the key, then the columns with times.';
 grant execute on function recoup.rule_times() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_workers()
@@ -4101,8 +4101,8 @@ CREATE OR REPLACE FUNCTION recoup.seal_cursor(log_ text)
  RETURNS recoup.seal
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b43d183051210d30ef27494df7d3f486
-comment on function recoup.seal_cursor(log_ text) is 'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a window.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9757e020e1a11c085c65943494657bf2
+comment on function recoup.seal_cursor(log_ text) is 'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a range.';
 grant execute on function recoup.seal_cursor(log_ text) to public;
 
 grant execute on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) to recoup_archiver;
@@ -4111,13 +4111,13 @@ CREATE OR REPLACE FUNCTION recoup.seal_next(log_ text, canon_ integer, most bigi
  RETURNS SETOF recoup.seal
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6577da58226283f83ec076f5d7c160d9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body db30f8a85b6a231295aa25b61bd5f8c5
 comment on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
 
 CREATE OR REPLACE FUNCTION recoup.seal_text(s recoup.seal)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 0573ada300550aab03e8b25f06fa7f9d
+ STABLE; -- body 337d319e4530b56709f21241ec78ec19
 comment on function recoup.seal_text(s recoup.seal) is 'Canonical text of a seal without its digest.';
 grant execute on function recoup.seal_text(s recoup.seal) to public;
 
@@ -4137,8 +4137,8 @@ CREATE OR REPLACE FUNCTION recoup.seal_window(log_ text, incarnation_ integer, s
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
- SET enable_sort TO 'off'; -- body d1ae4d42217ff299759f51abdc177287
-comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
+ SET enable_sort TO 'off'; -- body 8a00734fa8cdc667321ba93a6deb3671
+comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'Where a block of at most this many rows ends, and whether even so it needs pages.';
 
 CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  RETURNS trigger
@@ -4161,8 +4161,8 @@ comment on function recoup.settle_error_redactions() is 'Writes the texts of a r
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
  RETURNS pg_snapshot
  LANGUAGE sql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5ce4239be2c93a99d1d99153a07b2edd
-comment on function recoup.settled_snapshot() is 'The present snapshot, with the own transaction among the running ones.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 08fbad6013c2480869462910483366de
+comment on function recoup.settled_snapshot() is 'The current snapshot, with our own transaction among the running ones.';
 grant execute on function recoup.settled_snapshot() to public;
 
 CREATE OR REPLACE FUNCTION recoup.snapshot_below(s pg_snapshot, below xid8)
@@ -4184,7 +4184,7 @@ CREATE OR REPLACE FUNCTION recoup.statement_time()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE; -- as the clock and the server have it
-comment on function recoup.statement_time() is 'When the present statement began, by the same clock: the earliest time that it may call now.';
+comment on function recoup.statement_time() is 'When the current statement began, by the same clock: the earliest time that it may write as now.';
 grant execute on function recoup.statement_time() to public;
 
 CREATE OR REPLACE FUNCTION recoup.status_of(disposition text)
@@ -4235,22 +4235,22 @@ comment on function recoup.wait_for_promotion(class integer, key_ integer, entit
 CREATE OR REPLACE FUNCTION recoup.wake()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 326854c3da1d79c476b479e0d5b1cd81
-comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 413ec75ef3ef652844363aba4f8448c8
+comment on function recoup.wake() is 'Wakes the workers: this duty, or any, may have work.';
 grant execute on function recoup.wake() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.write_functions(IN subject_ text)
  LANGUAGE plpgsql
- SET quote_all_identifiers TO 'off'; -- body 4b6da21e60d7bad4cf26237b93ab7643
-comment on procedure recoup.write_functions(IN subject_ text) is 'Writes out the functions of a lifecycle, unless they are there as they should be.';
+ SET quote_all_identifiers TO 'off'; -- body 463340d362849f979317b6ee079becff
+comment on procedure recoup.write_functions(IN subject_ text) is 'Generates the functions of a lifecycle, unless they exist with the right text.';
 grant execute on procedure recoup.write_functions(IN subject_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.written(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text, is_there boolean)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body e55dd010a05ccdbbe4295422ea6792c5
-comment on function recoup.written(life recoup.lifecycle) is 'The functions that are written out for a lifecycle, and whether each is there as it should be.';
+ SET quote_all_identifiers TO 'off'; -- body 06f4e42ebd551708ebc3314d99530ac3
+comment on function recoup.written(life recoup.lifecycle) is 'The functions generated for a lifecycle, and whether each exists with the right text.';
 grant execute on function recoup.written(life recoup.lifecycle) to public;
 
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
