@@ -45,6 +45,7 @@ PLATFORM = Domain(
         *routines("recoup.worker", "worker"),
         *routines("recoup.work", "queue", "outcomes"),
         *routines("recoup.ledger", "seals"),
+        *routines("recoup.schema", "comments"),
     ),
     policy=(WorkerPolicy, SealPolicy),
     duties=DUTIES,

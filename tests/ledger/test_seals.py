@@ -404,10 +404,10 @@ def test_a_problem_in_a_page_of_many(lived: Own, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("deed", "problem"),
     [
-        ("update recoup.pause_log set logged_at = 'infinity'", "carry a time that is none"),
-        ("update recoup.pause_log set logged_at = '294276-12-31'", "carry a time that is none"),
+        ("update recoup.pause_log set logged_at = 'infinity'", "have an invalid time"),
+        ("update recoup.pause_log set logged_at = '294276-12-31'", "have an invalid time"),
         ("update recoup.seal set sealed_at = '-infinity' where number = (select max(number) from recoup.seal)",
-         "its time is none"),
+         "its time is invalid"),
         ("update recoup.seal set sealed_at = '290000-01-01' where number = 2", "1 seals before it are missing"),
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ ERRORS = Domain(
     package="recoup.errors",
     description="Records every failure of a hub once, and decides by policy what happens next.",
     epoch=3,  # errors have a work key, which also decides what they supersede
-    release=4,
+    release=5,
     lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION),
     logs=(EVENTS, ARCHIVE),
     records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
@@ -34,6 +34,7 @@ ERRORS = Domain(
         "recording",
         "retrying",
         "archive",
+        "comments",
     ),
     policy=(ErrorPolicy,),
     duties=DUTIES,

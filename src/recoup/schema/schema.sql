@@ -21,11 +21,11 @@ create table cl.company_identity (
 );
 comment on table cl.company_identity is 'A sovereign company identity, minted once for an authorised intake. Never changed, never deleted.';
 comment on column cl.company_identity.sovereign_company_id is 'The identity.';
-comment on column cl.company_identity.intake_id is 'The authorised intake it was minted for; after a re-entry the new one.';
+comment on column cl.company_identity.intake_id is 'The authorised intake; after a re-entry the new one.';
 comment on column cl.company_identity.company_name is 'Name of the company, as on the intake.';
 comment on column cl.company_identity.company_domain is 'Its domain, as on the intake.';
 comment on column cl.company_identity.minted_at is 'When it was minted.';
-comment on column cl.company_identity.status is 'MINTED: an identity has no other standing.';
+comment on column cl.company_identity.status is 'Always MINTED.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_company_identity_births('cl.company_identity');
 alter table cl.company_identity enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.company_identity REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.company_identity');
@@ -94,9 +94,9 @@ comment on column cl.gate_zero_air.incarnation is 'Cluster that wrote it.';
 comment on column cl.gate_zero_air.attempt_id is 'The attempt whose move wrote it; null when a freeze did.';
 comment on column cl.gate_zero_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.gate_zero_air.authority is 'Database role that acted.';
-comment on column cl.gate_zero_air.login is 'Login of the session; null where it is from before this was kept.';
-comment on column cl.gate_zero_air.form is 'Of an ATTEMPT: which columns the digest is over, by number.';
-comment on column cl.gate_zero_air.digest is 'Of an ATTEMPT: what the attempt was given, as recoup.content_log has it of others; null for older ones.';
+comment on column cl.gate_zero_air.login is 'Login of the session; null in rows from before logins were stored.';
+comment on column cl.gate_zero_air.form is 'Of an ATTEMPT: which columns the digest covers, by number.';
+comment on column cl.gate_zero_air.digest is 'Of an ATTEMPT: digest of the values that the attempt was inserted with; null in older rows.';
 CREATE INDEX gate_zero_air_auth ON cl.gate_zero_air USING btree (event_timestamp) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_seq ON cl.gate_zero_air USING btree (seq) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_xid ON cl.gate_zero_air USING btree (xid) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
@@ -144,22 +144,22 @@ create table cl.gate_zero_attempt (
   constraint gate_zero_attempt_status_check CHECK (status = ANY (ARRAY['open'::text, 'passed'::text, 'failed'::text, 'crashed'::text])),
   constraint gate_zero_attempt_worker_check CHECK (worker <> ''::text)
 ) with (fillfactor=85);
-comment on table cl.gate_zero_attempt is 'One verification attempt. Its birth and its end write the AIR; a worker that died is fenced by its token.';
+comment on table cl.gate_zero_attempt is 'One verification attempt. Its start and its end write AIR events; the token fences a worker that died.';
 comment on column cl.gate_zero_attempt.attempt_id is 'Unique identifier of the attempt.';
 comment on column cl.gate_zero_attempt.intake_id is 'The intake being verified.';
 comment on column cl.gate_zero_attempt.batch_id is 'Inherited from intake.';
 comment on column cl.gate_zero_attempt.attempt_number is '1 for the first; at most 3.';
 comment on column cl.gate_zero_attempt.status is 'open, passed, failed or crashed.';
 comment on column cl.gate_zero_attempt.reason_code is 'Why it failed; TIMEOUT for a crashed one.';
-comment on column cl.gate_zero_attempt.worker is 'The worker that opened it.';
-comment on column cl.gate_zero_attempt.token is 'Fencing token: a result counts only with it, while the attempt is open.';
-comment on column cl.gate_zero_attempt.opened_at is 'When it began; time of its ATTEMPT event.';
+comment on column cl.gate_zero_attempt.worker is 'The worker that started it.';
+comment on column cl.gate_zero_attempt.token is 'Fencing token: a result is applied only with it, while the attempt is open.';
+comment on column cl.gate_zero_attempt.opened_at is 'When it started; time of its ATTEMPT event.';
 comment on column cl.gate_zero_attempt.lease_until is 'After this time without a result it counts as crashed.';
 comment on column cl.gate_zero_attempt.finished_at is 'When it ended; time of its first outcome event.';
 comment on column cl.gate_zero_attempt.payload_ref is 'Optional pointer to evidence of the outcome.';
-comment on column cl.gate_zero_attempt.reentered_as is 'On a passed retry: the new intake it made.';
-comment on column cl.gate_zero_attempt.policy_version is 'The policy in force when it opened: its lease and the wait after it come from there.';
-comment on column cl.gate_zero_attempt.ended_with is 'Token that whoever ended it presented; null: its lease expired, or it ended before tokens were presented.';
+comment on column cl.gate_zero_attempt.reentered_as is 'Of a passed retry: the new intake that it created.';
+comment on column cl.gate_zero_attempt.policy_version is 'The policy that was active when it started: it gives the lease and the wait after a failure.';
+comment on column cl.gate_zero_attempt.ended_with is 'Token presented at its end; null: its lease expired, or it ended before tokens were presented.';
 CREATE INDEX gate_zero_attempt_lease ON cl.gate_zero_attempt USING btree (lease_until) WHERE status = 'open'::text;
 CREATE UNIQUE INDEX gate_zero_attempt_one_open ON cl.gate_zero_attempt USING btree (intake_id) WHERE status = 'open'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_attempt_births('cl.gate_zero_attempt');
@@ -198,11 +198,11 @@ create view cl.gate_zero_authorization (
   xid xid8,
   incarnation integer
 ) as -- query 5236695c61c6dcd5799fb03ada889c4e
-comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake that is to be minted: the new one after a re-entry.';
+comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake to mint: the new one after a re-entry.';
 comment on column cl.gate_zero_authorization.seq is 'Order over all logs.';
 comment on column cl.gate_zero_authorization.air_event_id is 'The AUTH event.';
 comment on column cl.gate_zero_authorization.intake_id is 'The intake that AUTH is about.';
-comment on column cl.gate_zero_authorization.mint_intake_id is 'The intake to be minted: the same one, or the new one that a passed retry made.';
+comment on column cl.gate_zero_authorization.mint_intake_id is 'The intake to mint: the same one, or the new one that a passed retry created.';
 comment on column cl.gate_zero_authorization.batch_id is 'Optional batch identifier. Inherited from intake.';
 comment on column cl.gate_zero_authorization.event_type is 'Always AUTH.';
 comment on column cl.gate_zero_authorization.reason_code is 'Always EXISTENCE_CONFIRMED.';
@@ -246,14 +246,14 @@ END) stored,
 comment on table cl.gate_zero_batch is 'An import batch: its completion opens the recovery window, its freeze closes it, its pause stops all recovery at once.';
 comment on column cl.gate_zero_batch.batch_id is 'Name of the batch.';
 comment on column cl.gate_zero_batch.imported_at is 'When the import began.';
-comment on column cl.gate_zero_batch.completed_at is 'When the import was declared complete. Set once, by a call.';
+comment on column cl.gate_zero_batch.completed_at is 'When the import was completed. Set once, by a call.';
 comment on column cl.gate_zero_batch.batch_freeze_at is 'End of the recovery window: completion plus 14 days. Set once.';
 comment on column cl.gate_zero_batch.frozen_at is 'When the freeze was carried out. Set once.';
-comment on column cl.gate_zero_batch.paused_at is 'Kill switch: since when recovery of this batch is paused; null when it is not.';
+comment on column cl.gate_zero_batch.paused_at is 'Kill switch: when retries of this batch were paused; null: not paused.';
 comment on column cl.gate_zero_batch.paused_by is 'Who paused it.';
 comment on column cl.gate_zero_batch.pause_reason is 'Why it was paused.';
-comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, from the columns before it.';
-comment on column cl.gate_zero_batch.policy_version is 'The policy in force when it was completed: its window comes from there. Set once.';
+comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, computed from the other columns.';
+comment on column cl.gate_zero_batch.policy_version is 'The policy that was active at its completion: it gives the recovery window. Set once.';
 CREATE INDEX gate_zero_batch_imported ON cl.gate_zero_batch USING btree (imported_at DESC, batch_id);
 CREATE INDEX gate_zero_batch_open ON cl.gate_zero_batch USING btree (imported_at) WHERE completed_at IS NULL;
 CREATE INDEX gate_zero_batch_paused ON cl.gate_zero_batch USING btree (paused_at) WHERE paused_at IS NOT NULL;
@@ -311,7 +311,7 @@ create table cl.gate_zero_intake (
   constraint gate_zero_intake_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'AUTHORIZED'::text, 'FAILED'::text, 'REENTER_SUCCEEDED'::text, 'EXHAUSTED'::text])),
   constraint gate_zero_intake_updated_at_check CHECK (isfinite(updated_at))
 ) with (fillfactor=85);
-comment on table cl.gate_zero_intake is 'A company candidate as it came in. What was given never changes; only its standing does.';
+comment on table cl.gate_zero_intake is 'A company candidate, as imported. Only its status changes.';
 comment on column cl.gate_zero_intake.intake_id is 'Unique identifier of the intake.';
 comment on column cl.gate_zero_intake.batch_id is 'The import batch, if any.';
 comment on column cl.gate_zero_intake.company_name is 'Name of the company, as given.';
@@ -319,9 +319,9 @@ comment on column cl.gate_zero_intake.company_domain is 'Its domain, as given.';
 comment on column cl.gate_zero_intake.linkedin_url is 'Its directory page, as given.';
 comment on column cl.gate_zero_intake.state is 'US state, as given.';
 comment on column cl.gate_zero_intake.status is 'PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED or EXHAUSTED.';
-comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry succeeded and made this one.';
-comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator starts afresh with this one.';
-comment on column cl.gate_zero_intake.created_at is 'When it came in.';
+comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry passed and created this one.';
+comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator restarted as this one.';
+comment on column cl.gate_zero_intake.created_at is 'When it was imported.';
 comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
 CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
 CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
@@ -449,7 +449,7 @@ comment on column cl.sovereign_mint_air.incarnation is 'Cluster that wrote it.';
 comment on column cl.sovereign_mint_air.sovereign_company_id is 'The identity that was minted.';
 comment on column cl.sovereign_mint_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.sovereign_mint_air.authority is 'Database role that acted.';
-comment on column cl.sovereign_mint_air.login is 'Login of the session; null where it is from before this was kept.';
+comment on column cl.sovereign_mint_air.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX sovereign_mint_air_event_timestamp ON cl.sovereign_mint_air USING btree (event_timestamp);
 CREATE INDEX sovereign_mint_air_xid ON cl.sovereign_mint_air USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1166,7 +1166,7 @@ grant select on table public.shq_orphan_errors_archive to recoup_reader;
 alter table public.shq_orphan_errors_archive owner to recoup_owner;
 
 create schema recoup authorization recoup_owner;
-comment on schema recoup is 'Recoup''s own tables: time, lifecycles, logs shared by all domains, subscriptions.';
+comment on schema recoup is 'Recoup''s own tables: clock, lifecycles, logs shared by all domains, subscriptions, errors.';
 grant usage on schema recoup to recoup_reader;
 
 create sequence recoup.error_redaction_redaction_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.error_redaction.redaction_id;
@@ -1186,7 +1186,7 @@ grant usage on sequence recoup.event_seq to recoup_operator;
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
 
 create sequence recoup.subscription_position as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
-comment on sequence recoup.subscription_position is 'Positions of subscriptions; none is used twice, also after one was dropped and made again.';
+comment on sequence recoup.subscription_position is 'Positions of subscriptions; no number is used twice.';
 grant usage on sequence recoup.subscription_position to recoup_consumer;
 grant usage on sequence recoup.subscription_position to recoup_mint;
 grant usage on sequence recoup.subscription_position to recoup_operator;
@@ -1211,20 +1211,20 @@ create table recoup.claim_log (
   constraint claim_log_logged_at_check CHECK (isfinite(logged_at)),
   constraint claim_log_units_check CHECK (cardinality(units) > 0)
 );
-comment on table recoup.claim_log is 'Append-only: every claim of work, one row for all that was claimed together, written by the claim''s recorder.';
+comment on table recoup.claim_log is 'Append-only: every claim of work, one row for all units claimed together, written by the claim''s recorder.';
 comment on column recoup.claim_log.seq is 'Order over all logs, drawn after the units are locked.';
 comment on column recoup.claim_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.claim_log.incarnation is 'Cluster that wrote it.';
 comment on column recoup.claim_log.logged_at is 'When.';
-comment on column recoup.claim_log.subject is 'The table whose work it is.';
-comment on column recoup.claim_log.token is 'Fencing token of the claim: who reports an outcome presents it.';
-comment on column recoup.claim_log.worker is 'Who claimed.';
+comment on column recoup.claim_log.subject is 'The table of the units.';
+comment on column recoup.claim_log.token is 'Fencing token of the claim: a report of an outcome must present it.';
+comment on column recoup.claim_log.worker is 'The worker that claimed.';
 comment on column recoup.claim_log.lease_until is 'After this time without a result the work counts as failed.';
-comment on column recoup.claim_log.units is 'What was claimed: the unit''s key, and the number of the attempt behind it.';
+comment on column recoup.claim_log.units is 'The claimed units: key, and how many attempts had ended before.';
 comment on column recoup.claim_log.actor is 'system, ai or human.';
 comment on column recoup.claim_log.actor_id is 'Who exactly.';
 comment on column recoup.claim_log.authority is 'Database role that acted.';
-comment on column recoup.claim_log.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.claim_log.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX claim_log_token ON recoup.claim_log USING btree (token);
 CREATE INDEX claim_log_xid ON recoup.claim_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.claim_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1249,10 +1249,10 @@ create table recoup.clock (
   constraint clock_only_row_check CHECK (only_row),
   constraint clock_status_check CHECK (status = ANY (ARRAY['real'::text, 'simulated'::text, 'released'::text]))
 );
-comment on table recoup.clock is 'The one row that says what time it is. Read it through recoup.now().';
+comment on table recoup.clock is 'The clock of the database: one row. Read the time with recoup.now().';
 comment on column recoup.clock.only_row is 'Always true: there is one clock.';
-comment on column recoup.clock.status is 'real: the server''s clock. simulated: stands still at "at" until moved. released: was simulated, is the server''s clock now and for ever.';
-comment on column recoup.clock.at is 'Simulated time; after a release, where it stood.';
+comment on column recoup.clock.status is 'real: the server''s clock. simulated: the time in "at". released: was simulated, is now the server''s clock for good.';
+comment on column recoup.clock.at is 'Simulated time; after a release, the last simulated time.';
 comment on column recoup.clock.released_at is 'Real time of the release.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.clock REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_births;
@@ -1295,14 +1295,14 @@ create table recoup.content_log (
   constraint content_log_keys_check CHECK (cardinality(keys) > 0),
   constraint content_log_logged_at_check CHECK (isfinite(logged_at))
 );
-comment on table recoup.content_log is 'Append-only: what rows were given at birth, as digests, one row for all that was born together.';
+comment on table recoup.content_log is 'Append-only: digests of the values that rows were inserted with, one log row for all rows of a statement.';
 comment on column recoup.content_log.seq is 'Order over all logs.';
 comment on column recoup.content_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.content_log.incarnation is 'Cluster that wrote it.';
 comment on column recoup.content_log.logged_at is 'When.';
 comment on column recoup.content_log.subject is 'Table of the rows.';
-comment on column recoup.content_log.event_type is 'BIRTH; ADOPTED: it was there before this log; REDACTED: a secret in it was erased.';
-comment on column recoup.content_log.form is 'Which columns the digests are over, by number: see the declaration.';
+comment on column recoup.content_log.event_type is 'BIRTH; ADOPTED: the row existed before this log; REDACTED: a secret in the row was erased.';
+comment on column recoup.content_log.form is 'Which columns the digests cover, by number: see the declaration.';
 comment on column recoup.content_log.keys is 'Keys of the rows, as text.';
 comment on column recoup.content_log.digests is 'Of each row: SHA-256 over the text of an array of its columns'' texts, times in UTC.';
 comment on column recoup.content_log.actor is 'system, ai or human.';
@@ -1343,7 +1343,7 @@ create table recoup.control_log (
   constraint control_log_event_type_check CHECK (event_type = ANY (ARRAY['BIRTH'::text, 'MOVE'::text, 'EXIT'::text])),
   constraint control_log_logged_at_check CHECK (isfinite(logged_at))
 );
-comment on table recoup.control_log is 'Append-only: who began, moved or ended what, for subjects that have no log of their own.';
+comment on table recoup.control_log is 'Append-only: every birth, move and exit of tables that have no log of their own.';
 comment on column recoup.control_log.seq is 'Order over all logs.';
 comment on column recoup.control_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.control_log.incarnation is 'Cluster that wrote it.';
@@ -1353,12 +1353,12 @@ comment on column recoup.control_log.key is 'Key of the row, as text.';
 comment on column recoup.control_log.event_type is 'BIRTH, MOVE or EXIT.';
 comment on column recoup.control_log.from_status is 'Status before; null for a birth.';
 comment on column recoup.control_log.to_status is 'Status after; null for an exit.';
-comment on column recoup.control_log.facts is 'What else the step wrote.';
-comment on column recoup.control_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.control_log.facts is 'Further columns that the step wrote.';
+comment on column recoup.control_log.reason is 'Why, as the actor gave it.';
 comment on column recoup.control_log.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.control_log.actor_id is 'Who.';
 comment on column recoup.control_log.authority is 'Database role that acted.';
-comment on column recoup.control_log.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.control_log.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX control_log_key ON recoup.control_log USING btree (subject, key, seq);
 CREATE INDEX control_log_xid ON recoup.control_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1384,7 +1384,7 @@ create table recoup.declaration_log (
   constraint declaration_log_event_type_check CHECK (event_type = ANY (ARRAY['ADDED'::text, 'REMOVED'::text])),
   constraint declaration_log_logged_at_check CHECK (isfinite(logged_at))
 );
-comment on table recoup.declaration_log is 'Append-only: what was declared, and what is not any more, row by row.';
+comment on table recoup.declaration_log is 'Append-only: declarations that were added or removed, row by row.';
 comment on column recoup.declaration_log.seq is 'Order over all logs.';
 comment on column recoup.declaration_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.declaration_log.incarnation is 'Cluster that wrote it.';
@@ -1392,7 +1392,7 @@ comment on column recoup.declaration_log.logged_at is 'When.';
 comment on column recoup.declaration_log.event_type is 'ADDED or REMOVED; a changed row is both.';
 comment on column recoup.declaration_log.declared_in is 'Table of the row.';
 comment on column recoup.declaration_log."row" is 'The row.';
-comment on column recoup.declaration_log.login is 'Who was logged in.';
+comment on column recoup.declaration_log.login is 'Login of the session.';
 CREATE INDEX declaration_log_xid ON recoup.declaration_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.declaration_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.declaration_log enable always trigger a_append_only;
@@ -1416,10 +1416,10 @@ create table recoup.domain (
   constraint domain_epoch_check CHECK (epoch > 0),
   constraint domain_release_check CHECK (release > 0)
 );
-comment on table recoup.domain is 'The domains in this database, and at which release each is. Programs of the same epoch work with it.';
+comment on table recoup.domain is 'The domains in this database and their releases. Programs of the same epoch work with them.';
 comment on column recoup.domain.name is 'Name of the domain.';
-comment on column recoup.domain.epoch is 'A program of another epoch does not work with it, however new.';
-comment on column recoup.domain.release is 'Rises with every change. An older program of the same epoch works on, and never puts its own back.';
+comment on column recoup.domain.epoch is 'A program of another epoch does not work with this database.';
+comment on column recoup.domain.release is 'Increases with every change. An older program of the same epoch continues to work, and never installs its own routines.';
 comment on column recoup.domain.digest is 'SHA-256 over routines and declaration.';
 comment on column recoup.domain.recoup_version is 'The program that applied it.';
 comment on column recoup.domain.applied_at is 'When, by the server''s clock.';
@@ -1453,16 +1453,16 @@ create table recoup.duty_tally (
   constraint duty_tally_failures_check CHECK (failures >= 0),
   constraint duty_tally_runs_check CHECK (runs >= 0)
 ) with (fillfactor=50);
-comment on table recoup.duty_tally is 'What each worker did of each duty. Written with the batch it counts, in one transaction.';
+comment on table recoup.duty_tally is 'What each worker did of each background task (duty). Written in the transaction of the work that it counts.';
 comment on column recoup.duty_tally.worker_id is 'The worker.';
-comment on column recoup.duty_tally.duty is 'The duty.';
-comment on column recoup.duty_tally.runs is 'Batches run, idle ones between heartbeats not counted one by one.';
+comment on column recoup.duty_tally.duty is 'The background task.';
+comment on column recoup.duty_tally.runs is 'Batches run; idle ones are counted once per heartbeat.';
 comment on column recoup.duty_tally.done is 'Units done.';
-comment on column recoup.duty_tally.failures is 'Batches that raised, and were rolled back.';
-comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever came of it.';
+comment on column recoup.duty_tally.failures is 'Batches that raised an exception and were rolled back.';
+comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever the result.';
 comment on column recoup.duty_tally.last_done_at is 'When it last did something.';
-comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
-comment on column recoup.duty_tally.last_failure is 'What it said then.';
+comment on column recoup.duty_tally.last_failed_at is 'When it last raised an exception.';
+comment on column recoup.duty_tally.last_failure is 'The message of the last exception.';
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.duty_tally FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.duty_tally enable replica trigger a_refuse_replicated;
 grant insert, update on table recoup.duty_tally to recoup_archiver;
@@ -1574,48 +1574,48 @@ END),
   constraint error_updated_at_check CHECK (isfinite(updated_at)),
   constraint error_work_key_check CHECK (char_length(work_key) >= 1 AND char_length(work_key) <= 200 AND work_key !~ '[\u0001-\u001f\u007f-\u009f]'::text)
 ) partition by LIST (error_table);
-comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; a row leaves only for the archive.';
+comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; rows are only moved to the archive.';
 comment on column recoup.error.error_table is 'The error table, with its schema.';
 comment on column recoup.error.error_id is 'Unique over all error tables.';
 comment on column recoup.error.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
-comment on column recoup.error.error_code is 'Code of the failure, as its hub has it.';
-comment on column recoup.error.error_message is 'What was said.';
+comment on column recoup.error.error_code is 'Code of the failure, as given by its hub.';
+comment on column recoup.error.error_message is 'Message of the failure.';
 comment on column recoup.error.error_signature is 'The same for the same failure, whatever the values in its message.';
-comment on column recoup.error.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter gave one.';
 comment on column recoup.error.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
-comment on column recoup.error.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what the policy decided to do with it.';
 comment on column recoup.error.status is 'ACTIVE, RETRY_PENDING, PARKED, ESCALATED or RESOLVED; ARCHIVED in the archive.';
 comment on column recoup.error.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
-comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; an unparking moves it. Null: never.';
-comment on column recoup.error.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
-comment on column recoup.error.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
-comment on column recoup.error.last_retry_at is 'When the last retry that ended began.';
+comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; an unpark moves it. Null: never.';
+comment on column recoup.error.retry_count is 'Number of retries that have ended, including those whose worker died. Never decreases.';
+comment on column recoup.error.max_retries is 'Maximum number of retries; an unpark grants one more.';
+comment on column recoup.error.last_retry_at is 'When the last ended retry began.';
 comment on column recoup.error.next_retry_at is 'Scheduled time for next retry; null when there is none.';
 comment on column recoup.error.retry_exhausted is 'True if retry_count >= max_retries.';
-comment on column recoup.error.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
-comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
-comment on column recoup.error.last_failure is 'What the last failed retry said.';
+comment on column recoup.error.retry_until is 'End of the retry window; null: no automatic retries, or a person started the retry.';
+comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED, or LAPSED when its lease expired without a result.';
+comment on column recoup.error.last_failure is 'Message of the last failed retry.';
 comment on column recoup.error.parked_at is 'Timestamp when error was parked.';
 comment on column recoup.error.parked_by is 'System or user that parked the error.';
-comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept also where the table does not allow parking.';
 comment on column recoup.error.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error.escalation_level is '0 = not escalated, 1+ = escalation tier.';
 comment on column recoup.error.last_reviewed_at is 'Last time a human reviewed this error.';
 comment on column recoup.error.escalated_at is 'Timestamp of last escalation.';
 comment on column recoup.error.escalated_to is 'Owner at current tier.';
 comment on column recoup.error.escalation_reason is 'Why escalated.';
-comment on column recoup.error.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
-comment on column recoup.error.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
-comment on column recoup.error.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error.payload is 'Further data from its hub; secrets are redacted before it is stored.';
+comment on column recoup.error.decided_by is 'What decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error.clamped_from is 'The wanted disposition, where this table does not allow it; null: it was allowed.';
 comment on column recoup.error.policy_version is 'The policy that decided it.';
-comment on column recoup.error.created_at is 'When it first failed: a newer error has the age of the one it supersedes, if that was to be retried or parked.';
-comment on column recoup.error.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error.created_at is 'When it first failed: a newer error inherits the time of the retried or parked one that it supersedes.';
+comment on column recoup.error.updated_at is 'When it last changed.';
 comment on column recoup.error.superseded_by is 'The newer error of the same table, entity, work key and signature.';
-comment on column recoup.error.archived_at is 'Since when it is over and blocks nothing; the archiver comes for it.';
+comment on column recoup.error.archived_at is 'When it was closed: it blocks nothing from then on, and the archiver moves it later.';
 comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
-comment on column recoup.error.token is 'Fencing token of the retry that ended last; who holds it now, recoup.error_queue says.';
+comment on column recoup.error.token is 'Fencing token of the last ended retry; recoup.error_queue has that of the current one.';
 comment on column recoup.error.work_key is 'Which piece of the entity''s work failed: a person, a document. Null: there is only one.';
-comment on column recoup.error.overruled is 'What its report asked for, where an open error of the same failure was more; null: it was not overruled.';
+comment on column recoup.error.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
@@ -1701,51 +1701,51 @@ create table recoup.error_archive (
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
   constraint error_archive_why CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text]))
 ) partition by LIST (error_table);
-comment on table recoup.error_archive is 'Errors that are over, as they were, by table and month. Append-only; a month is dropped when its retention is over.';
+comment on table recoup.error_archive is 'Closed and expired errors, unchanged, by table and month. Append-only; a month is dropped at the end of its retention.';
 comment on column recoup.error_archive.error_table is 'The error table, with its schema.';
 comment on column recoup.error_archive.error_id is 'Unique over all error tables.';
 comment on column recoup.error_archive.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
-comment on column recoup.error_archive.error_code is 'Code of the failure, as its hub has it.';
-comment on column recoup.error_archive.error_message is 'What was said.';
+comment on column recoup.error_archive.error_code is 'Code of the failure, as given by its hub.';
+comment on column recoup.error_archive.error_message is 'Message of the failure.';
 comment on column recoup.error_archive.error_signature is 'The same for the same failure, whatever the values in its message.';
-comment on column recoup.error_archive.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error_archive.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter gave one.';
 comment on column recoup.error_archive.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
-comment on column recoup.error_archive.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error_archive.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what the policy decided to do with it.';
 comment on column recoup.error_archive.status is 'ARCHIVED.';
 comment on column recoup.error_archive.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
 comment on column recoup.error_archive.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
-comment on column recoup.error_archive.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
-comment on column recoup.error_archive.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
+comment on column recoup.error_archive.retry_count is 'Number of retries that have ended, including those whose worker died. Never decreases.';
+comment on column recoup.error_archive.max_retries is 'Maximum number of retries; an unpark grants one more.';
 comment on column recoup.error_archive.last_retry_at is 'Timestamp of last retry attempt.';
 comment on column recoup.error_archive.next_retry_at is 'Scheduled time for next retry; null when there is none.';
 comment on column recoup.error_archive.retry_exhausted is 'True if retry_count >= max_retries.';
-comment on column recoup.error_archive.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
-comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
-comment on column recoup.error_archive.last_failure is 'What the last failed retry said.';
+comment on column recoup.error_archive.retry_until is 'End of the retry window; null: no automatic retries, or a person started the retry.';
+comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED, or LAPSED when its lease expired without a result.';
+comment on column recoup.error_archive.last_failure is 'Message of the last failed retry.';
 comment on column recoup.error_archive.parked_at is 'Timestamp when error was parked.';
 comment on column recoup.error_archive.parked_by is 'System or user that parked the error.';
-comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept also where the table does not allow parking.';
 comment on column recoup.error_archive.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error_archive.escalation_level is '0 = not escalated, 1+ = escalation tier.';
 comment on column recoup.error_archive.last_reviewed_at is 'Last time a human reviewed this error.';
 comment on column recoup.error_archive.escalated_at is 'Timestamp of last escalation.';
 comment on column recoup.error_archive.escalated_to is 'Owner at current tier.';
 comment on column recoup.error_archive.escalation_reason is 'Why escalated.';
-comment on column recoup.error_archive.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
-comment on column recoup.error_archive.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
-comment on column recoup.error_archive.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error_archive.payload is 'Further data from its hub; secrets are redacted before it is stored.';
+comment on column recoup.error_archive.decided_by is 'What decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error_archive.clamped_from is 'The wanted disposition, where this table does not allow it; null: it was allowed.';
 comment on column recoup.error_archive.policy_version is 'The policy that decided it.';
-comment on column recoup.error_archive.created_at is 'When it first failed: a newer error has the age of the one it supersedes, if that was to be retried or parked.';
-comment on column recoup.error_archive.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error_archive.created_at is 'When it first failed: a newer error inherits the time of the retried or parked one that it supersedes.';
+comment on column recoup.error_archive.updated_at is 'When it last changed.';
 comment on column recoup.error_archive.superseded_by is 'The newer error of the same table, entity, work key and signature.';
-comment on column recoup.error_archive.archived_at is 'Timestamp when archived: when it was resolved, superseded, archived by hand, or found expired.';
+comment on column recoup.error_archive.archived_at is 'When it was resolved, superseded, archived by hand, or found expired.';
 comment on column recoup.error_archive.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
 comment on column recoup.error_archive.archived_by is 'System or user that archived.';
 comment on column recoup.error_archive.final_disposition is 'Disposition at time of archive.';
-comment on column recoup.error_archive.was_blocking is 'Whether it kept its entity from moving on when it expired.';
-comment on column recoup.error_archive.token is 'Fencing token of the retry that ended last.';
+comment on column recoup.error_archive.was_blocking is 'Whether it still blocked its entity when it expired.';
+comment on column recoup.error_archive.token is 'Fencing token of the last ended retry.';
 comment on column recoup.error_archive.work_key is 'Which piece of the entity''s work failed.';
-comment on column recoup.error_archive.overruled is 'What its report asked for, where an open error of the same failure was more; null: it was not overruled.';
+comment on column recoup.error_archive.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 CREATE INDEX error_archive_entity ON ONLY recoup.error_archive USING btree (outreach_id) WHERE outreach_id IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_archive enable always trigger a_append_only;
@@ -1773,13 +1773,13 @@ create table recoup.error_archive_month (
   constraint error_archive_month_rows_check CHECK (rows >= 0),
   constraint error_archive_month_status_check CHECK (status = ANY (ARRAY['KEPT'::text, 'DROPPED'::text]))
 );
-comment on table recoup.error_archive_month is 'The months of the archives. A row that is made makes its partition; one that is dropped drops it, and keeps count and digest.';
+comment on table recoup.error_archive_month is 'The months of the archives. Inserting a row creates its partition; DROPPED drops it, and keeps count and digest.';
 comment on column recoup.error_archive_month.error_table is 'The error table whose archive it is.';
 comment on column recoup.error_archive_month.month is 'First day of the month, in UTC.';
 comment on column recoup.error_archive_month.status is 'KEPT or DROPPED.';
-comment on column recoup.error_archive_month.made_at is 'When its partition was made.';
+comment on column recoup.error_archive_month.made_at is 'When its partition was created.';
 comment on column recoup.error_archive_month.dropped_at is 'When its partition was dropped.';
-comment on column recoup.error_archive_month.rows is 'How many errors it held then.';
+comment on column recoup.error_archive_month.rows is 'How many errors it had when it was dropped.';
 comment on column recoup.error_archive_month.digest is 'SHA-256 over its errors, chained page by page in the order of their ids.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_archive_month_births('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_births;
@@ -1819,14 +1819,14 @@ create view recoup.error_claim (
   actor_id text,
   authority text
 ) as -- query 349d09535d7ce24ec038697197c63390
-comment on view recoup.error_claim is 'Every claim of an error, one by one, as recoup.claim_log has them together.';
+comment on view recoup.error_claim is 'Every claim of an error, one row each; recoup.claim_log has them together.';
 comment on column recoup.error_claim.seq is 'Order over all logs.';
 comment on column recoup.error_claim.logged_at is 'When.';
 comment on column recoup.error_claim.error_table is 'The error''s table …';
 comment on column recoup.error_claim.error_id is '… and its id there.';
-comment on column recoup.error_claim.retry_count is 'Retries that had ended before.';
+comment on column recoup.error_claim.retry_count is 'Retries that had ended before the claim.';
 comment on column recoup.error_claim.token is 'Fencing token.';
-comment on column recoup.error_claim.worker is 'Who claimed.';
+comment on column recoup.error_claim.worker is 'The worker that claimed it.';
 comment on column recoup.error_claim.lease_until is 'The end of the lease.';
 comment on column recoup.error_claim.actor is 'system, ai or human.';
 comment on column recoup.error_claim.actor_id is 'Who exactly.';
@@ -1868,18 +1868,18 @@ comment on column recoup.error_event.error_table is 'The error''s table …';
 comment on column recoup.error_event.error_id is '… and its id there.';
 comment on column recoup.error_event.event_type is 'What happened.';
 comment on column recoup.error_event.from_status is 'Status before; null at birth.';
-comment on column recoup.error_event.to_status is 'Status after; ARCHIVED when it left.';
+comment on column recoup.error_event.to_status is 'Status after; ARCHIVED when it was moved to the archive.';
 comment on column recoup.error_event.disposition is 'Disposition after.';
 comment on column recoup.error_event.retry_count is 'Ended retries after.';
-comment on column recoup.error_event.reason is 'Why: a park reason, what a failed retry said, what a person said, an archive reason.';
-comment on column recoup.error_event.facts is 'What else belongs to it.';
+comment on column recoup.error_event.reason is 'Why: a park reason, the message of a failed retry, a person''s reason, an archive reason.';
+comment on column recoup.error_event.facts is 'Further facts of the event.';
 comment on column recoup.error_event.actor is 'system, ai or human.';
 comment on column recoup.error_event.actor_id is 'Who exactly.';
 comment on column recoup.error_event.authority is 'Database role that acted.';
 comment on column recoup.error_event.token is 'Of a retry that ended: the token of its claim (recoup.claim_log).';
-comment on column recoup.error_event.login is 'Login of the session; null where it is from before this was kept.';
-comment on column recoup.error_event.form is 'Of a RECORDED: which columns the digest is over, by number.';
-comment on column recoup.error_event.digest is 'Of a RECORDED: what the error was given, as recoup.content_log has it of others; null for older ones.';
+comment on column recoup.error_event.login is 'Login of the session; null in rows from before logins were stored.';
+comment on column recoup.error_event.form is 'Of a RECORDED event: which columns the digest covers, by number.';
+comment on column recoup.error_event.digest is 'Of a RECORDED event: digest of the values that the error was inserted with; null in older rows.';
 CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
 CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1911,7 +1911,7 @@ create table recoup.error_queue (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=70);
-comment on table recoup.error_queue is 'Errors that are to be retried: since when each is due, or who holds it until when.';
+comment on table recoup.error_queue is 'Errors to retry: when each is due, or which worker has claimed it until when.';
 comment on column recoup.error_queue.unit is 'The error''s id; part is its table, round the retries that have ended.';
 comment on column recoup.error_queue.part is 'Where the unit is, of a subject in several tables.';
 comment on column recoup.error_queue.round is 'Attempts that have ended.';
@@ -1953,14 +1953,14 @@ create table recoup.error_redaction (
   constraint error_redaction_redacted_at_check CHECK (isfinite(redacted_at)),
   constraint error_redaction_status_check CHECK (status = 'DONE'::text)
 );
-comment on table recoup.error_redaction is 'What was erased from errors after they were recorded. Making the row erases it; who and why is in the control log.';
+comment on table recoup.error_redaction is 'What was erased from errors after they were recorded. Inserting the row erases it; actor and reason are in the control log.';
 comment on column recoup.error_redaction.redaction_id is 'Identity.';
 comment on column recoup.error_redaction.error_table is 'The error''s table …';
 comment on column recoup.error_redaction.error_id is '… and its id there.';
 comment on column recoup.error_redaction.status is 'DONE.';
-comment on column recoup.error_redaction.error_message is 'What its message is to be: as it was, with [redacted] in the place of what is erased. Not kept: the error has it.';
-comment on column recoup.error_redaction.payload is 'What its payload is to be. Not kept.';
-comment on column recoup.error_redaction.last_failure is 'What its last failed retry is to have said. Not kept.';
+comment on column recoup.error_redaction.error_message is 'The new message, with [redacted] in place of the secret. Not stored here: the error has it.';
+comment on column recoup.error_redaction.payload is 'The new payload. Not stored here.';
+comment on column recoup.error_redaction.last_failure is 'The new message of the last failed retry. Not stored here.';
 comment on column recoup.error_redaction.digest is 'SHA-256 of the three (recoup.redaction_digest).';
 comment on column recoup.error_redaction.redacted_at is 'When.';
 CREATE INDEX error_redaction_error ON recoup.error_redaction USING btree (error_id);
@@ -2002,7 +2002,7 @@ create view recoup.error_story (
   actor_id text,
   authority text
 ) as -- query b91c9f3e5ab8d35049576f210bba1044
-comment on view recoup.error_story is 'All that happened to errors: their events, and their claims as CLAIMED.';
+comment on view recoup.error_story is 'The history of errors: their events, and their claims as CLAIMED.';
 comment on column recoup.error_story.seq is 'Order over all logs.';
 comment on column recoup.error_story.logged_at is 'When.';
 comment on column recoup.error_story.error_table is 'The error''s table …';
@@ -2012,9 +2012,9 @@ comment on column recoup.error_story.from_status is 'Status before; null at birt
 comment on column recoup.error_story.to_status is 'Status after.';
 comment on column recoup.error_story.disposition is 'Disposition after.';
 comment on column recoup.error_story.retry_count is 'Ended retries after.';
-comment on column recoup.error_story.reason is 'Why; of a claim, who claimed.';
-comment on column recoup.error_story.facts is 'What else belongs to it.';
-comment on column recoup.error_story.token is 'Of a claim, and of the retry that it was for.';
+comment on column recoup.error_story.reason is 'Why; of a claim, the worker.';
+comment on column recoup.error_story.facts is 'Further facts of the event.';
+comment on column recoup.error_story.token is 'Of a claim, and of the retry that was claimed.';
 comment on column recoup.error_story.actor is 'system, ai or human.';
 comment on column recoup.error_story.actor_id is 'Who exactly.';
 comment on column recoup.error_story.authority is 'Database role that acted.';
@@ -2033,13 +2033,13 @@ create table recoup.follower (
   constraint follower_event_check CHECK (event = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text])),
   constraint follower_place_check CHECK (place = ANY (ARRAY['b'::text, 'c'::text, 'd'::text]))
 );
-comment on table recoup.follower is 'What runs behind the guard of each table: rules, recorders, consequences. Its triggers are made from here.';
+comment on table recoup.follower is 'What runs after the guard of each table: rules, recorders, consequences. The triggers are made from these rows.';
 comment on column recoup.follower.domain is 'The domain that declares it.';
 comment on column recoup.follower.subject is 'The guarded table.';
-comment on column recoup.follower.event is 'Behind which statements it runs.';
+comment on column recoup.follower.event is 'After which statements it runs.';
 comment on column recoup.follower.place is 'b: a rule; c: a recorder; d: a consequence. In this order.';
 comment on column recoup.follower.function is 'Schema and name of the function.';
-comment on column recoup.follower.arguments is 'What its trigger gives it.';
+comment on column recoup.follower.arguments is 'Arguments of its trigger.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.follower FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.follower enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.follower FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
@@ -2060,7 +2060,7 @@ create table recoup.incarnation (
   constraint incarnation_incarnation_check CHECK (incarnation > 0)
 );
 comment on table recoup.incarnation is 'Which cluster wrote a log row. Transaction ids compare only within one incarnation: a restored database continues under lower ones.';
-comment on column recoup.incarnation.incarnation is 'Number carried by log rows and cursors. The highest is the present one.';
+comment on column recoup.incarnation.incarnation is 'Number carried by log rows and cursors. The highest is the current one.';
 comment on column recoup.incarnation.system_identifier is 'Identity of the cluster, from pg_control_system().';
 comment on column recoup.incarnation.began_at is 'Server time when this incarnation was first seen.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.incarnation FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2086,7 +2086,7 @@ create table recoup.late_result (
   constraint late_result_pkey PRIMARY KEY (late_result_id),
   constraint late_result_seq_key UNIQUE (seq)
 );
-comment on table recoup.late_result is 'Append-only: results of workers that had been declared dead. Stored, and not applied.';
+comment on table recoup.late_result is 'Append-only: results that arrived after the lease had expired or the work had ended. Stored, not applied.';
 comment on column recoup.late_result.late_result_id is 'Identity.';
 comment on column recoup.late_result.subject is 'Table of the unit of work.';
 comment on column recoup.late_result.unit_id is 'The unit of work: its id, or table and id.';
@@ -2097,7 +2097,7 @@ comment on column recoup.late_result.actor_id is 'Who reported it.';
 comment on column recoup.late_result.seq is 'Order over all logs.';
 comment on column recoup.late_result.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.late_result.incarnation is 'Cluster that wrote it.';
-comment on column recoup.late_result.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.late_result.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX late_result_unit ON recoup.late_result USING btree (subject, unit_id);
 CREATE INDEX late_result_xid ON recoup.late_result USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2126,18 +2126,18 @@ create table recoup.lifecycle (
   constraint lifecycle_pkey PRIMARY KEY (subject),
   constraint lifecycle_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
 );
-comment on table recoup.lifecycle is 'One row per guarded table. Written by `recoup migrate` from the declaration; read by recoup.guard().';
+comment on table recoup.lifecycle is 'One row per guarded table. `recoup migrate` writes it from the declaration; guards are generated from it.';
 comment on column recoup.lifecycle.subject is 'Schema and name of the guarded table.';
 comment on column recoup.lifecycle.key is 'Columns that identify a row. They never change.';
-comment on column recoup.lifecycle.status_column is 'The column that says where a row stands.';
-comment on column recoup.lifecycle.counter is 'Column that a counting move raises by exactly one.';
+comment on column recoup.lifecycle.status_column is 'The column with the status of a row.';
+comment on column recoup.lifecycle.counter is 'Column that a counting move increases by exactly one.';
 comment on column recoup.lifecycle.frozen is 'Columns that never change after birth.';
 comment on column recoup.lifecycle.once is 'Columns that change once, from null to a value.';
-comment on column recoup.lifecycle.rising is 'Columns that never fall.';
+comment on column recoup.lifecycle.rising is 'Columns that never decrease.';
 comment on column recoup.lifecycle.domain is 'The domain that declares it.';
-comment on column recoup.lifecycle.move_rule is 'Functions that judge a move by its old and new row: broken, refusal, policy, gathers, then; null: none.';
-comment on column recoup.lifecycle.queue is 'The queue in which its rows wait to be worked on, and how they are claimed and end; null: none.';
-comment on column recoup.lifecycle.content is 'Number of the list of columns that digests of its rows are over now: the frozen ones; 0: none are made.';
+comment on column recoup.lifecycle.move_rule is 'Functions that check a move by its old and new row: broken, refusal, policy, gathers, then; null: none.';
+comment on column recoup.lifecycle.queue is 'The queue in which its rows wait for work, and how they are claimed and ended; null: none.';
+comment on column recoup.lifecycle.content is 'Number of the list of columns that digests of its rows cover now: the frozen ones; 0: no digests.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
@@ -2174,10 +2174,10 @@ comment on column recoup.lifecycle_step.kind is 'birth (insert), move (update, a
 comment on column recoup.lifecycle_step.from_status is 'Status before; null for a birth.';
 comment on column recoup.lifecycle_step.to_status is 'Status after; null for an exit.';
 comment on column recoup.lifecycle_step.authority is 'Who may: the database role recoup_<authority>.';
-comment on column recoup.lifecycle_step.counts is 'Whether the move must raise the lifecycle''s counter by exactly one.';
-comment on column recoup.lifecycle_step.requires is 'Columns that a birth must bring.';
-comment on column recoup.lifecycle_step.through is 'Functions as whose consequence alone the step is made; empty: by anybody who has the authority.';
-comment on column recoup.lifecycle_step.says is 'What the step means, in a sentence.';
+comment on column recoup.lifecycle_step.counts is 'Whether the move must increase the lifecycle''s counter by exactly one.';
+comment on column recoup.lifecycle_step.requires is 'Columns that must not be null in an inserted row.';
+comment on column recoup.lifecycle_step.through is 'Via: the functions that make this step as their consequence; empty: every role with the authority may make it.';
+comment on column recoup.lifecycle_step.says is 'Description of the step.';
 comment on column recoup.lifecycle_step.domain is 'The domain that declares it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle_step FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle_step enable always trigger a_only_migrations;
@@ -2202,13 +2202,13 @@ create table recoup.log (
   constraint log_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
   constraint log_canon_check CHECK (canon >= 0)
 );
-comment on table recoup.log is 'Every append-only table: who writes it, and how its rows are sealed.';
+comment on table recoup.log is 'Every append-only table: which functions write it, and how its rows are sealed.';
 comment on column recoup.log.domain is 'The domain that declares it.';
 comment on column recoup.log.log is 'Schema and name of the table.';
-comment on column recoup.log.at is 'The column that says when.';
+comment on column recoup.log.at is 'The column with the time of the event.';
 comment on column recoup.log.canon is 'Newest version of its canonical text (recoup.canon_<name>_<version>); 0: it is not sealed.';
-comment on column recoup.log.recorders is 'Functions that alone may write it; empty: see keeper.';
-comment on column recoup.log.keeper is 'The trigger function that looks at every insert; null: whoever holds the right may write.';
+comment on column recoup.log.recorders is 'The only functions that may write it; empty: see keeper.';
+comment on column recoup.log.keeper is 'The trigger function that checks every insert; null: every role with the right may write.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.log enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
@@ -2259,17 +2259,17 @@ create table recoup.operation (
   constraint operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'DONE'::text])),
   constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text)
 );
-comment on table recoup.operation is 'One decision of an operator over many rows of a domain. What it is about is frozen when it begins.';
+comment on table recoup.operation is 'One decision of an operator over many rows of a domain. Its set of rows is fixed when it begins.';
 comment on column recoup.operation.operation_id is 'Unique identifier.';
-comment on column recoup.operation.verb is 'What is done to each.';
-comment on column recoup.operation.arguments is 'How: the verb''s arguments.';
-comment on column recoup.operation.filter is 'Which rows were asked for.';
-comment on column recoup.operation.items is 'How many they were.';
+comment on column recoup.operation.verb is 'What is done to each row.';
+comment on column recoup.operation.arguments is 'The verb''s arguments.';
+comment on column recoup.operation.filter is 'The filter that selected the rows.';
+comment on column recoup.operation.items is 'The number of rows.';
 comment on column recoup.operation.status is 'OPEN until each item has its result, then DONE.';
 comment on column recoup.operation.requested_at is 'When it began.';
 comment on column recoup.operation.requested_by is 'Who began it.';
 comment on column recoup.operation.done_at is 'When the last item had its result.';
-comment on column recoup.operation.subject is 'The guarded table whose rows it is about.';
+comment on column recoup.operation.subject is 'The guarded table of the rows.';
 comment on column recoup.operation.digest is 'SHA-256 over the units in their order, each with a line break.';
 CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_births('recoup.operation');
@@ -2307,13 +2307,13 @@ create table recoup.operation_item (
   constraint operation_item_place_check CHECK (place > 0),
   constraint operation_item_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'REFUSED'::text]))
 ) with (fillfactor=85);
-comment on table recoup.operation_item is 'One row of an operation over many, and what became of it.';
+comment on table recoup.operation_item is 'One row of a bulk operation, and its result.';
 comment on column recoup.operation_item.operation_id is 'The operation.';
 comment on column recoup.operation_item.place is 'Its place in it.';
 comment on column recoup.operation_item.status is 'PENDING, DONE or REFUSED.';
-comment on column recoup.operation_item.refusal is 'Why it was not done.';
+comment on column recoup.operation_item.refusal is 'Why it was refused.';
 comment on column recoup.operation_item.ended_at is 'When.';
-comment on column recoup.operation_item.unit is 'The row, by the name that people use: id, or table and id.';
+comment on column recoup.operation_item.unit is 'The row: id, or table and id.';
 CREATE INDEX operation_item_pending ON recoup.operation_item USING btree (operation_id, place) WHERE status = 'PENDING'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_item_births('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_births;
@@ -2341,7 +2341,7 @@ create table recoup.pausable (
 );
 comment on table recoup.pausable is 'What can be paused: by name, or by a query that finds the names.';
 comment on column recoup.pausable.domain is 'The domain that declares it.';
-comment on column recoup.pausable.scope is 'Its kind: global, duty, table, and what domains add.';
+comment on column recoup.pausable.scope is 'Its kind: global, duty, table, and those that domains declare.';
 comment on column recoup.pausable.name is 'Its name.';
 comment on column recoup.pausable.names is 'A query for the names, where they are rows.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.pausable FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
@@ -2370,7 +2370,7 @@ create table recoup.pause (
   constraint pause_scope_id_check CHECK (btrim(scope_id) <> ''::text),
   constraint pause_status_check CHECK (status = ANY (ARRAY['PAUSED'::text, 'RUNNING'::text]))
 );
-comment on table recoup.pause is 'What is paused at present, and what was. A batch is paused in its own row; recoup.pauses shows both.';
+comment on table recoup.pause is 'What is paused now, and what was paused before. A batch is paused in its own row; recoup.pauses shows both.';
 comment on column recoup.pause.scope is 'The kind of thing: global, duty, table, or what a domain declares.';
 comment on column recoup.pause.scope_id is 'Which one; "everything" for the global scope.';
 comment on column recoup.pause.status is 'PAUSED, or RUNNING again.';
@@ -2426,11 +2426,11 @@ comment on column recoup.pause_log.logged_at is 'When.';
 comment on column recoup.pause_log.event_type is 'PAUSE or RESUME.';
 comment on column recoup.pause_log.scope is 'What kind of thing was paused.';
 comment on column recoup.pause_log.scope_id is 'Which one.';
-comment on column recoup.pause_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.pause_log.reason is 'Why, as the actor gave it.';
 comment on column recoup.pause_log.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.pause_log.actor_id is 'Who.';
 comment on column recoup.pause_log.authority is 'Database role that acted.';
-comment on column recoup.pause_log.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.pause_log.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX pause_log_scope ON recoup.pause_log USING btree (scope, scope_id, seq);
 CREATE INDEX pause_log_xid ON recoup.pause_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2450,7 +2450,7 @@ create view recoup.pauses (
   paused_by text,
   reason text
 ) as -- query 4e41b8dcedfe68e0428d53370959ed99
-comment on view recoup.pauses is 'Everything that is paused at present.';
+comment on view recoup.pauses is 'Everything that is paused now.';
 comment on column recoup.pauses.scope is 'global, duty, table, batch, source (of partitions) or action.';
 comment on column recoup.pauses.scope_id is 'Which one; "everything" for the global scope.';
 comment on column recoup.pauses.paused_at is 'Since when.';
@@ -2479,10 +2479,10 @@ create table recoup.policy (
   constraint policy_reason_check CHECK (btrim(reason) <> ''::text),
   constraint policy_version_check CHECK (version > 0)
 );
-comment on table recoup.policy is 'Append-only: every policy that was ever in force. The highest version is. What a policy decided carries its version.';
+comment on table recoup.policy is 'Append-only: every policy that was ever active. The highest version is active. Rows carry the version that decided them.';
 comment on column recoup.policy.version is 'One more than the version before it.';
-comment on column recoup.policy.figures is 'Every figure, complete: what the document does not say is filled in from the defaults of its day.';
-comment on column recoup.policy.document is 'The TOML document, as it was given.';
+comment on column recoup.policy.figures is 'Every value of the policy; values that the document does not set are the defaults of that version.';
+comment on column recoup.policy.document is 'The TOML document, as given.';
 comment on column recoup.policy.reason is 'Why it was applied.';
 comment on column recoup.policy.seq is 'Order over all logs.';
 comment on column recoup.policy.xid is 'Transaction that wrote it; for the settled read.';
@@ -2491,7 +2491,7 @@ comment on column recoup.policy.applied_at is 'When.';
 comment on column recoup.policy.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.policy.actor_id is 'Who.';
 comment on column recoup.policy.authority is 'Database role that acted.';
-comment on column recoup.policy.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.policy.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.policy enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.policy FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
@@ -2511,9 +2511,9 @@ create table recoup.policy_bound (
   constraint policy_bound_pkey PRIMARY KEY (path),
   constraint policy_bound_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
 );
-comment on table recoup.policy_bound is 'Values of the policy that the database itself decides by, and their bounds.';
+comment on table recoup.policy_bound is 'Policy values that the database itself uses, and their bounds.';
 comment on column recoup.policy_bound.domain is 'The domain that declares it.';
-comment on column recoup.policy_bound.path is 'Where the value stands in the document.';
+comment on column recoup.policy_bound.path is 'Path of the value in the document.';
 comment on column recoup.policy_bound."least" is 'The lowest value.';
 comment on column recoup.policy_bound.most is 'The highest value.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.policy_bound FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
@@ -2543,7 +2543,7 @@ create table recoup.queue_form (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 );
-comment on table recoup.queue_form is 'The form of a queue. It has no rows.';
+comment on table recoup.queue_form is 'The columns of a queue. It has no rows.';
 comment on column recoup.queue_form.part is 'Where the unit is, of a subject in several tables.';
 comment on column recoup.queue_form.round is 'Attempts that have ended.';
 comment on column recoup.queue_form.wake_at is 'When it is due; while it is claimed, the end of the lease.';
@@ -2600,24 +2600,24 @@ create table recoup.seal (
   constraint seal_rows_check CHECK (rows >= 0),
   constraint seal_sealed_at_check CHECK (isfinite(sealed_at))
 );
-comment on table recoup.seal is 'Append-only: blocks of settled log rows, each with a digest over its rows, chained. What a superuser changes behind a seal is found.';
+comment on table recoup.seal is 'Append-only: sealed blocks of settled log rows, each with a digest, chained. Later changes of these rows are found.';
 comment on column recoup.seal.number is 'Place in the chain, without gaps.';
 comment on column recoup.seal.log is 'The log whose rows are sealed.';
-comment on column recoup.seal.canon is 'Version of the canonical form of its rows: recoup.canon_<log>_<version>.';
+comment on column recoup.seal.canon is 'Version of the canonical text of its rows: recoup.canon_<log>_<version>.';
 comment on column recoup.seal.incarnation is 'Cluster that wrote the rows.';
 comment on column recoup.seal.system_identifier is 'Identity of that cluster.';
-comment on column recoup.seal.since is 'The block holds what was not visible in this snapshot …';
-comment on column recoup.seal.until is '… and is in this one; null: the rest of a cluster that is over.';
-comment on column recoup.seal.after_seq is 'A window is sealed in pages: this one begins behind this seq …';
+comment on column recoup.seal.since is 'The block holds rows that were not visible in this snapshot …';
+comment on column recoup.seal.until is '… and are visible in this one; null: the rest of an earlier cluster.';
+comment on column recoup.seal.after_seq is 'A large range is sealed in pages: this one begins after this seq …';
 comment on column recoup.seal.last_seq is '… and ends with this one.';
-comment on column recoup.seal.closes is 'Whether it is the last page of its window, which then has no end.';
+comment on column recoup.seal.closes is 'Whether it is the last page of its range.';
 comment on column recoup.seal.rows is 'How many rows it holds.';
 comment on column recoup.seal.rows_digest is 'SHA-256 over the SHA-256 of each row''s canonical text, in the order of seq.';
 comment on column recoup.seal.sealed_at is 'When.';
 comment on column recoup.seal.actor_id is 'Who.';
 comment on column recoup.seal.previous is 'Digest of the seal before it; zeros for the first.';
-comment on column recoup.seal.digest is 'SHA-256 over all that comes before, the previous digest included.';
-comment on column recoup.seal.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.seal.digest is 'SHA-256 over all columns before it, including the previous digest.';
+comment on column recoup.seal.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX seal_log ON recoup.seal USING btree (log, number);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.seal enable always trigger a_append_only;
@@ -2643,18 +2643,18 @@ create table recoup.subscription (
   login text default SESSION_USER,
   constraint subscription_pkey PRIMARY KEY (log, name)
 );
-comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
+comment on table recoup.subscription is 'The position of each named subscriber in a log. The cursor is a snapshot: rows visible in it are delivered.';
 comment on column recoup.subscription.name is 'The subscriber''s name.';
 comment on column recoup.subscription.log is 'Schema and name of the log.';
-comment on column recoup.subscription."position" is 'New with each acknowledgement; one of an older position is refused.';
+comment on column recoup.subscription."position" is 'New with each acknowledgement; an acknowledgement of an older position is refused.';
 comment on column recoup.subscription.incarnation is 'Which incarnation''s rows are being read.';
 comment on column recoup.subscription.since is 'Everything visible in this snapshot is delivered.';
-comment on column recoup.subscription.until is 'While pages are left: the snapshot they are cut from.';
-comment on column recoup.subscription.after_seq is 'While pages are left: the last seq delivered of them.';
-comment on column recoup.subscription.created_at is 'When the subscription was made.';
+comment on column recoup.subscription.until is 'While pages are left: the snapshot that they are read from.';
+comment on column recoup.subscription.after_seq is 'While pages are left: the last delivered seq.';
+comment on column recoup.subscription.created_at is 'When the subscription was created.';
 comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
-comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
-comment on column recoup.subscription.login is 'The login that made it, and alone may move it; null for those from before this was kept.';
+comment on column recoup.subscription.authority is 'The authority that created it, the only one that may move it; null in old rows.';
+comment on column recoup.subscription.login is 'The login that created it, the only one that may move it; null in old rows.';
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.subscription enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_cursors BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
@@ -2683,17 +2683,17 @@ create table recoup.worker (
   constraint worker_started_at_check CHECK (isfinite(started_at)),
   constraint worker_status_check CHECK (status = ANY (ARRAY['running'::text, 'stopped'::text, 'lost'::text]))
 ) with (fillfactor=50);
-comment on table recoup.worker is 'One row per life of a worker process. A process that comes back after it was declared lost is a new row.';
-comment on column recoup.worker.worker_id is 'The worker''s incarnation: one process, one life.';
-comment on column recoup.worker.name is 'Its name, as logs have it.';
+comment on table recoup.worker is 'One row per run of a worker process. A process that continues after it was marked lost gets a new row.';
+comment on column recoup.worker.worker_id is 'Identifies one run of one process.';
+comment on column recoup.worker.name is 'Its name in logs.';
 comment on column recoup.worker.host is 'Machine it runs on.';
 comment on column recoup.worker.pid is 'Process id there.';
 comment on column recoup.worker.recoup_version is 'The program it runs.';
-comment on column recoup.worker.duties is 'The duties it does.';
-comment on column recoup.worker.status is 'running, stopped (said goodbye) or lost (fell silent).';
+comment on column recoup.worker.duties is 'The background tasks that it runs.';
+comment on column recoup.worker.status is 'running, stopped (shut down) or lost (its heartbeat stopped).';
 comment on column recoup.worker.started_at is 'When it registered.';
-comment on column recoup.worker.heartbeat_at is 'When it was last heard of.';
-comment on column recoup.worker.ended_at is 'When it stopped or was declared lost.';
+comment on column recoup.worker.heartbeat_at is 'Time of its last heartbeat.';
+comment on column recoup.worker.ended_at is 'When it stopped or was marked lost.';
 CREATE INDEX worker_running ON recoup.worker USING btree (heartbeat_at) WHERE status = 'running'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_worker_births('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_births;
@@ -3029,7 +3029,7 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body e2b0a73f2cfaccfac29217408c4a54f5
-comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, written out from the declaration.';
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
  LANGUAGE plpgsql; -- body 05bfd73ab79a4d6b381b684493506af4
@@ -3193,7 +3193,7 @@ comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of 
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body 2fe67363e961e4e8c633664234f202d3
+ LANGUAGE plpgsql; -- body d816c3f14cf46d12f2a36ac7ff25a3f6
 comment on procedure recoup.equip_declared() is 'Equips every declared table, drops functions of removed ones, and closes all to replication.';
 grant execute on procedure recoup.equip_declared() to public;
 
@@ -3679,7 +3679,7 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 655e1fb543c69aa11b1231073222ee13
-comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, written out from the declaration.';
+comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
 
 grant execute on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) to public;
@@ -3694,7 +3694,7 @@ CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body cc042592cef67353862da83dd733f1ad
-comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, written out from the declaration.';
+comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
  RETURNS text
@@ -3819,14 +3819,14 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_births()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9f6c52a1c4c3ec36add490c93ff4fc34
-comment on function recoup.queue_error_births() is 'Queues what is born to be worked on, written out from the declaration.';
+comment on function recoup.queue_error_births() is 'Queues what is born to be worked on, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body d26934005dc426f2990bb6a40f9a3c7e
-comment on function recoup.queue_error_exits() is 'Takes what leaves out of the queue, written out from the declaration.';
+comment on function recoup.queue_error_exits() is 'Takes what leaves out of the queue, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  RETURNS trigger
@@ -3838,13 +3838,13 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'; -- body 271be2a15a3c31e923cacc5ee7a0945e
-comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
+comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body f7f436568f3e54cfd563b4ead92100df
+ SET quote_all_identifiers TO 'off'; -- body 72132c1ad3a16bab066faecbb41559a1
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -4241,7 +4241,7 @@ grant execute on function recoup.wake() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.write_functions(IN subject_ text)
  LANGUAGE plpgsql
- SET quote_all_identifiers TO 'off'; -- body 463340d362849f979317b6ee079becff
+ SET quote_all_identifiers TO 'off'; -- body 99896506ffbe049120f39e14e1250ed3
 comment on procedure recoup.write_functions(IN subject_ text) is 'Generates the functions of a lifecycle, unless they exist with the right text.';
 grant execute on procedure recoup.write_functions(IN subject_ text) to public;
 

@@ -102,7 +102,9 @@ declare
   other   regprocedure;
 begin
   for written in select w.* from recoup.lifecycle l cross join lateral recoup.written(l) w
-                  where l.subject = subject_ and not w.is_there loop
+                  where l.subject = subject_
+                    and (not w.is_there or obj_description(to_regproc(w.function), 'pg_proc') is distinct from w.says)
+  loop
     -- A function with other arguments would exist in addition.
     for other in select p.oid from pg_proc p join pg_namespace s on s.oid = p.pronamespace
                   where format('%I.%I', s.nspname, p.proname) = written.function
@@ -189,7 +191,8 @@ begin
   end loop;
   for unused in
     select p.oid from pg_proc p
-     where obj_description(p.oid, 'pg_proc') like '%, generated from the declaration.'
+     where obj_description(p.oid, 'pg_proc') like any (array['%, generated from the declaration.',
+                                                             '%, written out from the declaration.'])  -- up to release 4
        and p.proowner = to_regrole(quote_ident(current_user))
        and p.oid <> all(array(select to_regproc(w.function)::oid
                                 from recoup.lifecycle l cross join lateral recoup.written(l) w
