@@ -23,7 +23,7 @@ SOAKED := --timeout 0 --seed $(SEED) -rP
 help: ## Print this menu
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY) ## Make the environment, and nothing else
+setup: $(READY) ## Create the environment
 
 # Pinned to the versions the tests were run with. Made again when either list changes.
 $(READY): pyproject.toml constraints.txt
@@ -36,7 +36,7 @@ run: $(READY) ## Start the server, migrate, play ninety days of errors and twent
 	@test -n "$$RECOUP_DSN" || $(BIN)/recoup db start
 	@$(BIN)/recoup migrate
 	@$(BIN)/recoup demo
-	@echo; echo "A worker seals the logs, and the audit asks every promise of the rows:"
+	@echo; echo "A worker seals the logs, and the audit checks every invariant:"
 	@$(BIN)/recoup worker --once --duty seal --demo --log-level warning
 	@$(BIN)/recoup audit --demo
 	@echo
@@ -49,7 +49,7 @@ test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install 
 	@test -x $(PG15)/postgres || { echo "No PostgreSQL 15 in $(PG15). Install it (Debian: apt-get install postgresql-15) or say where: make test-pg15 PG15=FOLDER"; exit 1; }
 	@RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
 
-bench: $(READY) ## Measure Recoup beside hand-written SQL; results go to bench/results
+bench: $(READY) ## Measure Recoup against hand-written SQL; results go to bench/results
 	@$(BIN)/recoup bench --save bench/results
 
 soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=10000 TIMES=25), then soak-stress and soak-guards
@@ -71,10 +71,10 @@ lint: $(READY) ## Check style and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-docs: $(READY) ## Write the pages that are made from the program itself
+docs: $(READY) ## Write the pages that are generated from the program
 	@$(BIN)/python tools/docs.py
 
-schema: $(READY) ## Write the schema under version control anew, after a migration or routine changed
+schema: $(READY) ## Write the schema file again, after a migration or routine changed
 	@$(BIN)/python tools/schema.py
 
 clean: ## Remove the environment and caches; data of the embedded server stays

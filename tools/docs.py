@@ -1,4 +1,4 @@
-"""Write the pages that are made from the program itself, or with --check say which of them are out of date.
+"""Write the pages that are generated from the program, or with --check list those that are out of date.
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
 docs/reference/dispositions.md, docs/reference/secrets.md, docs/reference/signature-report.md, docs/reference/cli.md;
@@ -34,7 +34,7 @@ from recoup.worker.duty import Duty
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = "Written by `make docs` from the program itself.\n"
-BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"  # around what is written into a page of words
+BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"  # around a generated part of a page
 
 
 def settings_page() -> str:
@@ -59,8 +59,8 @@ def settings_page() -> str:
 def refusals_page() -> str:
     lines = [
         "# Refusals\n",
-        "When Recoup will not do something it says a stable code, what happened, and what to do next; `--json` adds",
-        f"the facts. Nothing half done is left behind. {WRITTEN}",
+        "When Recoup refuses something it prints a stable code, what happened, and what to do next; `--json` adds",
+        f"the facts. No partial change remains. {WRITTEN}",
         "## From the database\n",
         "These hold for every writer, `psql` included. `MESSAGE` is what happened, `HINT` the next step, `DETAIL` the",
         "facts as JSON.\n",
@@ -84,7 +84,7 @@ def refusals_page() -> str:
 
 
 def raised() -> Iterator[tuple[str, str, str]]:
-    """Code, kind and next step of every refusal that the source raises; once for each sentence that it can say."""
+    """Code, kind and next step of every refusal that the source raises; once for each sentence that it can have."""
     for file in sorted(file for folder in ("src", "bench") for file in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if (
@@ -99,7 +99,7 @@ def raised() -> Iterator[tuple[str, str, str]]:
 
 
 def in_words(node: ast.expr) -> list[str]:
-    """Every sentence that an expression can come to; what is filled in at run time stands in angle brackets."""
+    """Every sentence that an expression can have; a value that is filled in at run time is in angle brackets."""
     match node:
         case ast.Constant():
             return [str(node.value).replace("|", "\\|")]
@@ -133,7 +133,7 @@ def name_of(node: ast.expr) -> str:
 def findings_page() -> str:
     lines = [
         "# Findings\n",
-        "What a check of Gate Zero can find of a company, and which of the eight reason codes it means. The table is",
+        "What a check of Gate Zero can find about a company, and the reason code it means. The table is",
         f"`VERDICTS` in `recoup.verification.findings`. {WRITTEN}",
         "| finding | reason code | what was seen |",
         "|---|---|---|",
@@ -147,25 +147,25 @@ def findings_page() -> str:
 def secrets_page() -> str:
     known = document()
     lines = [
-        "# What is taken for a secret\n",
+        "# What counts as a secret\n",
         "Redacted in messages, payloads, outcomes, commands and reasons before anything is stored. The list is",
         f"`src/recoup/redaction/secrets.toml`, where each has an example and a near miss. {WRITTEN}",
         "## Names\n",
-        "A name is read as its words: `X-Api-Key`, `apiKey` and `API_KEY` are the same. In texts they count before",
+        "A name is compared by its words: `X-Api-Key`, `apiKey` and `API_KEY` are the same. In texts they count before",
         "`=`, in quotes, as an option (`--password x`), and before `:` where no plain word of a sentence follows.\n",
         "| what is redacted | names |",
         "|---|---|",
     ]
     for what, names in (
-        ("whatever stands under a name that has it in it", "parts"),
-        ("texts, lists and objects under a name that has it as a word", "words"),
-        ("whatever stands under exactly this name", "whole"),
+        ("every value whose name contains it", "parts"),
+        ("texts, lists and objects whose name has it as a word", "words"),
+        ("every value with exactly this name", "whole"),
         ("in the query of a URL", "query"),
-        ("never, where a name ends so", "innocent_last"),
-        ("never, where a name begins so", "innocent_first"),
+        ("never, if a name ends with it", "innocent_last"),
+        ("never, if a name begins with it", "innocent_first"),
     ):
         lines.append(f"| {what} | {', '.join(f'`{name}`' for name in known['names'][names])} |")
-    lines += ["", "## Tokens\n", "| name | what | how it begins | source |", "|---|---|---|---|"]
+    lines += ["", "## Tokens\n", "| name | what | prefix | source |", "|---|---|---|---|"]
     for one in known["tokens"]:
         begins = ", ".join(f"`{begin}`" for begin in one["begins"])
         lines.append(f"| {one['name']} | {one['what']} | {begins} | {one['source']} |")
@@ -179,34 +179,34 @@ def dispositions_page() -> str:
     policy = ErrorPolicy.shipped()
     words = [None, *Severity]
     lines = [
-        "# What becomes of an error",
+        "# Dispositions: what the policy decides for an error",
         "",
         "By the shipped policy; `recoup policy show` has yours. The columns are severities. Each cell: disposition,",
-        f"how long it is kept, and **blocks** where it keeps its entity from moving on. {WRITTEN}",
+        f"how long it is kept, and **blocks** where it blocks its entity. {WRITTEN}",
         f"| table | {' | '.join(word or 'none given' for word in words)} |",
         f"|---|{'---|' * len(words)}",
     ]
     for name in policy.tables:
         cells = []
         for word in words:
-            said = decide(policy, name, severity=word, category=Category.OPERATIONAL, code=None)
-            kept = "for ever" if said.ttl is None else f"{said.ttl.days} d"
-            cells.append(f"{said.disposition}, {kept}" + (", **blocks**" if said.blocks else ""))
+            decision = decide(policy, name, severity=word, category=Category.OPERATIONAL, code=None)
+            kept = "for ever" if decision.ttl is None else f"{decision.ttl.days} d"
+            cells.append(f"{decision.disposition}, {kept}" + (", **blocks**" if decision.blocks else ""))
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += [
         "",
-        "What would be retried and is STRUCTURAL is parked instead (NON_RETRYABLE_ERROR). What would be parked in a",
-        "table that does not allow it becomes what the table allows.",
+        "An error that would be retried and is STRUCTURAL is parked instead (NON_RETRYABLE_ERROR). One that would be",
+        "parked in a table that does not allow it gets what the table allows.",
         "",
         "## Retries",
         "",
-        "| category | the retries come after | within | in all |",
+        "| category | wait before each retry | window | retries |",
         "|---|---|---|---|",
     ]
     for category in Category:
         rule = policy.retry[category]
         waits = [delay(policy, category, number) for number in range(1, rule.max_retries + 1)]
-        told = ", ".join("a person starts it" if wait is None else _seconds(wait) for wait in waits)
+        told = ", ".join("started by a person" if wait is None else _seconds(wait) for wait in waits)
         lines.append(f"| {category} | {told} | {rule.window_hours} h of the error | {rule.max_retries} |")
     lines += [
         "",
@@ -218,7 +218,7 @@ def dispositions_page() -> str:
             for code in [*([None] if table.operational_max_retries else []), *table.max_retries_by_code]
         ),
         "",
-        "## Codes that wait for a person",
+        "## Codes that are parked",
         "",
         "| code | in | park reason |",
         "|---|---|---|",
@@ -248,14 +248,14 @@ def duties_table(duties: Sequence[Duty]) -> str:
 
 
 def with_table(name: str, table: str) -> str:
-    """A page with the table between its two marks written anew."""
+    """A page with the table between its two marks replaced."""
     head, rest = (ROOT / name).read_text(encoding="utf-8").split(BEGIN)
     _, tail = rest.split(END)
     return f"{head}{BEGIN}\n{table}\n{END}{tail}"
 
 
 def commands_file() -> str:
-    """The commands of the domains, for a command line that does not import them to say their names."""
+    """The commands of the domains, for a command line that lists them without importing the domains."""
     lines = ["# Written by `make docs` from the manifests of the domains."]
     for command in (command for domain in DOMAINS for command in domain.commands):
         lines += ["", "[[command]]"]

@@ -1,8 +1,8 @@
-"""Fit how much each word speaks for a category to the development set, and write it into categories.toml.
+"""Fit the weight of each word for a category to the development set, and write it to categories.toml.
 
 A logistic model of the words of a message and its code, fitted by gradient descent from zero: the same set gives the
-same weights. Words that are rare, or that one vendor alone uses, speak of that vendor and are left out. Only the
-part of the set that is there for tuning is read.
+same weights. Words that are rare, or that only one vendor uses, are omitted. Only the tuning part of the set is
+read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SET = ROOT / "tests/signatures/data/categories-tune.jsonl"
 
 ERRORS_LEAST, VENDORS_LEAST = 3, 2
 ROUNDS, RATE, SHRINK = 300, 0.5, 2.0
-WEIGHT_LEAST = 0.3  # what says less is left out
+WEIGHT_LEAST = 0.3  # smaller weights are omitted
 
 Weights = dict[str, list[float]]
 

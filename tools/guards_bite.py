@@ -1,14 +1,14 @@
-"""Guards bite: take each trigger, check, key and reference away in turn, and see whether a test notices.
+"""Remove each trigger, check, key and reference in turn, and see whether a test notices.
 
-For every guard in the catalogue: a database made by the same migrations, from which the guard is really gone, and the
+For every guard in the catalogue: a database made by the same migrations, without the guard, and the
 laws' own tests (tests/laws) run against it in a process of their own. What they notice is behaviour: something went
 through that must not, or did not happen that must. The comparison of schemas, which notices everything, is not run.
 
     python tools/guards_bite.py                       every guard, one after the other
     python tools/guards_bite.py --only 'recoup.pause' those whose name contains it, or matches it as a pattern
-    python tools/guards_bite.py --seed 7              in an order of chance, the same one for the same seed
+    python tools/guards_bite.py --seed 7              in random order, the same for the same seed
 
-Ends with 1 when a guard was not noticed, or when a law does not hold with every guard in place.
+Exits with status 1 when a removed guard was not noticed, or when a law does not hold with all guards.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from recoup.settings import Settings
 ROOT = Path(__file__).parent.parent
 LAWS = "tests/laws/test_laws.py"
 HOLDS = "test_the_law_holds"
-RUN_MOST_S = 120
+MAX_RUN_S = 120
 FAILED = re.compile(rf"^FAILED {re.escape(LAWS)}::(\S+?)(?: - .*)?$", re.MULTILINE)
-ALL_PASSED, SOME_FAILED, NONE_FOUND = 0, 1, 5  # exit codes of pytest; anything else is no answer
+ALL_PASSED, SOME_FAILED, NONE_FOUND = 0, 1, 5  # exit codes of pytest; anything else is no result
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run of the laws' tests said."""
+    """The result of a run of the laws' tests."""
 
     failed: tuple[str, ...]
-    trouble: str = ""  # the run broke: neither noticed nor not noticed
+    trouble: str = ""  # the run itself failed
 
 
 def ask(guard: Guard | None, *, tables: str = "", deselect: Sequence[str] = (), first: bool = True) -> Answer:
@@ -67,16 +67,16 @@ def ask(guard: Guard | None, *, tables: str = "", deselect: Sequence[str] = (), 
     environment = {
         **os.environ,
         "COLUMNS": "1000",  # pytest shortens its summary to the width of the screen
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # to load them all takes as long as the probes
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # loading them all takes as long as the probes
     }
     if guard is not None:
         environment[WITHOUT_VARIABLE] = str(guard)
     try:
         ran = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=RUN_MOST_S, check=False
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MAX_RUN_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return Answer((), f"no end after {RUN_MOST_S} s")
+        return Answer((), f"no end after {MAX_RUN_S} s")
     failed = tuple(FAILED.findall(ran.stdout))
     if ran.returncode in (ALL_PASSED, NONE_FOUND) or (ran.returncode == SOME_FAILED and failed):
         return Answer(failed)

@@ -1,4 +1,4 @@
-"""Writes anew what reviews and tests compare with: the schema as one text, and the digest of each domain's release."""
+"""Writes what reviews and tests compare with: the schema as one text, and the digest of each domain's release."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from recoup.schema.describe import write_schema
 from recoup.settings import load
 
 RELEASES = Path(__file__).parents[1] / "tests" / "database" / "data" / "releases.toml"
-HEADER = (
-    "# What each release of a domain installs, as a digest. Written by `make schema`; one that was given out stays.\n"
-)
+HEADER = "# What each release of a domain installs, as a digest. Written by `make schema`; released ones stay.\n"
 
 
 def write_releases() -> None:

@@ -1,4 +1,4 @@
-"""The page that says how well signatures and categories do on the development set, and which errors they make."""
+"""The page with the quality of signatures and categories on the development set, and their errors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SHOWN, PARTS_SHOWN, MAX_TEXT = 3, 3, 110
 
 def page(written: str) -> str:
     lines = [
-        "# What signatures and categories reach\n",
+        "# Quality of signatures and categories\n",
         "On the development set in `tests/signatures/data`. *Tune* is the part the rules were made on. Of *untouched*",
-        "nobody read the messages while making them, but its scores were seen; how far they were of influence is told",
+        "nobody read the messages while making them, but its scores were seen; how far they had influence is explained",
         "in [the explanation](../explain/signatures.md). Accuracy is the share of messages whose group holds all",
         "messages of the place that printed them and no other; precision and recall count pairs of messages.",
         f"{written}",
@@ -26,7 +26,7 @@ def page(written: str) -> str:
     for kind, title in KINDS.items():
         lines += [f"## {title}\n", *_grouping_table(kind)]
     lines += ["## Categories\n", *_category_tables()]
-    lines += ["## Errors that are made in the untouched part\n", *_errors()]
+    lines += ["## Wrong results in the untouched part\n", *_errors()]
     return "\n".join(lines) + "\n"
 
 

@@ -59,9 +59,7 @@ def find(named: str) -> Peer:
         raise InputRefused(
             "peer_unknown",
             f"There is no peer {named!r}.",
-            f"Did you mean {near[0]}?"
-            if near
-            else f"Known peers: {', '.join(KNOWN)}; others as module:factory.",
+            f"Did you mean {near[0]}?" if near else f"Known peers: {', '.join(KNOWN)}; others as module:factory.",
             peer=named,
         )
     made = getattr(required(module), factory, None)

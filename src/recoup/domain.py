@@ -1,11 +1,11 @@
-"""What a domain is: one object that says all that it has.
+"""What a domain is: one object that declares everything it has.
 
 A domain is a folder and one line in ``recoup/domains.py``. Migrate, audit, seals, worker, doctor, pauses, policy, demo
-and docs iterate the list of domains, and none of them knows one by name. The folder holds
+and docs iterate over the list of domains and know none of them by name. The folder holds
 
 - ``manifest.py``, with the object itself; ``lifecycle.py``, ``policy.py`` and ``policy.toml``, ``duties.py``, …;
-- ``migrations/*.sql``, which make its tables, once, in the order of their numbers over all domains;
-- ``routines/*.sql``, which are installed in the database: functions, and their rights;
+- ``migrations/*.sql``, which create its tables, once, in the order of their numbers over all domains;
+- ``routines/*.sql``, which are installed in the database: functions and their grants;
 - ``queries/*.sql``, which are sent to it.
 """
 
@@ -72,17 +72,17 @@ class Demo:
     help: str
     span: timedelta
     exists: str  # query: whether it was played in this database
-    # Where the functions are, imported when they are called. ``play`` takes the database, where to say what happens, a
-    # shorter part to be played meanwhile or None, and its span; ``show`` prints what came of it.
+    # Where the functions are, imported when they are called. ``play`` takes the database, a function for
+    # progress, a shorter part to play meanwhile or None, and its span; ``show`` prints the result.
     play: str
     show: str
-    beside: str | None = None  # a context manager that runs beside whoever works on it
+    beside: str | None = None  # a context manager that runs while the demo is used
     handlers: str | None = None  # returns its handlers of errors, by table: with --demo no others are called
 
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """All that a domain has."""
+    """Everything that a domain has."""
 
     name: str
     package: str
@@ -96,17 +96,17 @@ class Domain:
     policy: tuple[type[Part], ...] = ()
     duties: tuple[Duty, ...] = ()
     invariants: tuple[Invariant, ...] = ()
-    held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # laws, and lines of its documents that they hold
-    checks: tuple[Check, ...] = ()  # of the doctor
-    pausable: tuple[Pausable, ...] = ()  # beside its duties and its tables
+    held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # laws: lines of its documents that they enforce
+    checks: tuple[Check, ...] = ()  # health checks of the doctor
+    pausable: tuple[Pausable, ...] = ()  # in addition to its duties and its tables
     refusals: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # SQLSTATE: code, and what it protects
     subjects: tuple[Subject, ...] = ()  # what people act on, and the verbs for it
     commands: tuple[Command, ...] = ()
     demo: Demo | None = None
-    ensure: Callable[[Transaction], Iterable[str]] | None = None  # makes what the policy asks for; returns its names
-    later: Callable[[Transaction], Iterable[SchemaObject]] | None = None  # what was made so, and no schema file has
+    ensure: Callable[[Transaction], Iterable[str]] | None = None  # creates what the policy asks for; returns its names
+    later: Callable[[Transaction], Iterable[SchemaObject]] | None = None  # what it created, which no schema file has
     absent: Callable[[Transaction], Iterable[SchemaObject]] | None = None  # of the schema file, left out by the policy
-    audited_whole: tuple[str, ...] = ()  # tables whose parts may be dropped: held while the audit reads
+    audited_whole: tuple[str, ...] = ()  # tables whose partitions may be dropped: locked while the audit reads
 
     @property
     def migrations(self) -> tuple[SqlFile, ...]:
@@ -120,7 +120,7 @@ class Domain:
 
 
 def releases(domains: Sequence[Domain]) -> tuple[Release, ...]:
-    """What a program needs of a database."""
+    """The releases that a program needs in a database."""
     return tuple(domain.at for domain in domains)
 
 
@@ -130,7 +130,7 @@ def parts(domains: Sequence[Domain]) -> tuple[type[Part], ...]:
 
 
 def duties(domains: Sequence[Domain]) -> tuple[Duty, ...]:
-    """Everything that workers do by themselves. The platform comes first in the list, and what it does for all last."""
+    """All background tasks. The platform is first in the list of domains; its tasks, which serve all, come last."""
     platform, *others = domains
     return tuple(duty for domain in (*others, platform) for duty in domain.duties)
 
@@ -140,7 +140,7 @@ def lifecycles(domains: Sequence[Domain]) -> tuple[Lifecycle, ...]:
 
 
 def logs(domains: Sequence[Domain]) -> tuple[Log, ...]:
-    """Every log, with the recorders that other domains bring."""
+    """Every log, with the recorders of other domains."""
     return tuple(log for domain in domains for log in _logs(domain, domains))
 
 
@@ -156,7 +156,7 @@ def _logs(domain: Domain, domains: Sequence[Domain]) -> Iterator[Log]:
 
 
 def _recorders(domain: Domain) -> Iterator[tuple[str, str]]:
-    """Logs of other domains that a domain writes, and with what."""
+    """Logs of other domains that a domain writes, and the recorder that does it."""
     yield from domain.records
     for life in domain.lifecycles:
         for on in life.digesting:

@@ -18,8 +18,8 @@ from recoup.worker.policy import WorkerPolicy
 PLATFORM = Domain(
     name="platform",
     package="recoup.schema",
-    description="Time, lifecycles, logs and seals, the policy, pauses, workers, operations over many.",
-    release=4,
+    description="Time, lifecycles, logs and seals, the policy, pauses, workers, bulk operations.",
+    release=5,
     lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
     logs=(
         PAUSE_LOG,
@@ -45,15 +45,16 @@ PLATFORM = Domain(
         *routines("recoup.worker", "worker"),
         *routines("recoup.work", "queue", "outcomes"),
         *routines("recoup.ledger", "seals"),
+        *routines("recoup.schema", "comments"),
     ),
     policy=(WorkerPolicy, SealPolicy),
     duties=DUTIES,
     invariants=(*of_logs.INVARIANTS, *of_operations.INVARIANTS),
     pausable=(
-        Pausable(scope=GLOBAL, description="every claim, of every domain"),
+        Pausable(scope=GLOBAL, description="every claim of every domain"),
         Pausable(
             scope=AN_OPERATION,
-            description="one operation over many",
+            description="one bulk operation",
             names="select operation_id::text from recoup.operation where status = 'OPEN'",
         ),
     ),
@@ -62,7 +63,7 @@ PLATFORM = Domain(
         Command(
             name="operations",
             path="recoup.cli.operations:list_operations",
-            help="List operations over many: how far they are, and what was refused.",
+            help="List bulk operations: their progress, and what was refused.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Why Gate Zero turns a company away. Verification finds the reason, the gate stores it, the local world knows it."""
+"""Why Gate Zero rejects a company. Verification determines the reason, the gate stores it."""
 
 from enum import StrEnum
 
@@ -12,5 +12,5 @@ class ReasonCode(StrEnum):
     STATE_MISMATCH = "STATE_MISMATCH"  # the directory's state differs from the intake's
     STATE_AMBIGUOUS = "STATE_AMBIGUOUS"  # the directory lists several states, or says global
     STATE_MISSING = "STATE_MISSING"  # the directory has no location
-    API_UNAVAILABLE = "API_UNAVAILABLE"  # an external service is out for the moment
+    API_UNAVAILABLE = "API_UNAVAILABLE"  # an external service is temporarily unavailable
     TIMEOUT = "TIMEOUT"  # the verification timed out, or its worker died

@@ -1,14 +1,14 @@
-"""What Recoup says when it will not do something.
+"""Refusals: how Recoup answers when it does not do something.
 
     Refusal                  anything below; carries code, happened, next_step, facts
     ├── SettingRefused       a setting is unknown, malformed or out of bounds
-    ├── ServerRefused        no usable PostgreSQL: unreachable, too old, not startable, a login that may not
-    ├── MigrationRefused     the schema cannot be brought to, or is not at, the version this program knows
-    ├── InputRefused         what the caller gave makes no sense; nothing was sent to the database
+    ├── ServerRefused        no usable PostgreSQL: unreachable, too old, not startable, or a login without rights
+    ├── MigrationRefused     the schema is not at this program's version, or cannot be migrated to it
+    ├── InputRefused         the caller's input is invalid; nothing was sent to the database
     ├── LawRefused           the database refused: a move, a birth, an exit, a column, a log, a throttle
-    └── TransactionLost      an error was caught within a transaction, which the server had given up by then
+    └── TransactionLost      an error was caught inside a transaction that the server had already aborted
 
-A refusal is an answer, not a crash: the command line, and whatever else speaks to people, prints the same four
+A refusal is an answer, not a crash: the command line and every other interface print the same four
 parts. ``code`` is stable and documented, ``happened`` and ``next_step`` are sentences, ``facts`` is typed data.
 
 Our SQLSTATEs (class ``RC``) map to codes in one table here, which each domain fills. In the database every refusal is
@@ -24,48 +24,48 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from psycopg import Error
 
-# SQLSTATE -> code, and what it protects. The database owns the sentence of a refusal; the domain that raises it owns
-# its name, and declares it here when it is imported.
+# SQLSTATE -> code, and what it protects. The database has the sentence of a refusal; the domain that raises it
+# declares its code here when it is imported.
 LAWS: dict[str, tuple[str, str]] = {}
-# Constraints whose breach is an everyday answer: constraint -> code, happened, next step.
+# Constraints whose violation is an ordinary answer: constraint -> code, happened, next step.
 CONSTRAINTS: dict[str, tuple[str, str, str]] = {}
 
 
 def declare(laws: Mapping[str, tuple[str, str]], constraints: Mapping[str, tuple[str, str, str]] | None = None) -> None:
-    """Name what the routines of a domain raise."""
+    """Declare the codes of what the routines of a domain raise."""
     LAWS.update(laws)
     CONSTRAINTS.update(constraints or {})
 
 
 PLATFORM = {
-    "RC001": ("birth_not_listed", "a row is born in a listed status, by the authority that owns the birth"),
-    "RC002": ("move_not_listed", "a row moves along listed moves, by the authority that owns the move"),
-    "RC003": ("exit_not_listed", "a row leaves by a listed exit, or never"),
-    "RC004": ("key_changed", "a key identifies its row for good"),
-    "RC005": ("frozen_column", "the column never changes after birth"),
+    "RC001": ("birth_not_listed", "a row is inserted in a listed status, by the authority that may insert it"),
+    "RC002": ("move_not_listed", "a row changes along listed moves, by the authority that may make the move"),
+    "RC003": ("exit_not_listed", "a row is deleted by a listed exit, or never"),
+    "RC004": ("key_changed", "a key never changes"),
+    "RC005": ("frozen_column", "the column never changes after the insert"),
     "RC006": ("set_once_column", "the column changes once, from null to a value"),
-    "RC007": ("falling_column", "the column never falls, and a counting move raises its counter by exactly one"),
-    "RC008": ("truncate_refused", "rows leave one by one, or never"),
-    "RC009": ("append_only", "what a log holds stays as it is"),
-    "RC010": ("event_written_by_hand", "events are written by the recorder of their move, and by nothing else"),
-    "RC011": ("isolation_level", "the rules need the fresh snapshots of READ COMMITTED"),
-    "RC012": ("made_by_hand", "a consequence follows from its cause, and is not written by hand"),
-    "RC013": ("declaration_changed", "lifecycles are declared in the program and written by a migration"),
-    "RC026": ("attempt_time", "an attempt begins and ends now, and nothing is born in the future"),
-    "RC031": ("clock_ahead", "a simulated clock ahead of real time cannot be released yet"),
-    "RC032": ("paused", "no claim within a paused scope"),
-    "RC033": ("policy_not_in_force", "decisions go by the policy in force, and versions follow each other"),
-    "RC034": ("pause_scope", "what is paused is something that works"),
-    "RC035": ("seal_refused", "seals are made of known logs, in blocks of bounded size"),
-    "RC036": ("lease_too_long", "a lost worker holds its intake for a bounded time"),
-    "RC037": ("worker_times", "a worker is heard of when it beats, and lost when it has been silent"),
-    "RC038": ("policy_figures", "every figure that the database decides by is there and within bounds"),
-    "RC039": ("outcomes_malformed", "arrays of one call make rows, and each outcome is reported once, with its token"),
-    "RC056": ("outcome_unknown", "an outcome is reported of work that there is"),
-    "RC070": ("replicated_write", "rows that come by logical replication pass no guard and no recorder"),
-    "RC071": ("subscription_reserved", "what is named like an authority is that authority's own subscription"),
-    "RC072": ("policy_unchecked", "a policy is checked as a whole before it is in force"),
-    "RC043": ("subscription_of_another", "a subscription is moved by the authority and the login that made it"),
+    "RC007": ("falling_column", "the column never decreases, and a counting move raises its counter by exactly one"),
+    "RC008": ("truncate_refused", "a guarded table is never truncated"),
+    "RC009": ("append_only", "log rows are never changed or deleted"),
+    "RC010": ("event_written_by_hand", "only the recorder of a move writes its events"),
+    "RC011": ("isolation_level", "the rules need READ COMMITTED, where each statement takes a new snapshot"),
+    "RC012": ("made_by_hand", "a consequence is written by its cause, not by hand"),
+    "RC013": ("declaration_changed", "declarations are changed only by a migration"),
+    "RC026": ("attempt_time", "an attempt begins and ends now, and no row has a time in the future"),
+    "RC031": ("clock_ahead", "a simulated clock that is ahead of real time cannot be released"),
+    "RC032": ("paused", "nothing is claimed in a paused scope"),
+    "RC033": ("policy_not_in_force", "decisions use the active policy, and policy versions have no gaps"),
+    "RC034": ("pause_scope", "only something that exists can be paused"),
+    "RC035": ("seal_refused", "seals cover known logs, in blocks of limited size"),
+    "RC036": ("lease_too_long", "a claim is valid for a limited time, also when its worker dies"),
+    "RC037": ("worker_times", "a heartbeat is written now, and a worker is lost only when its heartbeat has stopped"),
+    "RC038": ("policy_figures", "every policy value that the database uses is present and within bounds"),
+    "RC039": ("outcomes_malformed", "arrays of a call are of one length; each outcome is reported once"),
+    "RC056": ("outcome_unknown", "an outcome belongs to an existing unit of work"),
+    "RC070": ("replicated_write", "rows of logical replication would bypass guards and recorders"),
+    "RC071": ("subscription_reserved", "a subscription named like an authority belongs to that authority"),
+    "RC072": ("policy_unchecked", "a policy is validated as a whole before it becomes active"),
+    "RC043": ("subscription_of_another", "only the authority and login that created a subscription move it"),
 }
 declare(
     PLATFORM,
@@ -73,14 +73,14 @@ declare(
         "clock_at_check": (
             "clock_too_far",
             "The clock cannot be moved beyond the year 9998.",
-            "Move it less far.",
+            "Move it to an earlier time.",
         )
     },
 )
 
 
-class Refusal(Exception):  # noqa: N818 - a refusal is the domain's word for it
-    """Something was not done, on purpose. Nothing half done is left behind."""
+class Refusal(Exception):  # noqa: N818 - refusal is the product's word for it
+    """Something was deliberately not done. No partial change remains."""
 
     def __init__(self, code: str, happened: str, next_step: str, **facts: object) -> None:
         super().__init__(happened)
@@ -90,7 +90,7 @@ class Refusal(Exception):  # noqa: N818 - a refusal is the domain's word for it
         self.facts: dict[str, object] = facts
 
     def as_json(self) -> dict[str, object]:
-        """The one shape in which every surface prints a refusal."""
+        """The form in which every interface prints a refusal."""
         return {
             "refused": self.code,
             "happened": self.happened,
@@ -104,33 +104,33 @@ class SettingRefused(Refusal):
 
 
 class ServerRefused(Refusal):
-    """There is no usable PostgreSQL server behind the settings."""
+    """The settings lead to no usable PostgreSQL server."""
 
 
 class MigrationRefused(Refusal):
-    """The schema is not, or cannot be brought to, the version this program knows."""
+    """The schema is not at this program's version, or cannot be migrated to it."""
 
 
 class InputRefused(Refusal):
-    """What the caller gave makes no sense. Nothing was sent to the database."""
+    """The caller's input is invalid. Nothing was sent to the database."""
 
 
 class LawRefused(Refusal):
-    """The database refused, and said what is allowed."""
+    """The database refused, and reported what is allowed."""
 
 
 class TransactionLost(Refusal):
-    """A transaction was to commit in which an error had been caught. Nothing of its block was kept."""
+    """A transaction could not commit, because an error had been caught inside it. Nothing of it was stored."""
 
 
 def from_database(error: Error) -> LawRefused | None:
     """The refusal behind a database error, or None when the error is not one of ours."""
     constraint = CONSTRAINTS.get(error.diag.constraint_name or "")
     if constraint is not None:
-        return LawRefused(*constraint, sqlstate=error.sqlstate, said=error.diag.message_detail)
+        return LawRefused(*constraint, sqlstate=error.sqlstate, message=error.diag.message_detail)
     if not (error.sqlstate or "").startswith("RC"):
         return None
-    # A newer release may refuse what this program has no name for: it still says why.
+    # A newer release may raise a SQLSTATE that this program does not know: its message is used.
     code, _ = LAWS.get(error.sqlstate or "", ("refused", ""))
     diag = error.diag
     facts = json.loads(diag.message_detail) if diag.message_detail else {}

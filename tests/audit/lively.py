@@ -12,7 +12,7 @@ from uuid import UUID
 from company import minted
 from product import INVARIANTS, apply_policy, pause, resume
 from recoup import gate, mint
-from recoup.audit.examine import Verdict, audit
+from recoup.audit.examine import InvariantResult, audit
 from recoup.audit.invariant import Invariant
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
@@ -103,7 +103,7 @@ def play(database: Database) -> Cast:
     desk.pause(paused, reason="looks wrong again")
     errors = play_errors(database)
     with database.transaction(Authority.ARCHIVER) as tx:
-        seals.seal(tx, block_rows=10, blocks_most=200)
+        seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)
     return Cast(
         pending=pending, open=open_, authorized=authorized, failed=failed, failed_twice=failed_twice, retrying=retrying,
@@ -183,13 +183,13 @@ def _pauses(desk: Desk, batch: str) -> None:
     desk.finish(desk.open(held))
 
 
-def audited(database: Database, *invariants: Invariant) -> list[Verdict]:
+def audited(database: Database, *invariants: Invariant) -> list[InvariantResult]:
     """The audit, as the command does it."""
     with contextlib.closing(connect(database.conninfo, database.settings)) as connection:
         return audit(connection, invariants or INVARIANTS)
 
 
-def broken(verdicts: list[Verdict]) -> dict[str, tuple[object, ...]]:
+def broken(verdicts: list[InvariantResult]) -> dict[str, tuple[object, ...]]:
     return {verdict.id: verdict.rows for verdict in verdicts if not verdict.holds}
 
 

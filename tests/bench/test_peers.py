@@ -78,7 +78,7 @@ def test_a_peer_runs_beside_ours(settings: Settings) -> None:
 
 def test_a_peer_is_told_beside_raw_and_ours(settings: Settings) -> None:
     """Every variant with its speed, its WAL and its ratio to raw, and for the peer how many times as fast ours is."""
-    aim = Aim(metric="times_peer", least=1.0)
+    aim = Aim(metric="times_beside", least=1.0)
     (workload,) = chosen(["drain-100"])
     workload = replace(workload, peers=[Beside()], aims=(aim,), quick=Size(batches=1, rounds=1, warm_ups=0))
     results = measure([workload], settings, say=silent, quick=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from psycopg.sql import SQL, Composable
 
 from company import acting
-from recoup.audit.examine import Verdict, examine
+from recoup.audit.examine import InvariantResult, examine
 from recoup.audit.invariant import Invariant
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import CONTROL_LOG, Authority, Lifecycle
@@ -44,7 +44,7 @@ end $$;
 
 def broken_by(
     tx: Transaction, breach: str, invariant: str, among: Iterable[Invariant], names: Mapping[str, Composable]
-) -> Verdict:
+) -> InvariantResult:
     """What an invariant says after a breach, which is undone afterwards."""
     with tx.transaction(force_rollback=True):
         tx.execute(SQL(breach).format(**names))
@@ -53,7 +53,7 @@ def broken_by(
     return verdict
 
 
-def is_found(verdict: Verdict) -> None:
+def is_found(verdict: InvariantResult) -> None:
     """The invariant reports it, with rows and not with an error."""
     assert not verdict.holds
     assert verdict.found >= len(verdict.rows) > 0
@@ -64,7 +64,7 @@ def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
     """For every invariant that a lifecycle gets by being declared, some ways to break it."""
     for life in lives:
         yield from _of_content(life)
-        story = life.told
+        story = life.recorded
         if story is None:
             continue
         names = ", ".join(f"'{name}'" for name in (life.table, *life.formerly))

@@ -15,7 +15,7 @@ from company import acting
 from conformance import breaches as suite
 from conformance import error_breaches, gate_breaches
 from product import INVARIANTS, LIFECYCLES, chosen
-from recoup.audit.examine import Verdict, examine
+from recoup.audit.examine import InvariantResult, examine
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
 from recoup.lifecycles.declaration import Authority
@@ -35,7 +35,7 @@ class Ground:
     tx: Transaction
     cast: Cast | None
 
-    def broken_by(self, breach: str, invariant: str) -> Verdict:
+    def broken_by(self, breach: str, invariant: str) -> InvariantResult:
         return suite.broken_by(self.tx, breach, invariant, INVARIANTS, self._names())
 
     def _names(self) -> dict[str, Composable]:

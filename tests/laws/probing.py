@@ -409,7 +409,7 @@ def queued(life: Lifecycle, due: Callable[[Transaction], Any], into: list[Probe]
 
 def recorded(role: Role, into: list[Probe] = PROBES) -> None:
     """Probes: every birth and every move is in the log, in the statement that made it."""
-    story = role.life.told
+    story = role.life.recorded
     assert story is not None
 
     def run(tx: Transaction, status: str, born: bool) -> None:

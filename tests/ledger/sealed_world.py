@@ -37,7 +37,7 @@ def seal_all(database: Database, *, block_rows: int = BLOCK_ROWS) -> list[Seal]:
     made: list[Seal] = []
     while True:
         with database.transaction(Authority.ARCHIVER) as tx:
-            sealed = seals.seal(tx, block_rows=block_rows, blocks_most=3, quiet_for=QUIET_FOR)
+            sealed = seals.seal(tx, block_rows=block_rows, max_blocks=3, quiet_for=QUIET_FOR)
         made += sealed
         if len(sealed) < 3:
             return made

@@ -80,7 +80,7 @@ def test_what_is_wrong_with_a_chain_is_told() -> None:
     for spoiled, said in (
         ((block(), dataclasses.replace(second, number=4)), "2 seals before it are missing"),
         ((block(), dataclasses.replace(second, number=1)), "another seal has its number"),
-        ((block(), dataclasses.replace(second, previous=b"0" * 32)), "behind another seal"),
+        ((block(), dataclasses.replace(second, previous=b"0" * 32)), "does not carry the digest"),
         ((block(log="recoup.worker"),), "does not know recoup.worker"),
         ((block(canon=3),), "in version 3"),
         ((block(system_identifier=8),), "its incarnation 1"),

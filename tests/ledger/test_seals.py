@@ -210,11 +210,11 @@ def test_a_sealer_that_dies_leaves_nothing(busy: Own) -> None:
     before = busy.seals()
     busy.pause(times=30)
     with pytest.raises(ZeroDivisionError), busy.database.transaction(Authority.ARCHIVER) as tx:
-        assert len(seals.seal(tx, block_rows=5, blocks_most=6)) == 6
+        assert len(seals.seal(tx, block_rows=5, max_blocks=6)) == 6
         raise ZeroDivisionError
     doomed = busy.connection()
     with acting(doomed, Authority.ARCHIVER):
-        assert len(seals.seal(doomed, block_rows=5, blocks_most=6)) == 6
+        assert len(seals.seal(doomed, block_rows=5, max_blocks=6)) == 6
     busy.admin.execute("select pg_terminate_backend(%s, 5000)", (doomed.info.backend_pid,))
     doomed.close()
     assert busy.seals() == before
@@ -285,7 +285,7 @@ def test_the_lag_is_the_age_of_what_waits_longest(busy: Own) -> None:
     slow.commit()
     assert lag() == timedelta(hours=3)
     with busy.database.transaction(Authority.ARCHIVER) as tx:
-        seals.seal(tx, block_rows=1, blocks_most=2)
+        seals.seal(tx, block_rows=1, max_blocks=2)
     assert lag() == timedelta(hours=3)  # in the middle of a window
     seal_all(busy.database)
     assert lag() is None
@@ -320,7 +320,7 @@ def test_with_eight_writers_and_two_sealers(busy: Own, block_rows: int) -> None:
     def sealer() -> None:
         while not done.is_set():
             with busy.database.transaction(Authority.ARCHIVER) as tx:
-                seals.seal(tx, block_rows=block_rows, blocks_most=4)
+                seals.seal(tx, block_rows=block_rows, max_blocks=4)
 
     def guarded(work: Callable[[], None]) -> threading.Thread:
         def run() -> None:
@@ -404,10 +404,10 @@ def test_a_problem_in_a_page_of_many(lived: Own, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("deed", "problem"),
     [
-        ("update recoup.pause_log set logged_at = 'infinity'", "carry a time that is none"),
-        ("update recoup.pause_log set logged_at = '294276-12-31'", "carry a time that is none"),
+        ("update recoup.pause_log set logged_at = 'infinity'", "have an invalid time"),
+        ("update recoup.pause_log set logged_at = '294276-12-31'", "have an invalid time"),
         ("update recoup.seal set sealed_at = '-infinity' where number = (select max(number) from recoup.seal)",
-         "its time is none"),
+         "its time is invalid"),
         ("update recoup.seal set sealed_at = '290000-01-01' where number = 2", "1 seals before it are missing"),
     ],
 )  # fmt: skip
@@ -511,7 +511,7 @@ def test_seals_survive_a_restore_into_another_cluster(
         many(tx, 30)
         late_result(tx)
     with own.database.transaction(Authority.ARCHIVER) as tx:
-        seals.seal(tx, block_rows=7, blocks_most=8)  # in the middle of a window, and of others nothing yet
+        seals.seal(tx, block_rows=7, max_blocks=8)  # in the middle of a window, and of others nothing yet
     own.pause(times=3)
     head = own.head()
     name = own.admin.info.dbname
@@ -621,7 +621,7 @@ def test_other_isolation_levels_are_refused(lived: Own, level: psycopg.Isolation
 def test_bad_numbers_are_refused(lived: Own) -> None:
     with lived.database.transaction(Authority.READER) as tx:
         with pytest.raises(InputRefused):
-            seals.seal(tx, blocks_most=0)
+            seals.seal(tx, max_blocks=0)
         with pytest.raises(InputRefused):
             seals.list_seals(tx, log="recoup.worker")
 
@@ -646,7 +646,7 @@ def test_a_few_rows_behind_many_are_sealed_by_reading_a_few(own: Own) -> None:
         with own.admin.transaction():
             before = read_rows(own.admin)
             made = [
-                seal for seal in seals.seal(own.admin, block_rows=block_rows, blocks_most=100, quiet_for=None)
+                seal for seal in seals.seal(own.admin, block_rows=block_rows, max_blocks=100, quiet_for=None)
                 if seal.log == AIR
             ]  # fmt: skip
             return len(made), sum(seal.rows for seal in made), read_rows(own.admin) - before

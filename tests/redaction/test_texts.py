@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from recoup.redaction import REDACTED, in_words, is_hinted, redacted, redacted_arguments
-from recoup.redaction.known import document, forms, names, telling, tokens, words_of
+from recoup.redaction.known import document, forms, hints, names, tokens, words_of
 from recoup.signatures import signature
 
 FORMS = tomllib.loads(Path(__file__).with_name("data").joinpath("forms.toml").read_text("utf-8"))
@@ -169,7 +169,7 @@ def test_names_are_read_as_their_words() -> None:
 
 
 def test_of_very_many_names_few_are_remembered() -> None:
-    tells = telling(("own",))
+    tells = hints(("own",))
     for number in range(20_000):
         assert not tells[f"field{number}"]
     assert len(tells) <= 10_000

@@ -470,7 +470,7 @@ SWEEPS: dict[str, tuple[Authority, Callable[[Transaction], int]]] = {
     "crashed": (Authority.GATE, lambda tx: len(gate.sweep_crashed(tx, limit=50))),
     "frozen": (Authority.GATE, frozen),
     "minted": (Authority.MINT, lambda tx: mint.mint(tx, limit=20).events),
-    "sealed": (Authority.ARCHIVER, lambda tx: len(seals.seal(tx, block_rows=200, blocks_most=10))),
+    "sealed": (Authority.ARCHIVER, lambda tx: len(seals.seal(tx, block_rows=200, max_blocks=10))),
 }
 
 

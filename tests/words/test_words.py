@@ -135,7 +135,7 @@ def test_a_listed_word_is_found(tmp_path: Path, name: str, source: str) -> None:
         ("a.py", 'row["said"] = "LAPSED or not"\n# ``said`` stands for itself.'),
         ("a.sql", "insert into t (said) values ('told');"),
         ("a.md", "See [why](decisions/0010-what-is-told.md) and `recoup.told`."),
-        ("a.py", '"""The refusal server_said_no."""'),
+        ("a.py", '"""The duty error-lapse."""'),
     ],
 )
 def test_names_and_stored_words_are_not(tmp_path: Path, name: str, source: str) -> None:

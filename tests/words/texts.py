@@ -9,10 +9,12 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 SQL = re.compile(r"\s*(select|insert|update|delete|with|create|alter|drop|grant|revoke|comment|set|do|lock)\b")
 QUOTED_NAME = re.compile(r"`{1,2}[\w./$:<>%*()-]+`{1,2}")
+ITEM = re.compile(r"\s*(\||- |\d+\. |#)")
 LINK = re.compile(r"\]\([^)\s]+\)")
 SQL_TEXT = re.compile(r"--(?P<comment>[^\n]*)|'(?P<literal>(?:[^']|'')*)'")
 
@@ -97,11 +99,15 @@ def _lines(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _joined(lines: list[tuple[int, str]]) -> Iterator[Text]:
-    """Lines that follow each other are one text, so that a phrase is found across them; a table's rows are not."""
-    for _, group in groupby(enumerate(lines), key=lambda numbered: (numbered[1][0] - numbered[0], _row(numbered[1]))):
-        block = [line for _, line in group]
-        yield Text(block[0][0], " ".join(text for _, text in block))
+    """Lines that follow each other are one text, so that a phrase is found across them. A list has one per item."""
+    for _, block in groupby(_numbered(lines), key=itemgetter(0)):
+        first, *rest = (line for _, line in block)
+        yield Text(first[0], " ".join([first[1], *(text for _, text in rest)]))
 
 
-def _row(line: tuple[int, str]) -> int:
-    return line[0] if line[1].startswith("|") else 0
+def _numbered(lines: list[tuple[int, str]]) -> Iterator[tuple[int, tuple[int, str]]]:
+    block = before = 0
+    for line in lines:
+        block += line[0] != before + 1 or ITEM.match(line[1]) is not None
+        before = line[0]
+        yield block, line

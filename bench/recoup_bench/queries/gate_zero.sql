@@ -88,7 +88,7 @@ told as (
 select attempt_id, intake_id, status from ended;
 
 -- name: finish
--- Also of retries: recoveries that continue or end, and new intakes after a passed one. First attempts would pay for it.
+-- Also of retries: recoveries that continue or end, and new intakes after a pass. First attempts would pay for it.
 with given as materialized (
   select g.attempt_id, g.token, g.reason_code, g.payload_ref
     from unnest(%(attempts)s::uuid[], %(tokens)s::uuid[], %(reasons)s::text[], %(payloads)s::text[])

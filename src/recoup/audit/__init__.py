@@ -1,13 +1,13 @@
-"""The audit: every promise of the requirement documents, asked of the rows themselves.
+"""The audit: checks every rule of the requirement documents against the rows themselves.
 
-An invariant names the document and the section it comes from, says its promise in a sentence, and finds the rows that
-break it. It trusts no constraint, index or trigger, because it looks for what was written while those were off. Domains
-keep their invariants beside themselves, as data (``invariants.py``, ``queries/invariants.sql``); those that follow from
-a declaration are made from it (``recoup.schema.laws``).
+An invariant names the document and the section it comes from, describes the rule, and finds the rows that break
+it. It relies on no constraint, index or trigger, because it searches for what was written while those were off.
+Domains keep their invariants as data (``invariants.py``, ``queries/invariants.sql``); those that follow
+from a declaration are generated (``recoup.schema.laws``).
 """
 
-from recoup.audit.examine import Verdict, audit, examine
+from recoup.audit.examine import InvariantResult, audit, examine
 from recoup.audit.invariant import Invariant
 from recoup.audit.selection import chosen
 
-__all__ = ["Invariant", "Verdict", "audit", "chosen", "examine"]
+__all__ = ["Invariant", "InvariantResult", "audit", "chosen", "examine"]

@@ -1,4 +1,4 @@
-"""Running invariants: all at one moment, each by itself, whatever becomes of the others."""
+"""Running invariants: all in one snapshot; one that fails stops no other."""
 
 import contextlib
 import time
@@ -18,11 +18,11 @@ from recoup.database.pinned import pin
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
 
-MAX_ROWS = 100  # shown of what breaks one invariant; all are counted
+MAX_ROWS = 100  # rows shown per invariant; all are counted
 WORK_MEMORY = "64MB"  # for sorts and hashes: the default would spill a log of a million events to disk, twice
-# Queries read the tables: an index could be made to lack rows. Nested loops come from statistics that are missing, and
-# would take hours; compiling these long lists of conditions takes longer than to evaluate them.
-# Texts that digests are over are the same in every session.
+# Queries read the tables: an index could lack rows. Without statistics the planner would choose nested loops, which
+# take hours; JIT compilation of these long conditions takes longer than their evaluation. The settings for texts make
+# digests the same in every session.
 AS_TABLES = SQL(
     "select set_config(name, 'off', true) from unnest(array['enable_indexscan', 'enable_indexonlyscan',"
     " 'enable_bitmapscan', 'enable_nestloop', 'jit']) name union all"
@@ -34,14 +34,14 @@ Say = Callable[[int, Invariant], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What was found of one invariant."""
+class InvariantResult:
+    """The result of one invariant."""
 
     id: str
     description: str
     holds: bool
     found: int  # rows that break it
-    rows: tuple[Offending, ...]  # of these at most MAX_ROWS
+    rows: tuple[Offending, ...]  # at most MAX_ROWS of these
     seconds: float
 
 
@@ -51,11 +51,11 @@ def audit(
     *,
     whole: Sequence[str] = (),
     say: Say = lambda place, invariant: None,
-) -> list[Verdict]:
-    """Ask all invariants of one moment: work that goes on meanwhile is not seen, and waits for nothing.
+) -> list[InvariantResult]:
+    """Check all invariants in one snapshot: concurrent work is not seen and not delayed.
 
-    Takes a connection in autocommit. ``whole`` are tables of which nothing may be dropped meanwhile. ``say`` is called
-    before each invariant.
+    Takes a connection in autocommit. ``whole`` are tables whose partitions must not be dropped meanwhile. ``say`` is
+    called before each invariant.
     """
     begin_incarnation(connection)
     before = connection.isolation_level
@@ -75,7 +75,7 @@ def audit(
 
 
 def _hold(connection: Transaction, tables: Sequence[str]) -> None:
-    """Before the moment is fixed: a part dropped after that would be gone, although the moment still knows of it."""
+    """Before the snapshot is taken: a partition dropped later would be gone, although the snapshot refers to it."""
     for table in tables:
         with contextlib.suppress(psycopg.errors.UndefinedTable), connection.transaction():
             connection.execute(SQL("set local role {}").format(Identifier(Authority.READER.role)))
@@ -84,24 +84,24 @@ def _hold(connection: Transaction, tables: Sequence[str]) -> None:
 
 def examine(
     tx: Transaction, invariants: Sequence[Invariant], *, say: Say = lambda place, invariant: None
-) -> list[Verdict]:
-    """Ask each invariant within the caller's transaction. One that fails by itself is broken, and stops no other."""
+) -> list[InvariantResult]:
+    """Check each invariant in the caller's transaction. One whose query fails counts as broken, and stops no other."""
     asked: dict[Query | Built, _Answer] = {}
-    verdicts = []
+    results = []
     for place, invariant in enumerate(invariants):
         say(place, invariant)
         begun = time.perf_counter()
         if invariant.query is None:
             answer = _answered(tx, partial(_checked, tx, invariant))
-        elif invariant.query in asked:  # its rows were found along with those of another one
+        elif invariant.query in asked:  # its rows were found with those of another one
             answer = asked[invariant.query]
         else:
             answer = asked[invariant.query] = _answered(tx, partial(_queried, tx, invariant.query))
         rows: Sequence[Offending] = answer.rows.get(invariant.id, ())
         if answer.error is not None:
             rows = ({"error": answer.error},)
-        verdicts.append(
-            Verdict(
+        results.append(
+            InvariantResult(
                 id=invariant.id,
                 description=invariant.description,
                 holds=not rows,
@@ -110,12 +110,12 @@ def examine(
                 seconds=round(time.perf_counter() - begun, 3),
             )
         )
-    return verdicts
+    return results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """Offending rows by the id they break, and how many there are; or why there is no answer."""
+    """Offending rows by invariant id, and their number; or why there is no answer."""
 
     rows: dict[str, list[Offending]]
     found: dict[str, int]
@@ -124,14 +124,14 @@ class _Answer:
 
 def _answered(tx: Transaction, ask: Callable[[], _Answer]) -> _Answer:
     try:
-        with tx.transaction(force_rollback=True):  # also takes back how it was asked
+        with tx.transaction(force_rollback=True):  # also resets the settings of the query
             pin(tx)
             return ask()
     except (psycopg.Error, Refusal, ImportError, OSError) as error:
-        if tx.broken or tx.closed:  # nothing can be asked any more: that is no answer of this invariant
+        if tx.broken or tx.closed:  # the connection is gone: that is no result of this invariant
             raise
-        said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-        return _Answer(rows={}, found={}, error=f"{type(error).__name__}: {said or ' '.join(str(error).split())}")
+        message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        return _Answer(rows={}, found={}, error=f"{type(error).__name__}: {message or ' '.join(str(error).split())}")
 
 
 def _queried(tx: Transaction, query: Query | Built) -> _Answer:
@@ -148,8 +148,8 @@ def _queried(tx: Transaction, query: Query | Built) -> _Answer:
 
 
 def _counted(query: SQL) -> Composed:
-    # Materialized: planned for all its rows. A LIMIT around it would be planned for the first few, of which there are
-    # none, by going through whole tables row by row.
+    # Materialized: planned for all its rows. With a LIMIT around it the planner would expect the first few rows
+    # soon and, as there are none, read whole tables row by row.
     return SQL(
         "with offending_ as materialized (\n{query}\n), counted_ as (select o.*, count(*) over of_one as found_,"
         " row_number() over of_one as place_ from offending_ o window of_one as (partition by o.breaks))"

@@ -1,4 +1,4 @@
-"""What an invariant is: an id, a sentence, and a way to find what breaks it."""
+"""What an invariant is: an id, a description, and a way to find the rows that break it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A query that was made from a declaration. Its first column is the same."""
+    """A query generated from a declaration. Its first column is the same."""
 
     text: str
 
@@ -38,13 +38,13 @@ class Built:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invariant:
-    """One promise. Broken by each row that its query returns under its id, or that its check gives."""
+    """One rule. Broken by each row that its query returns under its id, or that its check yields."""
 
     id: str  # document/section/name
     description: str
     query: Query | Built | None = None
     check: Check | None = None
-    also: tuple[str, ...] = ()  # further lines of the documents that it holds, by id
+    also: tuple[str, ...] = ()  # further rules of the documents that it checks, by id
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class InFile:
-    """The queries of one file, to make invariants of."""
+    """The queries of one file, to make invariants from."""
 
     package: str
     file: str = "invariants.sql"

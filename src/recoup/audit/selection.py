@@ -1,4 +1,4 @@
-"""Which invariants are meant: by whole parts of their ids."""
+"""Selecting invariants by whole parts of their ids."""
 
 import difflib
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from recoup.refusals import InputRefused
 
 
 def chosen(invariants: Sequence[Invariant], prefixes: Sequence[str]) -> tuple[Invariant, ...]:
-    """The invariants that the prefixes name, in order; without prefixes all. A prefix for nothing is refused."""
+    """The invariants that match the prefixes, in order; all without prefixes. A prefix without a match is refused."""
     for prefix in prefixes:
         if not any(invariant.matches(prefix) for invariant in invariants):
             near = _nearest(invariants, prefix)
             raise InputRefused(
                 "invariant_unknown",
-                f"No invariant is called {prefix!r}, nor begins so.",
-                f"Did you mean {near}? " * bool(near) + "recoup audit --list names them all.",
+                f"No invariant has the id or prefix {prefix!r}.",
+                f"Did you mean {near}? " * bool(near) + "List them all: recoup audit --list",
                 given=prefix,
             )
     if not prefixes:

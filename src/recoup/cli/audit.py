@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup.audit import chosen
-from recoup.audit.examine import Say, Verdict
+from recoup.audit.examine import InvariantResult, Say
 from recoup.audit.invariant import Invariant, Offending
 from recoup.cli.context import opened
 from recoup.cli.output import Demo, Json, ends_with, print_rows, shown
@@ -60,7 +60,7 @@ def _told(invariant: Invariant) -> dict[str, object]:
     return {"id": invariant.id, "description": invariant.description, "also": invariant.also or None}
 
 
-def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[Verdict]:
+def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[InvariantResult]:
     from recoup.audit import audit
 
     whole = [table for domain in DOMAINS for table in domain.audited_whole]
@@ -83,15 +83,15 @@ def _progress(count: int) -> Say:
     return say
 
 
-def _each(verdicts: Sequence[Verdict]) -> list[dict[str, object]]:
+def _each(verdicts: Sequence[InvariantResult]) -> list[dict[str, object]]:
     return [
         {"id": v.id, "verdict": "holds" if v.holds else "broken", "rows": v.found, "seconds": f"{v.seconds:.2f}"}
         for v in verdicts
     ]
 
 
-def _by_document(verdicts: Sequence[Verdict]) -> list[dict[str, object]]:
-    groups: dict[str, list[Verdict]] = {}
+def _by_document(verdicts: Sequence[InvariantResult]) -> list[dict[str, object]]:
+    groups: dict[str, list[InvariantResult]] = {}
     for verdict in verdicts:
         groups.setdefault(verdict.id.split("/")[0], []).append(verdict)
     return [
@@ -108,7 +108,7 @@ def _in_words(row: Offending) -> str:
     return ", ".join(f"{name} {shown(value)}" for name, value in row.items() if value is not None)
 
 
-def _print(verdicts: Sequence[Verdict], *, verbose: bool) -> None:
+def _print(verdicts: Sequence[InvariantResult], *, verbose: bool) -> None:
     rows = _each(verdicts) if verbose else _by_document(verdicts)
     print_rows(rows, as_json=False, empty="Nothing was asked.")
     broken = [verdict for verdict in verdicts if not verdict.holds]

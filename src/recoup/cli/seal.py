@@ -39,7 +39,7 @@ def run(*, demo: Demo = False, json: Json = False) -> None:
         while True:
             # Short transactions: whoever else seals waits for one of them, not for all.
             with database.transaction(Authority.ARCHIVER, actor=person(database)) as tx:
-                sealed = seals.seal(tx, block_rows=block_rows, blocks_most=seals.MAX_BLOCKS)
+                sealed = seals.seal(tx, block_rows=block_rows, max_blocks=seals.MAX_BLOCKS)
             made, rows = made + len(sealed), rows + sum(seal.rows for seal in sealed)
             progress(rows, None)
             if len(sealed) < seals.MAX_BLOCKS:

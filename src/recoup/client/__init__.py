@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from recoup.audit import audit, chosen
-from recoup.audit.examine import Verdict
+from recoup.audit.examine import InvariantResult
 from recoup.client.aio import Aio
 from recoup.client.calls import Tx
 from recoup.client.errors import Errors
@@ -57,7 +57,7 @@ class Client(Database):
         """
         return Subscription(self, log, name, tx=tx)
 
-    def audit(self, only: Sequence[str] = ()) -> list[Verdict]:
+    def audit(self, only: Sequence[str] = ()) -> list[InvariantResult]:
         """Check every invariant against the data, or those whose id begins with one of ``only``. Changes nothing."""
         invariants = chosen(laws.invariants(DOMAINS), only)
         whole = [table for domain in DOMAINS for table in domain.audited_whole]

@@ -1,7 +1,7 @@
 """Time: real, simulated, released.
 
-Decisions in SQL go by ``recoup.now()``. A database is made real or simulated for good; a simulated one stands still
-until it is moved, and can be released to real time once. Python passes a time to pure functions only.
+Decisions in SQL use ``recoup.now()``. A database is created real or simulated; a simulated clock only moves when an
+operator moves it, and can be released to real time once. Python passes a time to pure functions only.
 """
 
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from recoup.refusals import InputRefused
 
 CLOCK = Lifecycle(
     table="recoup.clock",
-    description="The clock of one database. Its only row is made by `recoup migrate`.",
+    description="The clock of the database. `recoup migrate` inserts its only row.",
     key=("only_row",),
     births=(),
     moves=(
         Move("simulated", "simulated", Authority.OPERATOR, "moved forward"),
-        Move("simulated", "released", Authority.OPERATOR, "joins real time, and never leaves it"),
+        Move("simulated", "released", Authority.OPERATOR, "released to real time, for good"),
     ),
     frozen=("only_row",),
     once=("released_at",),
     rising=("at",),
     recorders=(On("update", "recoup.release_clock"), On("update", RECORD_CONTROL, ("at", "released_at"))),
     consequences=(On("update", "recoup.wake"),),
-    # Made by a migration, and by nobody whom a log could name.
+    # Inserted by a migration, which no log names as actor.
     story=Story(log=CONTROL_LOG, key=("key",), rebuilds=False, unborn="true"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the clock says."""
+    """The status of the clock and its time."""
 
     status: str
     now: datetime
@@ -46,7 +46,7 @@ def read(tx: Transaction) -> Reading:
 
 
 def advance(tx: Transaction, by: timedelta) -> Reading:
-    """Move a simulated clock forward. Time never runs backwards, and real time is not moved."""
+    """Move a simulated clock forward. Time never runs backwards, and a real clock cannot be moved."""
     if by <= timedelta(0):
         raise InputRefused("clock_backwards", f"The clock cannot be moved by {by}.", "Move it forward.", by=str(by))
     if tx.execute("update recoup.clock set at = at + %s where status = 'simulated'", (by,)).rowcount == 0:
@@ -55,7 +55,7 @@ def advance(tx: Transaction, by: timedelta) -> Reading:
 
 
 def release(tx: Transaction) -> Reading:
-    """Let a simulated clock join real time, for good. Refused while it stands ahead of real time."""
+    """Release a simulated clock to real time, for good. Refused while it is ahead of real time."""
     changed = tx.execute(
         "update recoup.clock set status = 'released', released_at = clock_timestamp() where status = 'simulated'"
     )
@@ -67,7 +67,7 @@ def release(tx: Transaction) -> Reading:
 def _not_simulated(reading: Reading) -> InputRefused:
     return InputRefused(
         "clock_not_simulated",
-        f"This database's clock is {reading.status}: it is the server's, and moves by itself.",
+        f"This database's clock is {reading.status}: it follows the server's clock.",
         "Only a database made with `recoup migrate --simulated-from TIME` can be moved.",
         status=reading.status,
     )

@@ -38,10 +38,10 @@ class Filter:
 
     @property
     def is_empty(self) -> bool:
-        return not self.told
+        return not self.conditions
 
     @property
-    def told(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, Any]:
         """What is asked for, as an operation keeps it."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {

@@ -1,4 +1,4 @@
-"""Errors, as the product sees them."""
+"""The manifest of errors."""
 
 from datetime import timedelta
 
@@ -14,8 +14,8 @@ from recoup.lifecycles.declaration import CONTENT_LOG
 ERRORS = Domain(
     name="errors",
     package="recoup.errors",
-    description="Every failure of a hub, recorded once, and what becomes of it by policy.",
-    epoch=3,  # errors are recorded, and superseded, by their work key too
+    description="Records every failure of a hub once, and decides by policy what happens next.",
+    epoch=3,  # errors have a work key, which also decides what they supersede
     release=5,
     lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION),
     logs=(EVENTS, ARCHIVE),
@@ -34,6 +34,7 @@ ERRORS = Domain(
         "recording",
         "retrying",
         "archive",
+        "comments",
     ),
     policy=(ErrorPolicy,),
     duties=DUTIES,
@@ -45,19 +46,19 @@ ERRORS = Domain(
         Command(
             name="errors",
             path="recoup.cli.errors:app",
-            help="Errors: record, list, claim, park, unpark, resolve, what blocks whom.",
+            help="Record, list, retry, park and resolve errors, and show what blocks an entity.",
         ),
         Command(
             name="exec",
             path="recoup.cli.exec:exec_",
-            help="Run any command; if it fails, that is recorded as an error.",
+            help="Run a command, and record its failure as an error.",
         ),
     ),
     demo=Demo(
         name="errors",
         help="Ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park"
-        " queue.\n\nErrors in every status and disposition, archives for every reason; then where they stand, and one"
-        " error's story.",
+        " queue.\n\nErrors in every status and disposition, archives for every reason; then their status, and"
+        " the history of one error.",
         span=timedelta(days=90),
         exists="select exists (select from recoup.error_event)",
         play="recoup_demo.errors:play",

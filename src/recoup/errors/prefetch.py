@@ -1,4 +1,4 @@
-"""Work that is done ahead: the next set is made while the server works on this one."""
+"""Prefetching: the next set is prepared while the server processes this one."""
 
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,8 +10,8 @@ Item = TypeVar("Item")
 def prefetched(items: Iterable[Item]) -> Generator[Item]:
     """The same items, in the same order; the next is made in a thread while the caller works on this one.
 
-    What making it raises is raised where it would come. Whoever stops in between closes this: it waits for the one that
-    is being made, and makes no other.
+    An exception while preparing is raised at its place in the sequence. A caller that stops early closes the
+    generator: it waits for the set in preparation, and prepares no other.
     """
     making = iter(items)
     with ThreadPoolExecutor(1) as thread:

@@ -1,7 +1,7 @@
 """Files of rows: CSV, JSONL and Parquet, compressed or not, through one reader.
 
-A file comes from outside and may hold anything. A row that cannot be read is yielded with what is wrong with it, and
-reading goes on behind it; only a file of which nothing can be read is refused. What is held of a row is bounded.
+A file comes from outside and may hold anything. A row that cannot be read is yielded with its problem, and
+reading continues after it; only a file of which nothing can be read is refused. Memory per row is bounded.
 """
 
 from recoup.files.opening import STDIN, Format, format_named, opened

@@ -1,4 +1,4 @@
-"""Files that rows come from: found, opened, decompressed, and told apart."""
+"""Opening files of rows: find, decompress, detect the format."""
 
 import codecs
 import contextlib
@@ -26,7 +26,7 @@ _OTHERS = (b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a ZIP or Excel file"), (
 
 
 class Format(StrEnum):
-    CSV = "csv"  # separated by comma, semicolon or tab, whichever the first line has
+    CSV = "csv"  # separated by comma, semicolon or tab, as in the first line
     JSONL = "jsonl"  # one object on each line
     PARQUET = "parquet"
 
@@ -37,20 +37,20 @@ SUFFIXES = {
 
 
 def format_named(path: Path) -> Format | None:
-    """The format that a file's name tells."""
+    """The format that a file's name implies."""
     return SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
 @contextlib.contextmanager
 def opened(path: Path, wanted: Wanted, format_: Format | None = None) -> Iterator[Source]:
-    """The rows of a file, by the format that is given or that its name tells. ``-`` is standard input."""
+    """The rows of a file, by the given format or that of its name. ``-`` is standard input."""
     format_ = format_ or format_named(path)
     if format_ is None:
         raise InputRefused(
             "format_unknown",
-            "Standard input has no name that tells its format." if path == STDIN
-            else f"The name of {path} does not tell its format.",
-            f"Say it with --format: {', '.join(Format)}. Names that tell it end in {', '.join(SUFFIXES)}, or .csv.gz.",
+            "Standard input has no file name that implies its format." if path == STDIN
+            else f"The name of {path} does not imply its format.",
+            f"Give it with --format: {', '.join(Format)}. Known endings: {', '.join(SUFFIXES)}, or .csv.gz.",
             path=str(path),
         )  # fmt: skip
     with contextlib.ExitStack() as stack:
@@ -68,17 +68,17 @@ def _source(path: Path, wanted: Wanted, format_: Format, stack: contextlib.ExitS
     if format_ is Format.PARQUET:
         return parquet.source(path, file, wanted)
     _refuse_other(path, head.peek(4)[:4])
-    # Every byte is kept: what is no UTF-8 is found in its row, and spoils no other. Within JSON a carriage return is
+    # Every byte is kept: bytes that are not UTF-8 are reported in their row alone. Within JSON a carriage return is
     # white space; only a newline ends a line.
     newline = "" if format_ is Format.CSV else "\n"
     text = io.TextIOWrapper(head, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
-    stack.callback(text.detach)  # what it reads is closed by whoever opened it
+    stack.callback(text.detach)  # the stream that it reads is closed by its opener
     rows = texts.csv_source(path, text, wanted) if format_ is Format.CSV else texts.jsonl_source(text, wanted)
     return replace(rows, share=lambda _: None if size is None else min(file.tell() / max(size, 1), 1.0))
 
 
 def _opened(path: Path, stack: contextlib.ExitStack, *, whole: bool) -> tuple[io.BufferedReader, int | None]:
-    """The file and its size. A pipe, which may stall, is copied first if the whole of it has to be there."""
+    """The file and its size. A pipe, which may stall, is copied first if the format needs the whole file."""
     if path == STDIN:
         if sys.stdin is None:
             raise OSError("standard input is closed")
@@ -100,25 +100,25 @@ def _spooled(pipe: IO[bytes], stack: contextlib.ExitStack) -> io.BufferedReader:
 
 
 def _decompressed(file: io.BufferedReader, stack: contextlib.ExitStack) -> io.BufferedReader:
-    """The text in it. Whether it is compressed is told by its first bytes, whatever its name says."""
+    """The text of the file. Its first bytes decide whether it is compressed, not its name."""
     if not file.peek(2).startswith(b"\x1f\x8b"):
         return file
     unzipped = stack.enter_context(gzip.GzipFile(fileobj=file))
-    # A small buffer: what it has read ahead of a damage is lost.
+    # A small buffer: what it has read ahead of damaged data is lost.
     return stack.enter_context(io.BufferedReader(cast(io.RawIOBase, unzipped), 2**16))
 
 
 def _refuse_other(path: Path, head: bytes) -> None:
-    """Refuse what is no text in UTF-8 at all, before every line of it is refused on its own."""
-    # Two bytes for a character, or four: of the letters that a header is made of, one byte is always zero, but not all.
+    """Refuse a file that is not UTF-8 text at all, instead of refusing each of its lines."""
+    # Two bytes for a character, or four: in header letters one byte is always zero, but not all are.
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (b"\0" in head and any(head)):
         happened = f"{path} is not UTF-8; it looks like UTF-16 or UTF-32."
         raise InputRefused("file_not_utf8", happened, "Save it as UTF-8.", path=str(path))
     for magic, what in _OTHERS:
         if head.startswith(magic):
-            happened = f"{path} is {what}, and not the text it was taken for."
+            happened = f"{path} is {what}, not text."
             raise InputRefused(
-                "file_of_other_format", happened, "Say what it is with --format, or save it as CSV.", path=str(path)
+                "file_of_other_format", happened, "Give its format with --format, or save it as CSV.", path=str(path)
             )
 
 
@@ -137,12 +137,12 @@ def _reading(path: Path) -> Iterator[None]:
     except IsADirectoryError as error:
         happened = f"{path} is a folder."
         raise InputRefused(
-            "file_is_folder", happened, "Name one file; import several one after the other.", path=str(path)
+            "file_is_folder", happened, "Name one file; import several files one after the other.", path=str(path)
         ) from error
     except (OSError, EOFError, zlib.error, parquet.Damaged) as error:
         raise InputRefused(
             "file_unreadable",
             f"{path} cannot be read: {parquet.first_line(error)}.",
-            "Check that it is whole and that you may read it. Nothing was brought in.",
+            "Check that it is complete and that you may read it. Nothing was imported.",
             path=str(path),
         ) from error

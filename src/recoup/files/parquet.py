@@ -9,19 +9,19 @@ from typing import IO, Any
 from recoup.files.rows import NOT_UTF8, Row, Source, Wanted, escaped, is_utf8, too_long
 from recoup.refusals import InputRefused
 
-BATCH_ROWS = 100  # few: one long text may stand in all of them, and in the file but once
+BATCH_ROWS = 100  # few: the file may store one long text once for all of them
 MAX_CHUNK_BYTES = 2**30  # of one column in one row group, decompressed
 MAX_LISTED = 2**26  # values in the lists of one column in one row group
 TEXTS = ("string", "large_string", "string_view", "binary", "large_binary")  # older writers mark text as plain bytes
 _BUFFER_BYTES = 2**20
 
 
-class Damaged(Exception):  # noqa: N818 - said of a file
+class Damaged(Exception):  # noqa: N818 - describes a file
     """The file cannot be read to its end."""
 
 
 def source(path: Path, file: IO[bytes], wanted: Wanted) -> Source:
-    """A Parquet file, if it is one, and no piece of it would fill the memory."""
+    """A Parquet file, if it is valid and no part of it would fill the memory."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
         from pyarrow import parquet  # type: ignore[import-untyped,unused-ignore]
@@ -32,13 +32,13 @@ def source(path: Path, file: IO[bytes], wanted: Wanted) -> Source:
             "Install the extra: pip install 'recoup[parquet]'. Or save the file as CSV.",
         ) from error
     try:
-        # Read page by page: buffered ahead, a whole row group would be held.
+        # Read page by page: read-ahead would hold a whole row group.
         found = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER_BYTES)
         schema, about = found.schema_arrow, found.metadata
     except (pa.ArrowException, OSError) as error:
-        happened = f"{path} is not a Parquet file, or not a whole one: {first_line(error).rstrip('.')}."
+        happened = f"{path} is not a complete Parquet file: {first_line(error).rstrip('.')}."
         raise InputRefused(
-            "file_not_parquet", happened, "Write it again; or say what it is with --format.", path=str(path)
+            "file_not_parquet", happened, "Write it again, or give its format with --format.", path=str(path)
         ) from error
     ignored: dict[str, None] = {}
     picked = wanted.picked(schema.names, ignored)
@@ -69,7 +69,7 @@ def _refuse_large_groups(path: Path, about: Any, columns: set[str]) -> None:
                 most = f"{MAX_CHUNK_BYTES:,} bytes"
             elif chunk.num_values - group.num_rows > MAX_LISTED:
                 most = f"{MAX_LISTED:,} values in lists"
-            # What is nested has the names of all its levels, and a name may have a dot in it.
+            # A nested column has the names of all its levels, and a name may contain a dot.
             if most and any(f"{name}.".startswith(f"{column}.") for column in columns):
                 happened = f"Column {name} of {path} has more than {most} in a row group."
                 raise InputRefused(
@@ -101,7 +101,7 @@ def _checked(row: Row, wanted: Wanted) -> Row:
 
 
 def _values(column: Any, *, every_type: bool) -> list[Any]:
-    """The values of a column as Python has them; with every type, what it has no value for is told in words."""
+    """The values of a column in Python; a value that Python cannot represent becomes a text in brackets."""
     import pyarrow as pa
 
     kind = _kind(column)
@@ -117,7 +117,7 @@ def _values(column: Any, *, every_type: bool) -> list[Any]:
 
 
 def _texts(column: Any) -> list[str | None]:
-    """Bytes that are no UTF-8 are surrogates in it: a file may call text what is none."""
+    """Bytes that are not UTF-8 become surrogates: a file may declare as text what is not."""
     import pyarrow as pa
 
     with contextlib.suppress(UnicodeDecodeError):
@@ -135,7 +135,7 @@ def _worded(value: Any) -> object:
 
 
 def _kind(of: Any) -> str:
-    """The name of a column's type; of a dictionary, that of what stands in it."""
+    """The name of a column's type; of a dictionary, that of its values."""
     name = str(of.type)
     return str(of.type.value_type) if name.startswith("dictionary<") else name
 

@@ -1,4 +1,4 @@
-"""The report: every refused row with its reason, and as it was."""
+"""The report: every refused row with its reason and its original text."""
 
 import contextlib
 import csv
@@ -14,7 +14,7 @@ from recoup.refusals import InputRefused
 
 FORMULA_BEGINS = ("=", "+", "-", "@")
 MAX_KEPT = 1_000
-MAX_KEPT_CHARS = 2_000  # of one row; the report has it whole
+MAX_KEPT_CHARS = 2_000  # of one row; the report has all of it
 
 
 class RefusedRow(NamedTuple):
@@ -26,7 +26,7 @@ class RefusedRow(NamedTuple):
 
 
 class Refused:
-    """Counts refused rows, keeps the first thousand, and writes all of them into the report, if there is one."""
+    """Counts refused rows, keeps the first thousand, and writes all of them to the report, if there is one."""
 
     def __init__(self, report: Path | None = None, part: IO[str] | None = None) -> None:
         self._report, self._part = report, part
@@ -54,13 +54,13 @@ class Refused:
                 self._part.write(json.dumps(refused._asdict(), ensure_ascii=False) + "\n")
 
     def finish(self) -> None:
-        """Everything is written down. To be called before a commit, for a disk may be full."""
+        """Flush everything to disk. Call it before a commit, because a disk may be full."""
         if self._report is not None and self._part is not None:
             with _as_refusals(self._report):
                 self._part.close()
 
     def publish(self) -> None:
-        """The report appears under its name. To be called behind the commit that it is about."""
+        """Publish the report under its name. Call it after the commit that it reports on."""
         if self._report is not None and self._part is not None:
             with _as_refusals(self._report):
                 Path(self._part.name).replace(self._report)
@@ -68,7 +68,7 @@ class Refused:
 
 @contextlib.contextmanager
 def reporting(report: Path | None, *, source: Path) -> Iterator[Refused]:
-    """Where refused rows go. The report appears under its name when it is published, whole, or not at all."""
+    """Where refused rows go. The report appears under its name when it is complete, or not at all."""
     if report is None:
         yield Refused()
         return
@@ -87,8 +87,8 @@ def reporting(report: Path | None, *, source: Path) -> Iterator[Refused]:
 
 def _check(report: Path, source: Path) -> None:
     if report.suffix.lower() not in (".csv", ".jsonl"):
-        happened = f"The name of {report} does not tell how to write the report."
-        raise InputRefused("report_format", happened, "Let it end in .csv or .jsonl.", path=str(report))
+        happened = f"The name of {report} does not imply a format for the report."
+        raise InputRefused("report_format", happened, "Use a name that ends in .csv or .jsonl.", path=str(report))
     if report.is_dir():
         raise IsADirectoryError(f"{report} is a folder")
     if source != STDIN and report.exists() and report.samefile(source):
@@ -97,7 +97,7 @@ def _check(report: Path, source: Path) -> None:
 
 
 def _inert(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula: what begins like one is quoted, as a person would do it."""
+    """A cell that no spreadsheet reads as a formula: one that begins like a formula is quoted."""
     return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(FORMULA_BEGINS) else value
 
 
@@ -110,6 +110,6 @@ def _as_refusals(report: Path) -> Iterator[None]:
         raise InputRefused(
             "report_unwritable",
             happened,
-            "Name a file in a folder that is there and that you may write to.",
+            "Name a file in an existing folder that you may write to.",
             path=str(report),
         ) from error

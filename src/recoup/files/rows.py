@@ -11,7 +11,7 @@ from typing import NamedTuple
 from recoup.refusals import InputRefused
 
 MAX_NAMES = 100  # columns that are named where some are reported
-# So bytes that are no UTF-8 stand in a text that was decoded nonetheless.
+# How undecodable bytes appear in a decoded text.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -19,7 +19,7 @@ class Unread(StrEnum):
     """Why a row cannot be read."""
 
     NOT_UTF8 = "not_utf8"  # bytes in it are not UTF-8
-    ROW_TOO_LONG = "row_too_long"  # longer than any row needs, often because of a quote that is never closed
+    ROW_TOO_LONG = "row_too_long"  # too long, often because of an unclosed quote
     CSV_MALFORMED = "csv_malformed"  # quotes that do not match, or more or fewer fields than the header has
     JSON_MALFORMED = "json_malformed"  # the line is not one JSON object
     COLUMNS_AMBIGUOUS = "columns_ambiguous"  # two keys of the object could be the same column
@@ -44,13 +44,13 @@ class Row(NamedTuple):
 
     @property
     def chars(self) -> int:
-        """How much text it is, about."""
+        """Approximate size of its text."""
         if isinstance(self.raw, str):
             return len(self.raw)
         return sum(len(value if isinstance(value, str) else str(value)) for value in self.raw.values())
 
     def as_text(self) -> str:
-        """The row as it was. Bytes that are no UTF-8 are written as escapes."""
+        """The row as read. Bytes that are not UTF-8 are written as escapes."""
         if isinstance(self.raw, str):
             return escaped(self.raw.rstrip("\r\n"))
         return json.dumps({name: escaped(v) if isinstance(v, str) else v for name, v in self.raw.items()}, default=str)
@@ -58,29 +58,29 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A file that has been opened: its rows, one after the other, and how far it has been read."""
+    """An opened file: its rows one after the other, and how far it has been read."""
 
     noun: str  # what the number of a row counts: lines, or rows
-    header: Sequence[str] = ()  # the columns as the file calls them; none in JSONL, and in an empty file
+    header: Sequence[str] = ()  # the column names of the file; none in JSONL, and in an empty file
     missing: Sequence[str] = ()  # required columns that the header lacks; an empty file lacks all
     ignored: Mapping[str, None]  # columns that are not wanted, in order; the first hundred
     rows: Iterator[Row]
-    share: Callable[[int], float | None]  # of the file, after this many rows; None where nobody knows
+    share: Callable[[int], float | None]  # of the file, after this many rows; None: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is wanted of a file.
+    """Which columns of a file to read.
 
-    Declared columns are found by any of their names, whatever the spelling; the others are ignored, and reported.
-    Where none are declared, all are kept, as the file calls them.
+    Declared columns are found by any of their names, whatever the spelling; the others are ignored and reported.
+    Without declared columns all are kept, under the file's names.
     """
 
     columns: Mapping[str, tuple[str, ...]] | None = None  # each with its other names
     required: tuple[str, ...] = ()  # of these, where a file has a header
     only_text: bool = False  # in the columns of a Parquet file
     row_chars_most: int  # in a line of JSONL, or in a CSV row over all its lines
-    streamed: bool = False  # a pipe is read as it comes, and not to its end before the first row
+    streamed: bool = False  # a pipe is read row by row, not to its end first
 
     def picked(self, columns: Sequence[str], ignored: dict[str, None]) -> list[tuple[str, int]]:
         """The wanted ones of these columns, each with its place; the others are noted as ignored."""
@@ -88,7 +88,7 @@ class Wanted:
             for name, times in Counter(columns).most_common(1):
                 if times > 1:
                     happened = f"{times} columns are called {shortened(name)!r}."
-                    raise InputRefused("columns_ambiguous", happened, "Give each a name of its own.")
+                    raise InputRefused("columns_ambiguous", happened, "Give each its own name.")
             return [(name, place) for place, name in enumerate(columns)]
         plain = [_plain(column) for column in columns]
         found = [(name, place) for name in self.columns for place in self._place(name, columns, plain)]
@@ -102,21 +102,21 @@ class Wanted:
         return [name for name in self.required if name not in dict(picked)]
 
     def _place(self, wanted: str, columns: Sequence[str], plain: Sequence[str]) -> list[int]:
-        """Where a wanted column stands, if anywhere. Its own name goes before its other names.
+        """The place of a wanted column, if it exists. Its own name is preferred to its aliases.
 
-        Two that could be it are refused: which of ``name`` and ``company`` is the company is not for us to guess.
+        Two candidates are refused: whether ``name`` or ``company`` is the company cannot be guessed.
         """
         own, others = _plain(wanted), {_plain(name) for name in (self.columns or {})[wanted]}
         could_be = [place for place, name in enumerate(plain) if name == own]
         could_be = could_be or [place for place, name in enumerate(plain) if name in others]
         if len(could_be) > 1:
             happened = f"Each of these could be {wanted}: {', '.join(named([columns[place] for place in could_be]))}."
-            raise InputRefused("columns_ambiguous", happened, f"Call the right one {wanted}, once.", column=wanted)
+            raise InputRefused("columns_ambiguous", happened, f"Name the right one {wanted}, once.", column=wanted)
         return could_be
 
 
 def named(columns: Sequence[str]) -> list[str]:
-    """The first hundred of these, as a sentence can name them."""
+    """The first hundred of these, as text for a sentence."""
     return [shortened(column) for column in columns[:MAX_NAMES]]
 
 
@@ -129,7 +129,7 @@ def is_utf8(text: str) -> bool:
 
 
 def escaped(text: str) -> str:
-    """A text as it can be written: bytes that were no UTF-8, and halves of characters, as escapes."""
+    """A text that can be written: bytes that were not UTF-8 and half characters become escapes."""
     return text if is_utf8(text) else _SURROGATE.sub(lambda half: _escape(ord(half[0])), text)
 
 

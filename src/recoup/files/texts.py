@@ -1,6 +1,6 @@
 """Rows out of text: CSV and JSONL, in UTF-8.
 
-However long a line is, however many lines an open quote swallows, what is held of a row is bounded.
+Memory per row is bounded, however long a line is and however many lines an unclosed quote spans.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import IO
 from recoup.files.rows import NOT_UTF8, Broken, Row, Source, Unread, Wanted, is_utf8, too_long
 from recoup.refusals import InputRefused
 
-MAX_LINE_CHARS = 2**30  # a line that goes on for longer is not looked through to its end
+MAX_LINE_CHARS = 2**30  # a longer line is not read to its end
 MAX_HEADS = 100  # different sets of keys in one JSONL file that are remembered
 Values = dict[str, object]
 
 
 def jsonl_source(text: IO[str], wanted: Wanted) -> Source:
-    """The rows of a JSONL file; the columns that are ignored are known when they have been read."""
+    """The rows of a JSONL file; the ignored columns are known after reading."""
     lines = _Lines(text, wanted.row_chars_most, ends=("\n",))
     ignored: dict[str, None] = {}
-    heads: dict[tuple[str, ...], list[tuple[str, int]]] = {}  # rows have mostly the same keys
+    heads: dict[tuple[str, ...], list[tuple[str, int]]] = {}  # most rows have the same keys
 
     def read() -> Values | Broken | None:
         found = _object(next(lines))
@@ -44,7 +44,7 @@ def jsonl_source(text: IO[str], wanted: Wanted) -> Source:
 
 
 def _object(line: str) -> Values | Broken | None:
-    """The object on a line, or what is wrong with the line."""
+    """The object on a line, or the problem of the line."""
     if line.isspace():
         return None
     if not is_utf8(line):
@@ -53,16 +53,16 @@ def _object(line: str) -> Values | Broken | None:
         found = json.loads(line)
     except RecursionError:
         return Unread.JSON_MALFORMED, "It is nested too deeply."
-    except ValueError as error:  # also a number of more digits than Python takes
+    except ValueError as error:  # also a number with more digits than Python accepts
         return Unread.JSON_MALFORMED, f"It is not JSON: {error}."
     if not isinstance(found, dict):
-        return Unread.JSON_MALFORMED, "It is JSON, and not an object with keys and values."
+        return Unread.JSON_MALFORMED, "It is JSON, but not an object with keys and values."
     return found
 
 
 def csv_source(path: Path, text: IO[str], wanted: Wanted) -> Source:
-    """The rows of a CSV file behind its header."""
-    # For the whole process; it is never lowered, for another file may be read just now.
+    """The rows of a CSV file after its header."""
+    # For the whole process; never lowered, because another file may be open.
     csv.field_size_limit(max(csv.field_size_limit(), wanted.row_chars_most))
     lines = _Lines(text, wanted.row_chars_most, ends=("\n", "\r"))
     try:
@@ -72,11 +72,11 @@ def csv_source(path: Path, text: IO[str], wanted: Wanted) -> Source:
     except (csv.Error, _RowTooLong) as error:
         happened = f"The first line of {path} is not a line of column names: {error}."
         raise InputRefused(
-            "header_unreadable", happened, "Begin the file with a line of column names.", path=str(path)
+            "header_unreadable", happened, "Start the file with a line of column names.", path=str(path)
         ) from error
     ignored: dict[str, None] = {}
     picked = wanted.picked(header, ignored)
-    # Strict: a quote in the wrong place is told, instead of guessed at.
+    # Strict: a misplaced quote is reported, not guessed.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
 
     def read() -> Values | Broken | None:
@@ -91,19 +91,19 @@ def csv_source(path: Path, text: IO[str], wanted: Wanted) -> Source:
             return Unread.CSV_MALFORMED, f"It has {count}; the header has {len(header)}."
         if not all(map(is_utf8, lines.kept)):
             return NOT_UTF8
-        return {name: fields[place] or None for name, place in picked}  # an empty cell is as good as none
+        return {name: fields[place] or None for name, place in picked}  # an empty cell counts as no value
 
     missing = wanted.missing(picked)
     rows = _rows(lines, read)
     return Source(noun="line", header=header, missing=missing, ignored=ignored, rows=rows, share=lambda _: None)
 
 
-class _RowTooLong(Exception):  # noqa: N818 - it is no error, but the end of a row
+class _RowTooLong(Exception):  # noqa: N818 - not an error, but the end of a row
     pass
 
 
 class _Lines:
-    """The lines of a text. Keeps those of the present row, of each the beginning, and stops a row that does not end."""
+    """The lines of a text. Keeps the beginning of each line of the current row, and stops a row that does not end."""
 
     def __init__(self, text: IO[str], most: int, *, ends: tuple[str, ...]) -> None:
         self._readline, self._ends, self.most = text.readline, ends, most
@@ -130,20 +130,20 @@ class _Lines:
         return line
 
     def _skip(self, line: str) -> None:
-        """Pass over the rest of a line."""
+        """Skip the rest of a line."""
         skipped = len(line)
         while line and not line.endswith(self._ends):
             line = self._readline(self.most)
             skipped += len(line)
             if skipped > MAX_LINE_CHARS:
-                happened = f"Line {self.number} goes on for more than {MAX_LINE_CHARS:,} characters."
+                happened = f"Line {self.number} is longer than {MAX_LINE_CHARS:,} characters."
                 raise InputRefused(
-                    "line_endless", happened, "Look at the file: this is not a list of rows.", line=self.number
+                    "line_endless", happened, "Check the file: this is not a list of rows.", line=self.number
                 )
 
 
 def _rows(lines: _Lines, read: Callable[[], Values | Broken | None]) -> Iterator[Row]:
-    """What is read, row by row, until the lines end; nothing stands on an empty line."""
+    """The rows, until the lines end; empty lines are skipped."""
     while True:
         lines.begin()
         try:

@@ -1,4 +1,4 @@
-"""What the doctor looks at in Gate Zero."""
+"""Health checks of Gate Zero."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from recoup.health import CheckResult, judged, read
 
 
 def batches(connection: Transaction) -> Iterator[CheckResult]:
-    """A batch that nobody declares complete is never frozen."""
+    """A batch that is not completed is never frozen."""
     found = read(
         connection,
         "select batch_id, imported_at from cl.gate_zero_batch where completed_at is null and imported_at <= ("
@@ -16,6 +16,6 @@ def batches(connection: Transaction) -> Iterator[CheckResult]:
     )
     wrong = next_step = None
     for batch, imported_at in found:
-        wrong = f"batch {batch}, imported {imported_at:%Y-%m-%d}, is not declared complete: it is never frozen"
-        next_step = f"When everything is in: recoup gate complete {batch}"
-    yield judged("batches", "none waits for its completion for long", wrong, next_step or "", verdict="warning")
+        wrong = f"batch {batch}, imported {imported_at:%Y-%m-%d}, is not complete, so it is never frozen"
+        next_step = f"When all its rows are imported: recoup gate complete {batch}"
+    yield judged("batches", "no batch has been open for long", wrong, next_step or "", verdict="warning")

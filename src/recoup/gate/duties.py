@@ -1,4 +1,4 @@
-"""What workers do for Gate Zero by themselves."""
+"""The background tasks of Gate Zero."""
 
 from datetime import datetime
 from functools import lru_cache
@@ -11,7 +11,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.worker.duty import MAX_BATCH, Duty
 
-MAX_OVERDUE = 100  # batches that are warned of
+MAX_OVERDUE = 100  # batches that the log warns about
 
 
 def _freeze(tx: Transaction, policy: Policy) -> int:
@@ -25,7 +25,7 @@ def _freeze(tx: Transaction, policy: Policy) -> int:
 
 @lru_cache(maxsize=MAX_OVERDUE)
 def _warn_once(batch: str, imported_at: datetime) -> None:
-    """In a worker's life, not every few seconds."""
+    """Once in a worker's lifetime, not every few seconds."""
     observe.logger().warning(
         "batch is not complete; its recoveries are never frozen",
         batch=batch,
@@ -39,7 +39,7 @@ DUTIES: tuple[Duty, ...] = (
         name="attempt-sweep",
         authority=Authority.GATE,
         cadence_s=5,
-        description="declares crashed every verification attempt that outlived its lease",
+        description="marks verification attempts whose lease expired as crashed",
         batch=lambda tx, _: len(attempts.sweep_crashed(tx, limit=MAX_BATCH)),
         lag=attempts.sweep_lag,
         units=lambda tx: attempts.lapsed(tx, limit=MAX_BATCH),
@@ -49,7 +49,7 @@ DUTIES: tuple[Duty, ...] = (
         name="verify",
         authority=Authority.GATE,
         cadence_s=2,
-        description="looks at every company that waits for its first attempt",
+        description="verifies companies that wait for their first attempt",
         flow=lambda hands: verifying.verify(hands, retries=False).done,
         lag=intake.verify_lag,
     ),
@@ -57,7 +57,7 @@ DUTIES: tuple[Duty, ...] = (
         name="gate-retry",
         authority=Authority.GATE,
         cadence_s=5,
-        description="looks again at every failed company whose wait is over",
+        description="verifies failed companies again when their wait has ended",
         flow=lambda hands: verifying.verify(hands, retries=True).done,
         lag=intake.retry_lag,
     ),
@@ -65,7 +65,7 @@ DUTIES: tuple[Duty, ...] = (
         name="batch-freeze",
         authority=Authority.GATE,
         cadence_s=15,
-        description="closes the recovery window of every batch whose time has come, and ends its recoveries",
+        description="freezes batches at the end of their recovery window, and closes their recoveries",
         batch=_freeze,
         lag=batches.freeze_lag,
         units=lambda tx: batches.closing(tx, limit=MAX_BATCH),

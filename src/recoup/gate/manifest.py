@@ -1,4 +1,4 @@
-"""Gate Zero, as the product sees it."""
+"""The manifest of Gate Zero."""
 
 from datetime import timedelta
 
@@ -13,12 +13,12 @@ from recoup.pauses.scopes import Pausable
 GATE = Domain(
     name="gate",
     package="recoup.gate",
-    description="May a company candidate enter? Verified at most three times, throttled, every step in the AIR log.",
-    release=4,
+    description="Verifies that companies exist: at most three attempts, with waits, every step in the AIR log.",
+    release=5,
     lifecycles=(BATCH, INTAKE, ATTEMPT, RECOVERY),
     logs=(AIR,),
     records=(("recoup.pause_log", "cl.record_batch_moves"), ("recoup.control_log", "cl.record_restarts")),
-    routines=routines("recoup.gate", "rules", "recorder", "consequences", "attempts"),
+    routines=routines("recoup.gate", "rules", "recorder", "consequences", "attempts", "comments"),
     policy=(GatePolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,
@@ -27,7 +27,7 @@ GATE = Domain(
     pausable=(
         Pausable(
             scope="batch",
-            description="all recovery of one import batch: the kill switch",
+            description="all retries of one batch: the kill switch",
             rows="select b.batch_id, b.paused_at, b.paused_by, b.pause_reason from cl.gate_zero_batch b"
             " where b.paused_at is not null",
             pause=batches.pause_by_register,
@@ -37,7 +37,7 @@ GATE = Domain(
     refusals=refusals.LAWS,
     commands=(
         Command(
-            name="gate", path="recoup.cli.gate:app", help="Gate Zero: import, verify, second chances, history, mint."
+            name="gate", path="recoup.cli.gate:app", help="Verify companies: import, attempts, retries, history, mint."
         ),
     ),
     demo=Demo(

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from recoup.policy.section import Part, wrong_value
 from recoup.verification.rules import Verification
 
-LEASE_SPARE_S = 10  # for writing what the checks found
+LEASE_SPARE_S = 10  # to write the results of the checks
 
 
 Hours = Annotated[int, Field(ge=1, le=8760)]
@@ -25,7 +25,7 @@ class GatePolicy(Part):
         "max_attempts", "wait_hours.0", "wait_hours.1", "recovery_window_days", "attempt_lease_s",
     )  # fmt: skip
 
-    max_attempts: Literal[3]  # the documents make it a hard limit, and the tables hold it
+    max_attempts: Literal[3]  # a hard limit of the documents, enforced by the tables
     wait_hours: Annotated[list[Hours], Field(min_length=2, max_length=2)]
     recovery_window_days: Annotated[int, Field(ge=1, le=365)]
     attempt_lease_s: Annotated[int, Field(ge=1, le=86_400)]
@@ -39,6 +39,6 @@ class GatePolicy(Part):
             raise wrong_value(
                 "attempt_lease_s",
                 self.attempt_lease_s,
-                f"at least {least}: the timeouts of the checks, and {LEASE_SPARE_S} to spare",
+                f"at least {least}: the timeouts of the checks and {LEASE_SPARE_S} to spare",
             )
         return self

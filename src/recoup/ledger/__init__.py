@@ -1,6 +1,6 @@
 """What all event logs share: one sequence, append-only tables, the settled read, named subscriptions.
 
-Each domain keeps its own log table and its own recorder in SQL. The ledger promises that a subscriber sees every
+Each domain has its own log table and its own recorder in SQL. The ledger guarantees that a subscriber sees every
 committed event once, and the events of one entity in the order in which they happened, whatever the order of commits.
 """
 

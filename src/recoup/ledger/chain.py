@@ -1,8 +1,8 @@
-"""The chain of seals as arithmetic: which seal may follow which. Nothing here asks the database.
+"""The chain of seals: which seal may follow which. Pure arithmetic, without the database.
 
 Over all logs the seals are numbered without gaps and each carries the digest of the one before it. Within a log the
-windows tile: the first begins where nothing was visible, each next one where the last ended, pages follow each other,
-and the next cluster begins where the last is closed. So no row can lie in two blocks, or between two.
+ranges are complete: the first begins where nothing was visible, each next one where the last ended, pages follow each
+other, and the next cluster begins where the last is closed. So no row can be in two blocks, or between two.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ class SealedLog(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
-    """One block: which rows (a window between two snapshots, or a page of it along seq), and its place in the chain."""
+    """One sealed block: its rows (between two snapshots, or a page of these along seq), and its place in the chain."""
 
     number: int
     log: str
@@ -34,7 +34,7 @@ class Seal:
     incarnation: int
     system_identifier: int
     since: str
-    until: str | None  # None: the rest of a cluster that is over
+    until: str | None  # None: the rest of an earlier cluster
     after_seq: int
     last_seq: int
     closes: bool
@@ -47,7 +47,7 @@ class Seal:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is not as it was sealed. No number: it lies in no seal."""
+    """Something that is not as it was sealed. Without a number it belongs to no seal."""
 
     number: int | None
     log: str | None
@@ -55,7 +55,7 @@ class Problem:
 
 
 class Chain:
-    """What is known of the chain so far, while it is followed from its first seal to its last.
+    """The chain up to the current seal, while it is followed from its first seal to its last.
 
     ``clusters`` are the incarnations and the identities of their clusters, ``canons`` the newest version of each log's
     canonical text, as the database has them now.
@@ -73,7 +73,7 @@ class Chain:
         self.rows: dict[str, int] = {}
 
     def follow(self, seal: Seal) -> Iterator[Problem]:
-        """Hold the next seal against those before it."""
+        """Check the next seal against those before it."""
         yield from (Problem(seal.number, seal.log, problem) for problem in self._breaks(seal))
         self.seals += 1
         self.number, self.digest = seal.number, seal.digest
@@ -83,7 +83,7 @@ class Chain:
             yield from self._meet(self.head, seal)
 
     def readable(self, seal: Seal) -> bool:
-        """Whether the rows behind a seal can be put into the words that it was made of."""
+        """Whether this database knows the canonical text that a seal was made with."""
         return 1 <= seal.canon <= self.canons.get(seal.log, 0)
 
     def _breaks(self, seal: Seal) -> Iterator[str]:
@@ -92,37 +92,37 @@ class Chain:
         if seal.number <= self.number:
             yield "another seal has its number"
         if seal.previous != self.digest:
-            yield "it was made behind another seal than the one before it"
+            yield "it does not carry the digest of the seal before it"
         if not self.readable(seal):
             yield f"this database does not know {seal.log} in version {seal.canon}"
         if self.clusters.get(seal.incarnation) != seal.system_identifier:
-            yield f"its incarnation {seal.incarnation} is not the one that recoup.incarnation has"
+            yield f"its incarnation {seal.incarnation} does not match recoup.incarnation"
         if not tiles(self.before.get(seal.log), seal):
             yield "it does not begin where the last seal of its log ended"
         if seal.until is None and seal.incarnation >= self.present:
-            yield "it closes an incarnation that is not over"
+            yield "it closes an incarnation that has not ended"
 
     def _meet(self, head: Head, seal: Seal) -> Iterator[Problem]:
         if self.digest.hex() != head.digest and head.system_identifier not in self.clusters.values():
-            yield Problem(head.number, None, "the head is of another database: no cluster of this one has its identity")
+            yield Problem(head.number, None, "the head is from another database: no cluster here has its identity")
         elif self.digest.hex() != head.digest:
-            yield Problem(head.number, None, "the chain was rewritten: this seal is not the head's")
+            yield Problem(head.number, None, "the chain was rewritten: this seal differs from the head")
         elif (head.incarnation, head.system_identifier, head.sealed_at) != (
             seal.incarnation, seal.system_identifier, seal.sealed_at,
         ):  # fmt: skip
-            yield Problem(head.number, None, "the head's file was changed: its digest is the chain's, the rest is not")
+            yield Problem(head.number, None, "the head's file was changed: only its digest matches the chain")
         elif self.rows != head.rows:
-            yield Problem(head.number, None, "the head names other numbers of rows than the chain has")
+            yield Problem(head.number, None, "the head has other row counts than the chain")
 
     def end(self, newest: int = 0) -> Iterator[Problem]:
-        """No seal is left: does the chain reach as far as the newest and the head, and are all incarnations there?"""
+        """After the last seal: does the chain reach the newest seal and the head, and are all incarnations present?"""
         if self.number < newest:
-            yield Problem(newest, None, "the seal itself was changed: its time is none")
+            yield Problem(newest, None, "the seal itself was changed: its time is invalid")
         if sorted(self.clusters) != list(range(FIRST_INCARNATION, FIRST_INCARNATION + len(self.clusters))):
             yield Problem(None, "recoup.incarnation", "an incarnation is missing")
         if self.head is not None and self.number < self.head.number:
-            reaches = f"the chain ends with seal {self.number}, and the head is seal {self.head.number}"
-            yield Problem(None, None, f"{reaches}: it was cut off, or this is an older copy")
+            reaches = f"the chain ends at seal {self.number}, but the head is seal {self.head.number}"
+            yield Problem(None, None, f"{reaches}: seals were removed, or this is an older copy")
 
 
 def tiles(before: Seal | None, seal: Seal) -> bool:

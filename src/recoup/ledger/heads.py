@@ -1,7 +1,7 @@
-"""The head of the chain of seals: a few lines that, kept elsewhere, hold the whole chain in place.
+"""The head of the chain of seals: a small file that, kept elsewhere, proves the whole chain.
 
-Whoever can rewrite a log can rewrite its seals too, and then the chain agrees with itself. It does not agree with a
-head that was taken before and kept where that person cannot write.
+A person who can rewrite a log can rewrite its seals too, and then the chain is consistent. But it differs from a head
+that was exported before and kept where that person cannot write.
 """
 
 import json
@@ -24,10 +24,10 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The newest seal when it was taken, and how many rows of each log were sealed by then."""
+    """The newest seal at the time of the export, and the number of sealed rows of each log."""
 
     number: int
-    digest: str  # hexadecimal; stands for every seal and every row up to it
+    digest: str  # hexadecimal; covers every seal and every row up to it
     sealed_at: datetime
     incarnation: int
     system_identifier: int
@@ -44,10 +44,10 @@ class Head:
 
 
 def export_head(tx: Transaction) -> Head:
-    """The head of the chain as it stands."""
+    """The current head of the chain."""
     row = tx.execute(Q["head"]).fetchone()
     if row is None:
-        raise InputRefused("nothing_sealed", "Nothing is sealed yet: there is no head.", "Seal first: recoup seal run")
+        raise InputRefused("nothing_sealed", "Nothing is sealed: there is no head.", "Seal first: recoup seal run")
     number, digest, sealed_at, incarnation, system_identifier, rows = row
     return Head(
         number=number, digest=digest, sealed_at=sealed_at, incarnation=incarnation,
@@ -56,9 +56,9 @@ def export_head(tx: Transaction) -> Head:
 
 
 def read_head(text: str) -> Head:
-    """A head from its JSON, or a refusal: it comes from outside, and may be anything."""
+    """A head from its JSON, or a refusal: the file comes from outside and may contain anything."""
     if len(text) > MAX_TEXT:
-        raise _unreadable(f"it has {len(text):,} characters, and a head has a few hundred")
+        raise _unreadable(f"it has {len(text):,} characters; a head has a few hundred")
     try:
         given = json.loads(text, object_pairs_hook=_once_each)
     except RecursionError as error:
@@ -66,9 +66,9 @@ def read_head(text: str) -> Head:
     except ValueError as error:
         raise _unreadable(f"it is not JSON: {error}") from error
     if not isinstance(given, dict):
-        raise _unreadable("it is no object")
+        raise _unreadable("it is not an object")
     if given.get("format") != FORMAT or isinstance(given.get("format"), bool):
-        raise _unreadable(f"its format is {_quoted(given.get('format'))}, and this program knows {FORMAT}")
+        raise _unreadable(f"its format is {_quoted(given.get('format'))}, this program knows {FORMAT}")
     known = {"format", "number", "digest", "sealed_at", "incarnation", "system_identifier", "rows"}
     if given.keys() != known:
         raise _unreadable(f"these fields are missing or unknown: {_quoted(sorted(given.keys() ^ known))}")
@@ -92,13 +92,13 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _whole(given: dict[str, Any], field: str, *, least: int, most: int = MAX_BIGINT) -> int:
     value = given[field]
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise _unreadable(f"{_quoted(field)} is {_quoted(value)}, and not a whole number from {least} to {most}")
+        raise _unreadable(f"{_quoted(field)} is {_quoted(value)}, not a whole number from {least} to {most}")
     return value
 
 
 def _digest(value: object) -> str:
     if not isinstance(value, str) or not _DIGEST.fullmatch(value):
-        raise _unreadable(f"its digest is {_quoted(value)}, and not 64 hexadecimal digits")
+        raise _unreadable(f"its digest is {_quoted(value)}, not 64 hexadecimal digits")
     return value
 
 
@@ -108,27 +108,27 @@ def _time(value: object) -> datetime:
     except ValueError:
         at = None
     if at is None or at.tzinfo is None:
-        raise _unreadable(f"sealed_at is {_quoted(value)}, and not a time with its zone")
+        raise _unreadable(f"sealed_at is {_quoted(value)}, not a time with its zone")
     return at
 
 
 def _rows(value: object) -> dict[str, int]:
     if not isinstance(value, dict) or len(value) > MAX_LOGS:
-        raise _unreadable("rows is no object of logs and their rows")
+        raise _unreadable("rows is not an object of logs and row counts")
     return {log: _whole(value, log, least=0) for log in value}
 
 
 def _quoted(value: object) -> str:
     try:
-        said = repr(value)
-    except ValueError:  # a number of more digits than Python prints
-        said = "beyond all bounds"
-    return said if len(said) <= 80 else said[:80] + "…"
+        text = repr(value)
+    except ValueError:  # a number with more digits than Python prints
+        text = "out of bounds"
+    return text if len(text) <= 80 else text[:80] + "…"
 
 
 def _unreadable(why: str) -> InputRefused:
     return InputRefused(
         "head_unreadable",
         f"This is not the head of a chain of seals: {why}.",
-        "Give a file that recoup seal export wrote, unchanged.",
+        "Give an unchanged file from: recoup seal export --to FILE",
     )

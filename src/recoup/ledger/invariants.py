@@ -1,4 +1,4 @@
-"""What the control log and the pause log say of the rows behind them, and what is promised of clock and policy."""
+"""Invariants of the control log and the pause log, of the clock and of the policy."""
 
 from recoup.audit.invariant import InFile, Invariant
 
@@ -6,10 +6,10 @@ _of = InFile("recoup.ledger")
 
 INVARIANTS: tuple[Invariant, ...] = (
     _of("laws/L1/pause-authority", "authorities", "Every pause was set and lifted by an operator."),
-    _of("laws/L5/late-results", "late_results", "A late result is of a unit of work that somebody claims."),
-    _of("laws/L7/clock", "clock", "There is one clock, and recoup.now() is what it says."),
+    _of("laws/L5/late-results", "late_results", "A late result belongs to a table whose rows are claimed."),
+    _of("laws/L7/clock", "clock", "There is one clock, and recoup.now() returns its time."),
     _of("laws/L8/versions", "policies", "Policies are numbered from 1 without a gap, in the order of their time."),
-    _of("rebuild/recoup.pause", "rebuild_pauses", "What the pause log says of a pause is what stands in recoup.pause."),
+    _of("rebuild/recoup.pause", "rebuild_pauses", "recoup.pause matches the pause log."),
     _of("rebuild/recoup.clock", "rebuild_clock",
-        "What the control log says of the clock is where it stands, and it never ran backwards."),
+        "The clock matches the control log, and it never ran backwards."),
 )  # fmt: skip

@@ -64,6 +64,6 @@ DECLARATION_LOG = Log(
     door="recoup.only_declared",
     columns=(("seq", "xid", "incarnation", "logged_at", "event_type", "declared_in", "row", "login"),),
 )
-# Which cluster wrote what, and the chain itself. Not sealed: the chain is checked by its own arithmetic.
+# Which cluster wrote what, and the chain itself. Not sealed: the chain checks itself.
 INCARNATION = Log(table="recoup.incarnation", at="began_at")
 SEAL = Log(table="recoup.seal", at="sealed_at", door="recoup.only_sealers")

@@ -1,8 +1,8 @@
-"""Seals: settled log rows in hash-chained blocks, so that what was changed behind the triggers' back is found.
+"""Seals: settled log rows in hash-chained blocks, so that changes made with triggers disabled are found.
 
-What a caller can rely on: every row of a sealed log lies in exactly one block, or is younger than the log's last seal.
-A verification finds rows that were changed, removed, put in or exchanged, and seals that were; given a head that was
-kept elsewhere, also a chain that was rewritten or cut off. It says nothing about rows that no seal covers yet.
+What a caller can rely on: every row of a sealed log is in exactly one block, or is younger than the log's last seal.
+A verification finds changed, removed, added or exchanged rows and seals; given a head that was kept elsewhere, also a
+chain that was rewritten or cut off. It does not cover rows that are not sealed yet.
 """
 
 import re
@@ -29,11 +29,11 @@ __all__ = [
 
 Q = load("recoup.ledger", "seals.sql")
 BLOCK_ROWS = 10_000
-MAX_BLOCKS = 10  # of one transaction: whoever else seals waits for its end
+MAX_BLOCKS = 10  # of one transaction: another sealer waits for its end
 QUIET_FOR = timedelta(hours=1)
 CHECKED_AT_ONCE = 100_000  # rows behind the seals of one statement, and rows of one count: no statement takes long
 SEALS_READ_AT_ONCE = 500
-MAX_PROBLEMS = 1000  # whoever has so many needs no more
+MAX_PROBLEMS = 1000  # more do not help
 _ROUTINE = re.compile(
     r"^create or replace function (recoup\.\w+)\(.*?^language (\w+)(.*?)as \$\$(.*?)\$\$;", re.DOTALL | re.MULTILINE
 )
@@ -43,7 +43,7 @@ LOWEST, HIGHEST = -(2**63), 2**63 - 1  # of a bigint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """What a verification looked at, and what it found."""
+    """What a verification checked and found."""
 
     seals: int
     rows: int
@@ -59,21 +59,21 @@ def seal(
     tx: Transaction,
     *,
     block_rows: int = BLOCK_ROWS,
-    blocks_most: int = MAX_BLOCKS,
+    max_blocks: int = MAX_BLOCKS,
     quiet_for: timedelta | None = QUIET_FOR,
 ) -> list[Seal]:
-    """Seal the next blocks, in turn over all logs. Fewer than ``blocks_most``: everything settled is sealed.
+    """Seal the next blocks, in turn over all logs. Fewer than ``max_blocks``: everything settled is sealed.
 
     A log in which nothing happened gets an empty block when its last seal is older than ``quiet_for``: rows that
-    somebody puts into that time later are then found. Another sealer is waited for; the chain has one end.
+    are added to that time later are then found. Waits for another sealer: the chain has one end.
     """
-    if blocks_most < 1:
-        raise InputRefused("blocks_most", f"{blocks_most} blocks.", "Ask for one or more.", blocks_most=blocks_most)
+    if max_blocks < 1:
+        raise InputRefused("max_blocks", f"{max_blocks} blocks.", "Ask for one or more.", max_blocks=max_blocks)
     made: list[Seal] = []
     waiting = sealed_logs(tx)
     while waiting:
         for log in tuple(waiting):
-            if len(made) == blocks_most:
+            if len(made) == max_blocks:
                 return made
             given = {"log": log.log, "canon": log.canon, "block_rows": block_rows, "quiet_for": quiet_for}
             sealed = _seals(tx, "seal_next", **given)
@@ -89,7 +89,7 @@ def sealed_logs(tx: Transaction) -> list[SealedLog]:
 
 
 def seal_lag(tx: Transaction) -> dict[str, timedelta | None]:
-    """For each log, how long ago the row happened that waits longest for its seal. None: no settled row waits."""
+    """For each log, the age of the oldest settled row that is not sealed. None: there is none."""
     lags: dict[str, timedelta | None] = {}
     for log in sealed_logs(tx):
         row = tx.execute(_of(log, "lag"), {"log": log.log}).fetchone()
@@ -123,7 +123,7 @@ def _seals(tx: Transaction, query: str, **given: object) -> list[Seal]:
 
 
 def verify(tx: Transaction, declared: Iterable[Log], head: Head | None = None) -> list[Problem]:
-    """What is not as it was sealed; empty when everything is."""
+    """What is not as it was sealed; empty when all is well."""
     return list(examine(tx, declared, head).problems)
 
 
@@ -134,10 +134,10 @@ def examine(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> Examined:
-    """Check the chain, every row behind it, and that no row lies beside it. Reads only; work may go on meanwhile.
+    """Check the chain, every row that it covers, and that no row is outside it. Reads only; other work may continue.
 
-    ``declared`` are the logs of this program: the functions that make their canonical texts are held against it.
-    ``progress`` is given how many seals are checked, of how many. Every statement is bounded, and so is memory.
+    ``declared`` are the logs of this program: the functions of their canonical texts are compared with it.
+    ``progress`` gets the number of checked seals and of all. Every statement is bounded, and so is memory.
     """
     (newest,) = tx.execute(Q["newest_number"]).fetchone() or (0,)
     clusters = tx.execute(Q["incarnations"]).fetchall()
@@ -200,7 +200,7 @@ def _changed_rows(tx: Transaction, checked: Sequence[Seal]) -> Iterator[Problem]
 
 
 def _count(tx: Transaction, log: SealedLog, *, present: int, here: int | None) -> tuple[int, list[Problem]]:
-    """How many rows a log has; and a problem if some can lie in no block and in no tail, which are not counted.
+    """The number of rows of a log; and a problem if some, which are not counted, can be in no block and not unsealed.
 
     ``here`` is the incarnation whose transaction ids are this cluster's.
     """
@@ -218,12 +218,12 @@ def _count(tx: Transaction, log: SealedLog, *, present: int, here: int | None) -
         from_seq = last + 1
     if not strays:
         return counted, []
-    said = f"{strays} rows, the first with seq {first_stray}, carry a seq, a transaction or an incarnation"
-    return counted - strays, [Problem(None, log.log, f"{said} that nothing was ever written with")]
+    which = f"{strays} rows, the first with seq {first_stray}, carry a seq, a transaction or an incarnation"
+    return counted - strays, [Problem(None, log.log, f"{which} that was never used for writing")]
 
 
 def _changed_routines(tx: Transaction, declared: Iterable[Log]) -> Iterator[Problem]:
-    """Functions that check are held against this program's: one that was replaced would find nothing."""
+    """Compares the checking functions with this program's: a replaced one would find nothing."""
     expected: dict[tuple[str, str | None], list[str]] = {(n, None): [body] for n, body in _shipped_routines().items()}
     for log in declared:
         for version in range(1, log.canon + 1):
@@ -234,7 +234,7 @@ def _changed_routines(tx: Transaction, declared: Iterable[Log]) -> Iterator[Prob
         found.setdefault((name, None if (name, None) in expected else row_type), []).append(body)
     for key, bodies in expected.items():
         if found.get(key) != bodies:
-            yield Problem(None, None, f"the function {key[0]} is not this program's: somebody replaced it")
+            yield Problem(None, None, f"the function {key[0]} is not this program's: it was replaced")
 
 
 @cache

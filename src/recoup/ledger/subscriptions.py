@@ -1,8 +1,8 @@
 """The settled read of a log, and named subscriptions to it.
 
 A cursor on a timestamp or on ``seq`` loses events: a transaction that began early may commit late, behind the cursor.
-So a subscription remembers a snapshot. It reads what became visible since, in the order of ``seq``; nothing is missed,
-repeated, or out of order within an entity, and a long transaction elsewhere holds nobody up.
+So a subscription stores a snapshot. It reads what became visible since, in the order of ``seq``; nothing is missed,
+repeated, or out of order within an entity, and a long transaction elsewhere delays no reader.
 
 Exactly once: read, work and acknowledge in one transaction. At least once: acknowledge in a later one.
 """
@@ -22,7 +22,7 @@ from recoup.refusals import InputRefused, LawRefused
 Q = load("recoup.ledger", "subscriptions.sql")
 BEGINNING = "1:1:"  # the snapshot in which nothing is visible
 MAX_PAGE = 10_000
-SHORT_WINDOW_ROWS = 20_000  # so many are read and sorted as one; a longer window is read along seq
+SHORT_WINDOW_ROWS = 20_000  # up to this many are read and sorted at once; a longer range is read along seq
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """Where a subscription stands. Snapshots are PostgreSQL's, as text."""
+    """The position of a subscription. Snapshots are PostgreSQL's, as text."""
 
     incarnation: int
     since: str
@@ -52,7 +52,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some events, in order, and where the subscription stands once they are acknowledged."""
+    """Some events, in order, and the position of the subscription once they are acknowledged."""
 
     log: str
     name: str
@@ -60,13 +60,13 @@ class Page:
     position: int = -1
     then: Cursor | None = field(default=None, repr=False)
     busy: bool = False  # another reader has the subscription: nothing was read
-    caught_up: bool = False  # nothing settled is left behind this page
+    caught_up: bool = False  # nothing settled is left after this page
 
 
 def subscribe(tx: Transaction, log: Log, name: str) -> None:
     """Begin a subscription at the first event of the log. Does nothing when it exists."""
     if not name.strip():
-        raise InputRefused("subscription_unnamed", "A subscription needs a name.", "Give it one that says who reads.")
+        raise InputRefused("subscription_unnamed", "A subscription needs a name.", "Name it after its reader.")
     tx.execute(Q["subscribe"], {"log": log.table, "name": name})
 
 
@@ -86,12 +86,12 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
             return Page(log=log.table, name=name, busy=True)
         raise InputRefused(
             "subscription_unknown",
-            f"Nobody subscribed to {log.table} as {name!r}.",
+            f"There is no subscription {name!r} to {log.table}.",
             "Subscribe first.",
             **named,
         )
     position, incarnation, since, until, after_seq, present = row
-    # Asked before anything is read: after a restore the cursor's ids mean nothing here, and must not be moved by ours.
+    # Checked before anything is read: after a restore the cursor's ids are another cluster's.
     earlier = incarnation < present
     at = Cursor(incarnation=incarnation, since=since, until=until, after_seq=after_seq)
     if at.until is None and not earlier:
@@ -117,9 +117,9 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
 
 
 def _way(tx: Transaction, log: Log, at: Cursor, *, begun: bool) -> tuple[str, Cursor]:
-    """Which query reads this window, and from where.
+    """Which query reads this range, and from where.
 
-    A short window is read by its transactions and sorted. A long one is read page by page along ``seq``, for which its
+    A short range is read by its transactions and sorted. A long one is read page by page along ``seq``, for which its
     first seq is looked up once.
     """
     if at.until is None:
@@ -135,7 +135,7 @@ def _way(tx: Transaction, log: Log, at: Cursor, *, begun: bool) -> tuple[str, Cu
 
 
 def acknowledge(tx: Transaction, page: Page) -> None:
-    """Say that a page is done with. Refused when it was acknowledged already."""
+    """Mark a page as processed. Refused when it was already acknowledged."""
     if page.then is None:
         return
     done = tx.execute(
@@ -148,16 +148,16 @@ def acknowledge(tx: Transaction, page: Page) -> None:
     if done.rowcount == 0:
         raise LawRefused(
             "page_acknowledged",
-            f"{page.name} stands elsewhere in {page.log} by now: this page was acknowledged already.",
+            f"{page.name} has moved on in {page.log}: this page was already acknowledged.",
             "Do not apply its events twice; read the next page.",
             log=page.log, name=page.name, position=page.position,
         )  # fmt: skip
 
 
 def _after(at: Cursor, last_seq: int, *, short: bool) -> Cursor:
-    """Where a subscription stands behind a page."""
+    """The position of a subscription after a page."""
     if not short:
         return dataclasses.replace(at, after_seq=last_seq)
-    if at.until is None:  # the rest of an earlier incarnation, and that was the last of it
+    if at.until is None:  # the last page of an earlier incarnation
         return Cursor(incarnation=at.incarnation + 1, since=BEGINNING, until=None, after_seq=0)
     return Cursor(incarnation=at.incarnation, since=at.until, until=None, after_seq=0)

@@ -1,9 +1,9 @@
-"""Declarations: who may give a row which status, what runs behind each step, and which tables are logs.
+"""Declarations: which authority may give a row which status, what runs after each step, and which tables are logs.
 
-A lifecycle is declared once, in the ``lifecycle.py`` of its domain, and a log beside it. ``recoup migrate`` writes both
-into tables of their own (``recoup.lifecycle``, ``recoup.lifecycle_step``, ``recoup.follower``, ``recoup.log``), where
-seals and audit read them and from which guards are written out (``routines/written.sql``) and put on with all that
-follows them; the documentation and the invariants that follow from a declaration are made from the same objects.
+Lifecycles and logs are declared once, in the ``lifecycle.py`` of their domain. ``recoup migrate`` writes both to tables
+(``recoup.lifecycle``, ``recoup.lifecycle_step``, ``recoup.follower``, ``recoup.log``). Seals and audit read them there;
+guards are generated from them (``routines/written.sql``) and installed with their followers. The documentation and the
+invariants of a declaration are made from the same objects.
 """
 
 from recoup.lifecycles.declaration import Authority, Birth, Exit, Lifecycle, Move, MoveRule, On, Queue, Story

@@ -1,4 +1,4 @@
-"""The words a lifecycle is declared in."""
+"""How a lifecycle is declared."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from enum import StrEnum
 
 
 class Authority(StrEnum):
-    """Who may act. Each is a database role, ``recoup_<value>``, that cannot log in."""
+    """Who may act. Each authority is a database role, ``recoup_<value>``, that cannot log in."""
 
-    GATE = "gate"  # opens and ends verification attempts, and all that follows from them
+    GATE = "gate"  # starts and ends verification attempts, with their consequences
     MINT = "mint"  # mints company identities
-    HUB = "hub"  # brings work in, and records its failures
+    HUB = "hub"  # imports work, and records its failures
     ERROR_WORKER = "error_worker"  # retries errors
     ARCHIVER = "archiver"  # moves errors to the archive
     MATCHER = "matcher"  # creates recovery candidates
@@ -20,13 +20,13 @@ class Authority(StrEnum):
     ORPHAN_RECOVERY = "orphan_recovery"  # marks crashed runs
     SCOPED_EXECUTION = "scoped_execution"  # opens and closes scopes
     REVIEWER = "reviewer"  # approves and rejects
-    RUNNER = "runner"  # runs, and beats
+    RUNNER = "runner"  # runs work, and sends heartbeats
     EXTRACTOR = "extractor"  # writes raw partitions
     VALIDATOR = "validator"  # accepts or rejects them
     CONTROL_PLANE = "control_plane"  # schedules and requeues partitions
     CONSUMER = "consumer"  # reads what was accepted, subscribes to logs
-    OPERATOR = "operator"  # the person who runs it all
-    READER = "reader"  # looks, and changes nothing
+    OPERATOR = "operator"  # the person who runs the system
+    READER = "reader"  # reads, and changes nothing
 
     @property
     def role(self) -> str:
@@ -35,30 +35,30 @@ class Authority(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """A row may be made in this status by this authority."""
+    """This authority may insert a row in this status."""
 
     status: str
     authority: Authority
     description: str
-    requires: tuple[str, ...] = ()  # columns that must not be null in a row born so
-    via: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
+    requires: tuple[str, ...] = ()  # columns that must not be null in such a row
+    via: tuple[str, ...] = ()  # only as a consequence via these functions, never by hand
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A row may go from one status to another, or be changed within one, by this authority."""
+    """This authority may move a row from one status to another, or change it within one."""
 
     source: str
     target: str
     authority: Authority
     description: str
-    counts: bool = False  # the lifecycle's counter must rise by exactly one
-    via: tuple[str, ...] = ()  # made only as the consequence of these functions, never by hand
+    counts: bool = False  # the lifecycle's counter must increase by exactly one
+    via: tuple[str, ...] = ()  # only as a consequence via these functions, never by hand
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A row in this status may be deleted by this authority."""
+    """This authority may delete a row in this status."""
 
     status: str
     authority: Authority
@@ -70,7 +70,7 @@ Step = Birth | Move | Exit
 
 @dataclass(frozen=True, slots=True)
 class On:
-    """A function that runs behind the guard of a table, once for each statement of this kind."""
+    """A function that runs after the guard of a table, once for each statement of this kind."""
 
     event: str  # insert, update or delete
     function: str
@@ -79,64 +79,64 @@ class On:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveRule:
-    """What a list of steps cannot say of a move, and its two rows can: judged in the guard's own pass over them.
+    """A rule that the old and the new row of a move decide: evaluated in the guard's own pass over them.
 
-    Names of functions. Those that are given rows are SQL that the planner can inline.
+    Names of functions. Those that take rows are SQL that the planner can inline.
     """
 
     broken: str  # (old row, new row, now, role that acts, policy): the code of the rule that is broken, or null
     refusal: str  # (code, old row, new row): sqlstate, message, hint and detail
-    policy: str | None = None  # (): what it decides by, as jsonb, read once per statement
-    gathers: str | None = None  # (old row, new row): what is to be judged of all rows together, as jsonb, or null
-    then: str | None = None  # (role that acts, policy, all that was gathered or null): judges it; with gathers
+    policy: str | None = None  # (): the policy values it uses, as jsonb, read once per statement
+    gathers: str | None = None  # (old row, new row): what to evaluate for all rows together, as jsonb, or null
+    then: str | None = None  # (role that acts, policy, all that was gathered or null): evaluates it; with gathers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """Which rows of a lifecycle wait to be worked on, in which queue, and what a claim of them gives.
+    """Which rows of a lifecycle wait for work, in which queue, and what a claim returns.
 
-    From it ``recoup migrate`` writes out the consequences that keep the queue in step with the rows and fence whoever
-    ends work by the token of its claim; the claim; the expiry of leases; and what becomes of late and second reports.
+    From it ``recoup migrate`` generates the consequences that keep the queue in step with the rows and check the token
+    when work ends; the claim; the expiry of leases; and the handling of late and repeated reports.
     """
 
-    table: str  # of the form recoup.queue_form, made by a migration
+    table: str  # a table like recoup.queue_form, created by a migration
     waiting: tuple[str, ...]  # a row waits in these statuses …
     open: str | None = None  # … while this column is null
     # Columns of the lifecycle's table.
-    unit: str  # identifies a row by itself
+    unit: str  # identifies a row
     part: str | None = None  # which of several tables it is in
     round: str  # attempts that have ended
     due: str
     until: str | None = None  # not claimed after this time
     token: str = "token"  # of the attempt that ended last
     carries: tuple[str, ...] = ()  # repeated in the queue, under their names
-    # Functions: claim and expire are written out, end is the domain's (parts, if it has any, units, tokens, outcomes,
-    # failures). What it does not apply it hands to late_<table>_reports, which is written out, too.
+    # Functions: claim and expire are generated, end is the domain's (parts, if it has any, units, tokens, outcomes,
+    # failures). What it does not apply it passes to late_<table>_reports, which is generated too.
     claim: str
     expire: str
     end: str
     claimed_by: tuple[Authority, ...]
-    gives: tuple[tuple[str, str], ...]  # columns that a claim gives back, and the names of their arrays
-    lease: str  # SQL: how long a lease is, if the claim does not say
+    gives: tuple[tuple[str, str], ...]  # columns that a claim returns, and the names of their arrays
+    lease: str  # SQL: the default length of a lease
     lease_hours_most: int = 24
-    outcome: str = "event_type"  # column of the log; it has the token, too
+    outcome: str = "event_type"  # column of the log, which also has the token
     earlier_claims: str | None = None  # query: part, unit, round, worker of claims older than the log of claims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """How a log tells of a row's steps, so that the audit can hold each against the other."""
+    """How a log records the steps of a row, so that the audit can compare the two."""
 
     log: str
     key: tuple[str, ...]  # columns of the log, in the order of the lifecycle's key
-    gone: str | None = None  # the status that the log gives to a row that left; None: it gives none
-    rebuilds: bool = True  # whether the rows follow from the log alone; False: the domain compares them itself
-    unborn: str | None = None  # condition on a row r whose birth the log does not have, because it is younger
+    gone: str | None = None  # the status that the log gives to a deleted row; None: none
+    rebuilds: bool = True  # whether the log alone determines the rows; False: the domain compares them itself
+    unborn: str | None = None  # condition for a row r that is older than the log and has no birth in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Where the digest of what a row was given is, if its own log has it: in the columns digest and form."""
+    """Where the birth digest of a row is, if its own log has it: in the columns digest and form."""
 
     log: str
     key: tuple[str, ...]  # columns of the log, in the order of the lifecycle's key
@@ -144,13 +144,13 @@ class Given:
 
 
 CONTROL_LOG = "recoup.control_log"
-CONTENT_LOG = "recoup.content_log"  # of what rows were given at birth
-RECORD_CONTROL = "recoup.record_control"  # the recorder of whatever has no log of its own
+CONTENT_LOG = "recoup.content_log"  # digests of rows at their birth
+RECORD_CONTROL = "recoup.record_control"  # the recorder of tables without a log of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifecycle:
-    """All that may happen to the rows of one table. What is not listed is refused by the database."""
+    """Everything that may happen to the rows of one table. The database refuses what is not listed."""
 
     table: str
     description: str
@@ -159,29 +159,29 @@ class Lifecycle:
     moves: tuple[Move, ...] = ()
     exits: tuple[Exit, ...] = ()
     status_column: str = "status"
-    counter: str | None = None  # the column a counting move raises by exactly one
+    counter: str | None = None  # the column that a counting move increases by one
     frozen: tuple[str, ...] = ()  # never change after birth
-    erasable: tuple[str, ...] = ()  # the same, but for a secret that is erased; the domain's own rule sees to it
+    erasable: tuple[str, ...] = ()  # the same, except that a secret may be erased; the domain's own rule checks that
     once: tuple[str, ...] = ()  # change once, from null to a value
-    rising: tuple[str, ...] = ()  # never fall
+    rising: tuple[str, ...] = ()  # never decrease
     move_rule: MoveRule | None = None
-    # What runs behind the guard, in this order, within one kind in the order of the functions' names.
-    rules: tuple[On, ...] = ()  # refuse what a list of steps alone cannot say
+    # What runs after the guard, in this order; within one kind in the order of the functions' names.
+    rules: tuple[On, ...] = ()  # refuse what a list of steps cannot express
     recorders: tuple[On, ...] = ()  # write the events
-    consequences: tuple[On, ...] = ()  # what follows for other rows
-    queue: Queue | None = None  # in which its rows wait to be worked on
+    consequences: tuple[On, ...] = ()  # changes of other rows
+    queue: Queue | None = None  # in which its rows wait for work
     story: Story | None = None  # where its steps are recorded; by default the control log, if it is recorded there
     pausable: bool = False  # whether its rows are claimed, and claims on them can be paused
-    formerly: tuple[str, ...] = ()  # names that the table had before; its log still has them
-    archive: str | None = None  # the table that its rows leave to, as they are
+    formerly: tuple[str, ...] = ()  # earlier names of the table, which its log still has
+    archive: str | None = None  # the table that deleted rows are moved to, unchanged
     given: Given | None = None  # where digests of its rows are; by default, and if it freezes anything, the content log
-    follows: bool = False  # whether all its rows hold follows from logs, so that no digest is needed
+    follows: bool = False  # whether logs determine all its values, so that no digest is needed
     # Lists of columns that digests of its rows were over before ``frozen`` was what it is now, oldest first.
     earlier_contents: tuple[tuple[str, ...], ...] = ()
 
     @property
     def followers(self) -> Iterator[tuple[str, On]]:
-        """All that runs behind the guard. Triggers fire in the order of their names: the letter comes first."""
+        """Everything that runs after the guard. Triggers fire in the order of their names: the letter comes first."""
         groups = (
             ("b", self.rules), ("c", (*self.recorders, *self.digesting)), ("d", (*self.consequences, *self.queueing)),
         )  # fmt: skip
@@ -191,24 +191,24 @@ class Lifecycle:
 
     @property
     def contents(self) -> tuple[tuple[str, ...], ...]:
-        """The columns that digests of its rows are over, one list per form, oldest first.
+        """The columns that digests of its rows cover, one list per form, oldest first.
 
-        A digest is made at birth, so it is over what never changes; none is, where that is the key alone. A list
-        that was in use stays: old digests have it.
+        A digest is made at birth, of what never changes; where that is only the key there is none. A list that was in
+        use stays: old digests were made with it.
         """
         digested = self.births and set(self.frozen) > set(self.key) and not self.follows
         return (*self.earlier_contents, (*self.frozen, *self.erasable)) if digested else ()
 
     @property
     def digesting(self) -> Iterator[On]:
-        """The recorder of what its rows were given at birth."""
+        """The recorder of the birth digests of its rows."""
         if self.contents and self.given is None:
             schema, table = self.table.split(".")
             yield On("insert", f"{schema}.content_{table}_births")
 
     @property
     def queueing(self) -> Iterator[On]:
-        """The consequences that keep its queue in step."""
+        """The consequences that keep its queue up to date."""
         schema, table = self.table.split(".")
         for event, kind, steps in (
             ("insert", "births", self.births), ("update", "moves", self.moves), ("delete", "exits", self.exits),
@@ -218,13 +218,13 @@ class Lifecycle:
 
     @property
     def controlled(self) -> tuple[str, ...] | None:
-        """The columns that the control log repeats of it; None: its steps are not recorded there."""
+        """The columns that the control log repeats; None: its steps are not recorded there."""
         found = [on.arguments for on in self.recorders if on.function == RECORD_CONTROL]
         return tuple(dict.fromkeys(name for arguments in found for name in arguments)) if found else None
 
     @property
-    def told(self) -> Story | None:
-        """Where its steps are recorded, if they are."""
+    def recorded(self) -> Story | None:
+        """Where its steps are recorded, if anywhere."""
         return self.story or (Story(log=CONTROL_LOG, key=("key",)) if self.controlled is not None else None)
 
     @property
@@ -246,6 +246,6 @@ class Lifecycle:
 
     @property
     def final(self) -> tuple[str, ...]:
-        """Statuses with no way out."""
+        """Statuses that no move or exit leaves."""
         leaves = {move.source for move in self.moves} | {leaving.status for leaving in self.exits}
         return tuple(status for status in self.statuses if status not in leaves)

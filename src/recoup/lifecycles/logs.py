@@ -1,4 +1,4 @@
-"""What a log is: an append-only table, who writes it, and the canonical text of its rows."""
+"""What a log is: an append-only table, its recorders, and the canonical text of its rows."""
 
 import textwrap
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ ONLY_RECORDERS = "recoup.only_recorders"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """An append-only table. Closed to everybody but its recorders, if it names any.
+    """An append-only table. Only its recorders write it, if it names any.
 
     ``columns`` are the columns of its canonical text, one list per version, oldest first. A list that has sealed
-    anything never changes: a log that gains a column gets a longer list behind it, and old seals keep the old one.
+    anything never changes: a log that gains a column gets a second, longer list, and old seals keep the old one.
     Without a list it is not sealed.
     """
 
     table: str
-    at: str  # the column that says when
+    at: str  # the column with the time of the event
     times: tuple[str, ...] = ()  # other columns that are times
     recorders: tuple[str, ...] = ()
-    door: str | None = None  # the trigger function before every insert, where it is not that of the recorders
+    door: str | None = None  # the trigger function before every insert, if not that of the recorders
     columns: tuple[tuple[str, ...], ...] = ()
 
     @property
     def keeper(self) -> str | None:
-        """The trigger function that looks at every insert; None: whoever holds the right may write."""
+        """The trigger function that checks every insert; None: every role with the right may write."""
         return self.door or (ONLY_RECORDERS if self.recorders else None)
 
     @property
@@ -39,7 +39,7 @@ class Log:
         """The canonical text of a row ``l``, as SQL.
 
         The text does not depend on the session (times are microseconds since 1970), on the locale (an array of texts
-        quotes by ASCII alone, where a record asks the C library what a space is), or on columns that come later.
+        quotes by ASCII alone, where a record uses the C library's idea of a space), or on columns that are added later.
         """
         texts = ", ".join(self._text(column) for column in self.columns[version - 1])
         lines = textwrap.wrap(f"select array[{texts}]::text", 118, break_long_words=False, break_on_hyphens=False)

@@ -1,6 +1,6 @@
 """The mint: an authorised company gets its sovereign identity, once.
 
-Authorisation travels by AIR: the mint subscribes to Gate Zero's AUTH events, and reads, mints and acknowledges in one
+Authorisation comes from AIR: the mint subscribes to Gate Zero's AUTH events, and reads, mints and acknowledges in one
 transaction. Data stays where it was created: name and domain come from the intake. After a re-entry AUTH names the
 original intake, and the identity belongs to the new one.
 """

@@ -1,4 +1,4 @@
-"""What workers do for the mint by themselves."""
+"""The background task of the mint."""
 
 from recoup.lifecycles.declaration import Authority
 from recoup.mint.identities import mint, mint_lag

@@ -16,7 +16,7 @@ Q = load("recoup.mint", "mint.sql")
 SUBSCRIPTION = "mint"
 TABLE = "cl.company_identity"
 
-# The subscription for AUTH, for the mint and for whoever else acts on authorisations.
+# The subscription for AUTH, for the mint and for other subscribers to authorisations.
 AUTHORIZATIONS = Log(
     table="cl.gate_zero_authorization",
     columns=(
@@ -39,7 +39,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minted:
-    """What one page of AUTH events came to."""
+    """The result of one page of AUTH events."""
 
     events: int
     identities: tuple[Identity, ...]
@@ -48,7 +48,7 @@ class Minted:
 def mint(tx: Transaction, *, limit: int = 500) -> Minted:
     """Mint what the next page of AUTH events names, and acknowledge it: all in the caller's transaction, so once.
 
-    No events: nothing new is authorised, or another mint worker is at it. An identity that exists is left as it is.
+    No events: nothing new is authorised, or another mint worker has the subscription. Existing identities are kept.
     """
     if pauses.paused(tx, f"table:{TABLE}"):
         return Minted(events=0, identities=())
@@ -65,7 +65,7 @@ def mint(tx: Transaction, *, limit: int = 500) -> Minted:
 
 
 def _next(tx: Transaction, limit: int) -> Page:
-    """The next page with something on it, or the last one. After a restore a window may end with an empty page."""
+    """The next page with something on it, or the last one. After a restore an empty page may come first."""
     while True:
         page = subscriptions.read(tx, AUTHORIZATIONS, SUBSCRIPTION, limit=limit)
         if page.events or page.caught_up or page.busy:
@@ -74,7 +74,7 @@ def _next(tx: Transaction, limit: int) -> Page:
 
 
 def mint_lag(tx: Transaction) -> float | None:
-    """For how many seconds the oldest authorisation that the mint has not seen has waited; None: there is none."""
+    """How many seconds the oldest authorisation that the mint has not read has waited; None: there is none."""
     row = tx.execute(Q["mint_lag"], {"log": AUTHORIZATIONS.table, "name": SUBSCRIPTION}).fetchone()
     return None if row is None or row[0] is None else float(row[0])
 
@@ -86,7 +86,7 @@ def identities(tx: Transaction, *, limit: int = 100) -> list[Identity]:
 
 
 def _say_what_was_passed_over(tx: Transaction, intakes: list[UUID], minted: tuple[Identity, ...]) -> None:
-    """An AUTH without an authorised intake is not lawful: it is told, and does not hold up those behind it."""
+    """An AUTH without an authorised intake is invalid: it is logged, and does not stop the events after it."""
     if len(minted) == len(intakes):
         return
     (there,) = tx.execute(Q["minted_already"], {"intakes": intakes}).fetchone() or (0,)

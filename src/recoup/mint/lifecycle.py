@@ -1,13 +1,13 @@
-"""The lifecycle of an identity: minted, and that is all."""
+"""The lifecycle of an identity: minted, and never changed."""
 
 from recoup.lifecycles.declaration import Authority, Birth, Lifecycle, On
 from recoup.lifecycles.logs import Log
 
 IDENTITY = Lifecycle(
     table="cl.company_identity",
-    description="A sovereign company identity. Minted once for an authorised intake, and the same for ever.",
+    description="A sovereign company identity. Minted once for an authorised intake, and never changed.",
     key=("sovereign_company_id",),
-    births=(Birth("MINTED", Authority.MINT, "MINT: AIR said AUTH of its intake"),),
+    births=(Birth("MINTED", Authority.MINT, "MINT: its intake has an AUTH event"),),
     frozen=("sovereign_company_id", "intake_id", "company_name", "company_domain", "minted_at"),
     rules=(On("insert", "cl.rule_identity_births"),),
     recorders=(On("insert", "cl.record_identity_births"),),

@@ -1,4 +1,4 @@
-"""The mint, as the product sees it."""
+"""The manifest of the mint."""
 
 from recoup.domain import Domain, routines
 from recoup.mint import refusals
@@ -10,10 +10,10 @@ MINT = Domain(
     name="mint",
     package="recoup.mint",
     description="One sovereign identity for each company that Gate Zero authorised.",
-    release=3,
+    release=4,
     lifecycles=(IDENTITY,),
     logs=(MINT_AIR,),
-    routines=routines("recoup.mint", "mint"),
+    routines=routines("recoup.mint", "mint", "comments"),
     duties=DUTIES,
     invariants=INVARIANTS,
     refusals=refusals.LAWS,

@@ -1,7 +1,7 @@
-"""Operations: one decision over many rows of a domain.
+"""Bulk operations: one decision over many rows of a domain.
 
-What a person may do is declared once, as the verbs of a subject; the command line, and whatever else people use, is
-made from the declaration. Over many rows a verb is previewed, its set is frozen, and it is carried out in batches with
+What a person may do is declared once, as the verbs of a subject; the command line and every other interface are
+made from the declaration. Over many rows a verb has a preview, a fixed set of rows, and runs in batches with
 a result for each row: it can be paused, interrupted and resumed, and nothing is done twice.
 """
 

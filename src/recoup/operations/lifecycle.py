@@ -1,4 +1,4 @@
-"""The lifecycles of an operation over many, and of each of its items."""
+"""The lifecycles of a bulk operation and of its items."""
 
 from enum import StrEnum
 
@@ -13,14 +13,14 @@ class OperationStatus(StrEnum):
 class ItemStatus(StrEnum):
     PENDING = "PENDING"  # no result yet
     DONE = "DONE"  # the verb was carried out
-    REFUSED = "REFUSED"  # it was not, and the item says why
+    REFUSED = "REFUSED"  # the verb was refused, and the item has the reason
 
 
 OPERATION = Lifecycle(
     table="recoup.operation",
-    description="One decision of an operator over many rows of a domain. What it is about is frozen when it begins.",
+    description="One decision of an operator over many rows of a domain. Its set of rows is fixed when it begins.",
     key=("operation_id",),
-    births=(Birth(OperationStatus.OPEN, Authority.OPERATOR, "its set is frozen"),),
+    births=(Birth(OperationStatus.OPEN, Authority.OPERATOR, "its set of rows is fixed"),),
     moves=(Move(OperationStatus.OPEN, OperationStatus.DONE, Authority.OPERATOR, "each item has its result"),),
     frozen=(
         "operation_id",
@@ -43,7 +43,7 @@ OPERATION = Lifecycle(
 
 OPERATION_ITEM = Lifecycle(
     table="recoup.operation_item",
-    description="One row of an operation over many, and what became of it.",
+    description="One row of a bulk operation, and its result.",
     key=("operation_id", "place"),
     births=(Birth(ItemStatus.PENDING, Authority.OPERATOR, "its operation begins"),),
     moves=(

@@ -1,8 +1,8 @@
-"""One decision over many rows: previewed, frozen, carried out in batches, with a result for each.
+"""One decision over many rows: preview, fixed set, batches, and a result for each row.
 
-What a filter means is decided once, when the operation begins; rows that come later are not in it, and its digest says
-which were. A batch moves its rows and writes their results in one transaction: killed at any point, the operation is
-resumed, and nothing is done twice. Several may carry on with one operation at the same time.
+The filter is evaluated once, when the operation begins; later rows are not in it, and its digest identifies those that
+are. A batch changes its rows and writes their results in one transaction: after a kill at any point, the operation can
+be resumed, and nothing is done twice. Several processes may work on one operation at the same time.
 """
 
 from collections import Counter
@@ -24,33 +24,33 @@ from recoup.refusals import InputRefused
 
 Q = load("recoup.operations", "operations.sql")
 BATCH = 500  # rows of one transaction
-MAX_ITEMS = 500_000  # of one operation; they are frozen in one statement
-MAX_DEADLOCKS = 5  # of one batch, before it is given up
+MAX_ITEMS = 500_000  # of one operation; they are selected in one statement
+MAX_DEADLOCKS = 5  # of one batch, before it fails
 
 
 class Filter(Protocol):
-    """Which rows are meant."""
+    """Which rows to act on."""
 
     @property
     def is_empty(self) -> bool: ...
 
     @property
-    def told(self) -> Mapping[str, Any]:
-        """What was asked for, as an operation keeps it."""
+    def conditions(self) -> Mapping[str, Any]:
+        """The filter, as an operation stores it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What an operation would do: with how many rows, of which kinds, and why not with the others."""
+    """What an operation would do: how many rows of which kinds, and why not the others."""
 
-    rows: int  # that the verb can be carried out with
+    rows: int  # that the verb can change
     groups: Sequence[Group]
     refused: Mapping[str, int]  # why, and how many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A decision over many rows, and how far it is."""
+    """A decision over many rows, and its progress."""
 
     operation_id: UUID
     subject: str
@@ -63,7 +63,7 @@ class Operation:
     requested_at: datetime
     requested_by: str
     done_at: datetime | None
-    paused: str | None  # by whom and why
+    paused: str | None  # who paused it, and why
     pending: int
     done: int
     refused: int
@@ -78,7 +78,7 @@ Progress = Callable[[int, int], None]  # how many have a result, of how many
 
 
 def preview(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> Preview:
-    """What the verb would do now. Changes nothing; only what can be done is counted."""
+    """What the verb would do now. Changes nothing; counts only rows that it can change."""
     groups = subject.groups(tx, act, asked)
     refused: Counter[str] = Counter()
     for group in groups:
@@ -89,15 +89,15 @@ def preview(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> Previ
 
 
 def begin(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> UUID:
-    """Freeze what matches now. Nothing is done with it yet: when this has committed, carry on."""
+    """Fix the set of rows that match now. Nothing is changed yet: after the commit, call ``carry_on``."""
     if asked.is_empty:
         raise InputRefused(
-            "filter_empty", f"Nothing says which {subject.noun}s are meant.", "Give a filter; all of a table: its name."
+            "filter_empty", f"No {subject.noun}s are selected.", "Give a filter; for all rows of a table, its name."
         )
     chosen, parameters = subject.chosen(tx, asked)
     given = {
         **parameters, "subject": subject.table, "verb": act.verb, "arguments": Jsonb(act.given),
-        "filter": Jsonb(asked.told), "most": MAX_ITEMS,
+        "filter": Jsonb(asked.conditions), "most": MAX_ITEMS,
     }  # fmt: skip
     # Not prepared: planned for what is asked for now, not for everything that ever might be.
     row = tx.execute(Q["begin"].format(chosen=chosen), given, prepare=False).fetchone()
@@ -106,7 +106,7 @@ def begin(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> UUID:
         raise InputRefused(
             "operation_too_large",
             f"More than {MAX_ITEMS:,} {subject.noun}s match.",
-            "Narrow the filter: one table, one code, or --older-than; then the next.",
+            "Narrow the filter: one table, one code, or --older-than; then run it again for the rest.",
         )
     assert isinstance(operation_id, UUID)
     return operation_id
@@ -120,7 +120,7 @@ def carry_on(
     actor: Actor | None = None,
     progress: Progress | None = None,
 ) -> Operation:
-    """Do what is left of an operation, until it is paused. What somebody else works on now is left to them."""
+    """Process the rest of an operation, until it is paused. Rows that another process works on are left to it."""
     with database.transaction(Authority.READER, actor=actor) as tx:
         operation = find(tx, operation_id)
     if operation.subject != subject.table:
@@ -161,7 +161,7 @@ def _operations(tx: Transaction, query: str, parameters: Mapping[str, Any]) -> l
 
 
 def _batch(database: Database, subject: Subject, operation: Operation, actor: Actor | None) -> int:
-    """One batch in one transaction. Whoever writes the same rows may lock them in another order: then again."""
+    """One batch in one transaction. Another writer may lock the same rows in another order: then it is repeated."""
     for _ in range(MAX_DEADLOCKS - 1):
         try:
             return _carried_out(database, subject, operation, actor)

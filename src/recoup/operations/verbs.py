@@ -1,4 +1,4 @@
-"""The words a verb is declared in: what people may do with the rows of a domain."""
+"""How a verb is declared: what people may do with the rows of a domain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TEXT_BYTES = 2000
 
 
 class Why(NamedTuple):
-    """Why something is not done with a row. The words do not name it, so that the reasons of many can be counted."""
+    """Why a row is not changed. The text does not name the row, so that equal reasons can be counted."""
 
     code: str
     happened: str
@@ -25,7 +25,7 @@ class Why(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What became of an act on one row."""
+    """The result of an act on one row."""
 
     unit: str
     done: bool
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Rows that share their place and their answer."""
+    """Rows with the same place and the same answer."""
 
     place: Mapping[str, Any]  # as a preview shows it: table, status
     rows: int
@@ -49,22 +49,22 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """What else a verb is given."""
+    """An argument of a verb."""
 
     name: str
     help: str
     required: bool = False
-    least: int | None = None  # bounds make it a number
+    least: int | None = None  # with bounds it is a number
     most: int | None = None
     bytes_most: int = MAX_TEXT_BYTES
-    refused: tuple[str, str] | None = None  # codes: it is missing; it cannot be used
+    refused: tuple[str, str] | None = None  # refusal codes: missing; invalid
 
     @property
     def kind(self) -> type:
         return str if self.most is None else int
 
     def check(self, value: Any, verb: str) -> None:
-        """Refuse a value that cannot be used."""
+        """Refuse an invalid value."""
         missing, unusable = self.refused or (f"{self.name}_missing", f"{self.name}_unusable")
         if value is None:
             if self.required:
@@ -76,12 +76,12 @@ class Argument:
             raise InputRefused(
                 unusable,
                 f"The {self.name} {str(value)[:50]!r} is empty, too long, or holds a NUL.",
-                f"Give some words, of at most {self.bytes_most:,} bytes.",
+                f"Give a text of at most {self.bytes_most:,} bytes.",
             )
 
 
 def reason(*, required: bool = True) -> Argument:
-    return Argument(name="reason", help="Why. It goes into the log, with your name.", required=required)
+    return Argument(name="reason", help="The reason. It is logged with your name.", required=required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Verb:
     """Something that people do with rows of a subject."""
 
     name: str
-    help: str  # the first line says what it does, the rest how
+    help: str  # the first line is the summary
     arguments: tuple[Argument, ...] = field(default_factory=lambda: (reason(),))
 
     @property
@@ -116,25 +116,25 @@ class Subject:
     table: str  # as its lifecycle has it
     noun: str  # error
     verbs: tuple[Verb, ...]
-    # What a filter means, in groups that share their place and their answer. Changes nothing.
+    # The rows that match a filter, in groups with the same place and answer. Changes nothing.
     groups: Callable[[Transaction, Act, Any], Sequence[Group]]
-    # A query for the units that a filter means, as text in the column ``unit``, in the order in which they are locked.
+    # A query for the units that match a filter, as text in the column ``unit``, in the order in which they are locked.
     chosen: Callable[[Transaction, Any], tuple[Composable, Mapping[str, Any]]]
-    # Does the act with each of these units that allows it, in one statement, and answers in their order.
+    # Applies the act to each of these units that allows it, in one statement; results come in the same order.
     carry_out: Callable[[Transaction, Act, Sequence[str]], list[Answer]]
     authority: Authority = Authority.OPERATOR
-    named: Callable[[str], Mapping[str, Any]] = lambda unit: {"unit": unit}  # a unit as columns, for people
+    named: Callable[[str], Mapping[str, Any]] = lambda unit: {"unit": unit}  # a unit as columns for display
 
     def act(self, verb: str, /, **given: Any) -> Act:
-        """An act, if its verb is one of ours and its arguments can be used."""
+        """An act, if its verb is one of ours and its arguments are valid."""
         return act(self.verbs, verb, **given)
 
 
 def act(verbs: Sequence[Verb], verb: str, /, **given: Any) -> Act:
-    """An act, if its verb is one of these and its arguments can be used."""
+    """An act, if its verb is one of these and its arguments are valid."""
     known = {one.name: one for one in verbs}
     if verb not in known:
-        raise InputRefused("verb_unknown", f"Nothing is called {verb!r}.", f"Verbs are: {', '.join(known)}.")
+        raise InputRefused("verb_unknown", f"There is no verb {verb!r}.", f"Verbs are: {', '.join(known)}.")
     arguments = {argument.name: argument for argument in known[verb].arguments}
     for name in given.keys() - arguments:
         raise InputRefused("argument_unknown", f"To {verb} takes no {name}.", f"It takes {', '.join(arguments)}.")

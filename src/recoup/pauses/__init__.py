@@ -1,4 +1,4 @@
-"""Pauses: what an operator has stopped, read in every claim."""
+"""Pauses: what an operator has stopped. Every claim checks them."""
 
 from recoup.pauses.register import Pause, PauseEvent, log, pause, paused, pauses, resume
 from recoup.pauses.scopes import DUTY, EVERYTHING, GLOBAL, OPERATION, TABLE, Pausable

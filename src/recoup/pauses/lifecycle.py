@@ -8,7 +8,7 @@ from recoup.lifecycles.logs import Log
 
 class PauseStatus(StrEnum):
     PAUSED = "PAUSED"  # no claim within its scope
-    RUNNING = "RUNNING"  # was paused once
+    RUNNING = "RUNNING"  # was paused before
 
 
 PAUSED, RUNNING = PauseStatus

@@ -1,7 +1,7 @@
-"""The pause register: one lever for whatever has to stop, with who and why.
+"""The pause register: stops anything that claims work, with who and why.
 
-A pause holds for every claim that begins after it has committed, whoever claims; what was claimed before may finish.
-It waits for nobody, so that nothing it is to stop can hold it up.
+A pause applies to every claim that begins after its commit; work that was claimed before may finish. Setting a pause
+waits for no other transaction, so the work that it stops cannot delay it.
 """
 
 from collections.abc import Iterable
@@ -44,15 +44,15 @@ class PauseEvent:
 
 
 def pause(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str, kinds: Kinds = ()) -> bool:
-    """Stop all claims within a scope, as operator. False: it was paused before, and stays so with its first reason.
+    """Stop all claims within a scope, as operator. False: it was already paused, and keeps its first reason.
 
-    ``kinds`` are what domains declare; those whose pause stands in their own rows are known by them alone.
+    ``kinds`` are declared by domains; some store the pause in their own rows.
     """
     return _changed(tx, "pause", scope, scope_id, reason, kinds)
 
 
 def resume(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str, kinds: Kinds = ()) -> bool:
-    """Let claims go on. False: it was not paused."""
+    """Resume claims. False: it was not paused."""
     return _changed(tx, "resume", scope, scope_id, reason, kinds)
 
 
@@ -77,7 +77,7 @@ def paused(tx: Transaction, *scopes: str) -> Pause | None:
 def _changed(tx: Transaction, verb: str, scope: str, scope_id: str | None, reason: str, kinds: Kinds) -> bool:
     if not reason.strip():
         raise InputRefused(
-            "reason_missing", f"To {verb} something needs a reason.", "Say why; the next person will ask.", scope=scope
+            "reason_missing", f"To {verb} something needs a reason.", "Give one with --reason.", scope=scope
         )
     named = _named(scope, scope_id)
     for kind in kinds:
@@ -93,7 +93,7 @@ def _named(scope: str, scope_id: str | None) -> str:
             raise InputRefused(
                 "pause_scope",
                 f"global means everything, not {scope_id!r}.",
-                "Leave the name away, or choose a narrower scope.",
+                "Omit the name, or choose a narrower scope.",
             )
         return EVERYTHING
     if scope_id is None or not scope_id.strip():

@@ -1,4 +1,4 @@
-"""Secrets are not recorded. Pure functions, no database: they take what is to be stored, and return it without."""
+"""Redaction of secrets. Pure functions, no database: they take what is to be stored and return it without secrets."""
 
 from recoup.redaction.payloads import in_words, redacted, redacted_arguments
 from recoup.redaction.texts import REDACTED, is_hinted

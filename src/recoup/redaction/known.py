@@ -1,7 +1,7 @@
-"""What is taken for a secret, as secrets.toml has it: names, tokens by how they begin, and forms; compiled once.
+"""What counts as a secret, from secrets.toml: names, tokens by prefix, and patterns; compiled once.
 
-A token is a beginning and at least so many characters of a kind: however long the text, no try goes over more than that
-before it fails. Forms are held to the same by their tests.
+A token is a prefix and a minimum number of characters of a kind: however long the text, a failed match reads no more
+than that. Tests check the same for the other patterns.
 """
 
 import re
@@ -19,13 +19,13 @@ _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
 class Hint(IntEnum):
-    """What a name tells of its value."""
+    """What a name implies about its value."""
 
     NOTHING = 0
     TEXT = 1  # a secret, unless it is a number
     ALL = 2  # a secret, whatever it is
-    NAME = 3  # it is the name of another value: {"name": "Authorization", "value": …}
-    VALUE = 4  # and that is the other value
+    NAME = 3  # its value is the name of another value: {"name": "Authorization", "value": …}
+    VALUE = 4  # that other value
 
 
 class Form(NamedTuple):
@@ -34,11 +34,11 @@ class Form(NamedTuple):
     name: str
     pattern: re.Pattern[str]
     begins: str = ""  # a token's
-    is_named: bool = False  # what stands under its group ``name`` decides
+    is_named: bool = False  # its group ``name`` decides
 
 
 class Names:
-    """The names under which secrets stand."""
+    """The names of secret values."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.parts: tuple[str, ...] = tuple(document["parts"])
@@ -54,8 +54,8 @@ class Names:
         self.innocent_values = frozenset(document["innocent_values"])
         self.innocent_beginnings: tuple[str, ...] = tuple(document["innocent_beginnings"])
 
-    def tells(self, name: str) -> Hint:
-        """By its words; one that merely tells of a secret (token_count) tells nothing."""
+    def hint(self, name: str) -> Hint:
+        """By its words; a name that only describes a secret (token_count) implies nothing."""
         words = words_of(name)
         plain = "".join(words)
         if plain in self.whole:
@@ -68,26 +68,26 @@ class Names:
         return Hint.NOTHING if self.words.isdisjoint(runs) else Hint.TEXT
 
     def knows(self, part: str) -> bool:
-        """Whether a part of a name need not be added: it is here already."""
+        """Whether a part of a name is already known."""
         plain = _joined(part)
         return plain in self.words or plain in self.whole or any(known in plain for known in self.parts)
 
 
 class HintTable(dict[str, Hint]):
-    """What a name tells, by name; those of the policy tell too. Payloads have the same few names again and again."""
+    """What a name implies, cached by name; includes names of the policy. Payloads repeat the same few names."""
 
     def __init__(self, own: Sequence[str]) -> None:
         self.own = [_joined(part) for part in own if not names().knows(part)]
 
     def __missing__(self, name: str) -> Hint:
-        found = self._told(name)
+        found = self._hint(name)
         if len(name) <= MAX_KEY:
             if len(self) >= MAX_KEYS:
                 self.clear()
             self[name] = found
         return found
 
-    def _told(self, name: str) -> Hint:
+    def _hint(self, name: str) -> Hint:
         plain = _joined(name[:MAX_KEY])
         if any(part in plain for part in self.own):
             return Hint.ALL
@@ -95,14 +95,14 @@ class HintTable(dict[str, Hint]):
             return Hint.NAME
         if plain in ("value", "val", "headervalue", "content"):
             return Hint.VALUE
-        return names().tells(name[:MAX_KEY])
+        return names().hint(name[:MAX_KEY])
 
 
-telling = lru_cache(maxsize=20)(HintTable)
+hints = lru_cache(maxsize=20)(HintTable)
 
 
 def words_of(name: str) -> list[str]:
-    """X-Api-Key, apiKey and API_KEY are two words, and the same ones."""
+    """X-Api-Key, apiKey and API_KEY are the same two words."""
     return [word.lower() for word in _WORDS.findall(name)]
 
 
@@ -129,13 +129,13 @@ def tokens() -> tuple[Form, ...]:
 
 @cache
 def document() -> Mapping[str, Any]:
-    """The file, read when it is first asked for."""
+    """The file, read at first use."""
     return tomllib.loads(files(__package__).joinpath("secrets.toml").read_text("utf-8"))
 
 
 def _token(begins: str, token: Mapping[str, Any]) -> Form:
     of, least = token["of"], token["least"]
-    # Bounded: what looks ahead without end from every place would take the square of the time.
+    # Bounded: unlimited lookahead from every position would take quadratic time.
     digit = rf"(?=[{of.replace('0-9', '')}]{{0,64}}+[0-9])" if token.get("digit") else ""
     pattern = rf"{BOUNDARY}{re.escape(begins)}{digit}(?P<secret>[{of}]{{{least},}}+)"
     return Form(token["name"], re.compile(pattern), begins)

@@ -1,8 +1,7 @@
-"""Secrets are not recorded: they are replaced before anything is stored, in payloads, messages and commands.
+"""Redaction of payloads, messages and commands: secrets are replaced before anything is stored.
 
-What stands under a name that tells is replaced, in an object, in a pair or behind an option; so is what is found in
-texts. Whatever failed, its failure is recorded: so nothing here raises, and nothing takes for ever, whatever a payload
-holds.
+The value of a secret name is replaced, in an object, in a pair or after an option; so are secrets found in texts. A
+failure must always be recorded: so nothing here raises or takes unbounded time, whatever a payload holds.
 """
 
 import math
@@ -11,54 +10,54 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from recoup.redaction.known import MAX_KEY, Hint, HintTable, document, names, telling, words_of
+from recoup.redaction.known import MAX_KEY, Hint, HintTable, document, hints, names, words_of
 from recoup.redaction.texts import REDACTED, is_hinted, without_secrets
 
-MAX_DEPTH = 50  # what lies deeper is left out: nobody reads it, and a recursion without end would end us
-MAX_VALUES = 100_000  # of one payload; the rest is left out. What contains itself has no end
-MAX_DIGITS = 1_000  # a longer number is told by its length
-NAME_LEAST = 19  # characters of a key that may be a secret itself: no token is shorter
+MAX_DEPTH = 50  # deeper values are omitted: nobody reads them, and recursion must end
+MAX_VALUES = 100_000  # of one payload; the rest is omitted. A payload may contain itself
+MAX_DIGITS = 1_000  # a longer number is stored as its length
+NAME_LEAST = 19  # minimum length of a key that may itself be a secret
 _PAIR = 2
 # TOKEN=x, --token=x, X-Api-Key: x, --header=X-Api-Key: x
 _ARGUMENT = re.compile(r"((?:--?[\w-]{1,60}=)?([\w.$-]{1,100})(?:=|:(?!//)\s{0,5})).+", re.DOTALL)
 
 
 def redacted(payload: Any, own_keys: Sequence[str]) -> Any:
-    """A payload as JSON can hold it, without secrets. Names that have one of the own keys in them tell, too."""
-    tells = telling(tuple(own_keys))
+    """A payload as JSON, without secrets. Names that contain one of the own keys count as secret too."""
+    hint = hints(tuple(own_keys))
     texts: list[str] = []
 
     def kept(value: object) -> str:
         texts.append(_plain(value))
         return texts[-1]
 
-    plain = _Walk(tells, kept).value(payload, MAX_DEPTH)
-    # All texts are asked at once whether one is worth reading; few are. Names were judged by their words.
-    return _Walk(tells, in_words).value(plain, MAX_DEPTH) if is_hinted("\n".join(texts)) else plain
+    plain = _Walk(hint, kept).value(payload, MAX_DEPTH)
+    # One test for all texts together decides whether to read them; few need it. Names were checked before.
+    return _Walk(hint, in_words).value(plain, MAX_DEPTH) if is_hinted("\n".join(texts)) else plain
 
 
 def in_words(value: object) -> str:
-    """Whatever it is, as a text that the database can keep, without secrets."""
+    """Any value as a text that the database can store, without secrets."""
     return without_secrets(_plain(value))
 
 
 def redacted_arguments(command: Sequence[str], own_keys: Sequence[str]) -> list[str]:
     """A command without secrets: ``--password x``, ``-H "Api-Key: x"``, ``TOKEN=x``, ``-u user:x``, URLs."""
-    tells = telling(tuple(own_keys))
+    hint = hints(tuple(own_keys))
     program = os.path.basename(command[0]) if command else ""
     plain: list[str] = []
     before = ""
     for argument in command:
-        plain.append(_argument(argument, before, program, tells))
+        plain.append(_argument(argument, before, program, hint))
         before = argument if plain[-1] != REDACTED else ""
     return plain
 
 
-def _argument(argument: str, before: str, program: str, tells: HintTable) -> str:
+def _argument(argument: str, before: str, program: str, hint: HintTable) -> str:
     programs = document()["programs"]
     joined = programs["joined"].get(program)
     if before.startswith("-") and (
-        (_is_secret(tells[before]) and "=" not in before) or before == programs["next"].get(program)
+        (_is_secret(hint[before]) and "=" not in before) or before == programs["next"].get(program)
     ):
         return REDACTED
     if joined and argument.startswith(joined) and argument != joined:
@@ -66,18 +65,18 @@ def _argument(argument: str, before: str, program: str, tells: HintTable) -> str
     if before in ("-u", "--user", "--proxy-user"):
         return in_words(f"-u {argument}").removeprefix("-u ")
     named = _ARGUMENT.fullmatch(argument)
-    return f"{named[1]}{REDACTED}" if named and _is_secret(tells[named[2]]) else in_words(argument)
+    return f"{named[1]}{REDACTED}" if named and _is_secret(hint[named[2]]) else in_words(argument)
 
 
-def _is_secret(told: Hint) -> bool:
-    return told in (Hint.TEXT, Hint.ALL)
+def _is_secret(hint: Hint) -> bool:
+    return hint in (Hint.TEXT, Hint.ALL)
 
 
 class _Walk:
-    """One walk through a payload, which ends."""
+    """One bounded walk through a payload."""
 
-    def __init__(self, tells: HintTable, text: Callable[[object], str]) -> None:
-        self.tells = tells
+    def __init__(self, hint: HintTable, text: Callable[[object], str]) -> None:
+        self.hint = hint
         self.text = text
         self.left = MAX_VALUES
 
@@ -106,11 +105,11 @@ class _Walk:
         ]
 
     def command(self, values: list[Any]) -> list[Any]:
-        """Arguments of a program, as subprocess has them: what follows --password is one."""
+        """Arguments of a program, as subprocess has them: the one after --password is secret."""
         before = ["", *values]
         return [
             REDACTED if type(name) is str and type(one) is str and name.startswith("--")
-            and not one.startswith("-") and _is_secret(self.tells[name]) else one
+            and not one.startswith("-") and _is_secret(self.hint[name]) else one
             for name, one in zip(before, values, strict=False)
         ]  # fmt: skip
 
@@ -118,31 +117,31 @@ class _Walk:
         """A name and its value, as a list of headers or parameters has them."""
         self.left -= 1
         name = self.text(_decoded(values[0]))
-        return [name, self.under(self.tells[name], values[1], depth)]
+        return [name, self.under(self.hint[name], values[1], depth)]
 
     def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         plain: dict[str, Any] = {}
-        other = Hint.NOTHING  # what the value of "name" tells of that of "value"
+        other = Hint.NOTHING  # what the value of "name" implies about that of "value"
         values: list[str] = []
         for key, one in value.items():
             is_short = type(key) is str and len(key) < NAME_LEAST and key.isidentifier()
             name = key if is_short else self.text(key)
-            told = self.tells[name]
-            if told == Hint.NAME and isinstance(one, str):
-                other = max(other, self.tells[_plain(one)])
-            elif told == Hint.VALUE:
+            hint = self.hint[name]
+            if hint == Hint.NAME and isinstance(one, str):
+                other = max(other, self.hint[_plain(one)])
+            elif hint == Hint.VALUE:
                 values.append(name)
-            plain[name] = self.under(told, one, depth)
+            plain[name] = self.under(hint, one, depth)
             if self.left < 0:
                 break
         if values and _is_secret(other):
             plain |= dict.fromkeys(values, REDACTED)
         return plain
 
-    def under(self, told: Hint, value: Any, depth: int) -> Any:
-        """What is kept of a value under a name that tells this."""
+    def under(self, hint: Hint, value: Any, depth: int) -> Any:
+        """What is stored of a value whose name implies this."""
         is_number = value is None or isinstance(value, int | float)
-        if told == Hint.ALL or (told == Hint.TEXT and not is_number):
+        if hint == Hint.ALL or (hint == Hint.TEXT and not is_number):
             return REDACTED
         return self.value(value, depth - 1)
 
@@ -150,7 +149,7 @@ class _Walk:
 def _plain(value: object) -> str:
     try:
         text = value if isinstance(value, str) else str(value)
-    except Exception:  # noqa: BLE001 - whatever its author made of it
+    except Exception:  # noqa: BLE001 - a __str__ may raise anything
         return f"[{type(value).__name__} that cannot be printed]"
     if "\0" in text:
         text = text.replace("\0", "\ufffd")

@@ -1,21 +1,21 @@
-"""Texts without the secrets in them: passwords in URLs, values under names that tell, tokens by their form.
+"""Redaction of texts: passwords in URLs, values of secret names, tokens by their form.
 
-Most texts have none. So a text is first asked for what every text with a secret has; only then it is read. Reading
-takes time in proportion to its length, whatever stands in it.
+Most texts have no secrets. So a quick test first searches for what every secret needs; only then is the text read.
+Reading takes time in proportion to its length, whatever it contains.
 """
 
 import re
 from functools import cache
 from typing import NamedTuple
 
-from recoup.redaction.known import BOUNDARY, Hint, forms, names, telling, tokens, words_of
+from recoup.redaction.known import BOUNDARY, Hint, forms, hints, names, tokens, words_of
 
 REDACTED = "[redacted]"
-_RANDOM_LEAST = 6  # characters of what is taken for random because it has a digit …
-_TOKEN_LEAST = 12  # … and where it is merely called a token
-_MAX_JUDGED = 500  # characters by which a value is judged: names in what is no secret are each looked behind
+_RANDOM_LEAST = 6  # minimum length of a value that counts as random because it has a digit …
+_TOKEN_LEAST = 12  # … and where it is only called a token
+_MAX_JUDGED = 500  # characters of a value that are examined
 
-# A name and a sign. What is behind them is read apart: it may begin with another name.
+# A name and a sign. The value after them is read separately: it may begin with another name.
 _NAMED = re.compile(
     r"""(?<![\w.$-])
     (?P<name>(?:(?i:api|access|secret|private|auth|refresh|session|client)[ ](?=(?i:key|token|secret|pass|code|id)))?
@@ -31,7 +31,7 @@ _QUOTED = re.compile(
     |'(?P<single>(?:[^'\\]++|\\.|'')*+)')""",
     re.VERBOSE | re.DOTALL,
 )
-# Up to white space; a sign ends it where something else begins behind it.
+# Up to white space; a sign ends it where something else follows.
 _PLAIN = re.compile(
     r"""(?:[^\s"'`&;,)\]}>\\]++|["'`)\]}>\\](?=\w)|[&;](?!\s|$|["']|[\w.%-]{1,64}=)|,(?![\s"']|$|[\w.-]{1,64}[=:]))++"""
 )
@@ -40,8 +40,8 @@ _SIGNED = re.compile(r"(?i:digest|aws4-hmac-sha256|hmac|signature)[ ]{1,3}(?P<li
 _COOKIES = re.compile(r"""(?=[^\r\n"'\\=]{1,500}+=)(?P<line>[^\r\n"'\\]++)""")
 _PROSE = re.compile(r"[.,;:!?]?[ \t]++\S")
 _RUN = re.compile(r"""(?:[^\s"<>`']++|'(?![,\])}:;\s]|$))++""")
-_LONG = re.compile(r"\S{19}")  # no token is shorter
-_ALONE = re.compile(r"[\w.~%!$*+=-]++")
+_LONG = re.compile(r"\S{19}")  # minimum length of a token
+_WHOLE = re.compile(r"[\w.~%!$*+=-]++")
 
 
 class _Span(NamedTuple):
@@ -50,7 +50,7 @@ class _Span(NamedTuple):
 
 
 def without_secrets(text: str) -> str:
-    """A text without the secrets that are found in it; itself, if there are none."""
+    """A text without the secrets found in it; the same object if there are none."""
     if "://" in text and "@" in text:
         text = _without_passwords(text)
     if _has_token(text):
@@ -65,7 +65,7 @@ def without_secrets(text: str) -> str:
 
 
 def is_hinted(text: str) -> bool:
-    """Whether a text is worth reading for secrets. For most it is not, and this is all that they cost."""
+    """Whether a text may contain secrets. Most do not, and this test is their only cost."""
     return ("://" in text and "@" in text) or _has_name(text) or _has_token(text)
 
 
@@ -81,7 +81,7 @@ def _has_name(text: str) -> bool:
 
 @cache
 def _token() -> re.Pattern[str]:
-    """How any token begins; by first letters, because branches are tried one after the other."""
+    """The prefixes of all tokens, by first letter, because alternatives are tried one after the other."""
     begin: dict[str, list[str]] = {}
     for token in tokens():
         begin.setdefault(token.begins[0], []).append(re.escape(token.begins[1:]))
@@ -97,7 +97,7 @@ def _replaced(found: re.Match[str]) -> str:
 
 
 def _named_replaced(found: re.Match[str]) -> str:
-    return _replaced(found) if telling(())[found["name"]] in (Hint.TEXT, Hint.ALL) else found[0]
+    return _replaced(found) if hints(())[found["name"]] in (Hint.TEXT, Hint.ALL) else found[0]
 
 
 # Passwords in URLs ----------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def _without_passwords(text: str) -> str:
 
 
 def _in_url(run: str, *, is_web: bool) -> _Span | None:
-    """Where the password of a URL stands, or who it is for where that alone lets one in."""
+    """The position of the password of a URL, or of the user where that alone gives access."""
     cut = min((at for sign in "?#" if (at := run.find(sign)) >= 0), default=len(run))
     head = run[:cut] if "@" in run[:cut] else run
     last = head.rfind("@")
@@ -128,7 +128,7 @@ def _in_url(run: str, *, is_web: bool) -> _Span | None:
         is_port = at < 0 and (not password or password.isdigit())
         secret = head[len(user) + 1 : last]
         return None if is_port or not secret.strip("*") else _Span(len(user) + 1, last)
-    return _Span(0, at) if is_web and at > 0 and _ALONE.fullmatch(user) else None
+    return _Span(0, at) if is_web and at > 0 and _WHOLE.fullmatch(user) else None
 
 
 # Values under names ---------------------------------------------------------------------------------------------------
@@ -146,35 +146,35 @@ def _without_named(text: str) -> str:
 
 
 def _under(text: str, found: re.Match[str]) -> _Span | None:
-    """Where the secret stands that a name announces, if it does."""
-    tells, plain = _told(text, found)
+    """The position of the secret after a name, if there is one."""
+    hint, plain = _hint(text, found)
     is_header = plain in names().headers
     is_option = found["name"].startswith("--")  # also in a list: subprocess says ['mysql', '--password', 'x'] failed
     if (
-        tells not in (Hint.TEXT, Hint.ALL)
+        hint not in (Hint.TEXT, Hint.ALL)
         or (found["comma"] is not None and not ((is_header or is_option) and found["quote"]))
         or (found["space"] is not None and not is_option)
     ):
         return None
     quoted = _QUOTED.match(text, found.end())
     if quoted is None:
-        return (_of_header if is_header and found["sign"] else _unquoted)(text, found, tells, plain)
+        return (_of_header if is_header and found["sign"] else _unquoted)(text, found, hint, plain)
     value = quoted[quoted.lastgroup or 0]
     if found["comma"] is not None and value.startswith("-"):  # another option
         return None
     if _is_innocent(value, found["name"]) or not (
-        tells == Hint.ALL or is_header or found["quote"] or ":" not in found["sign"] or _is_random(value, plain)
+        hint == Hint.ALL or is_header or found["quote"] or ":" not in found["sign"] or _is_random(value, plain)
     ):
         return None
     return _Span(*quoted.span(quoted.lastgroup or 0))
 
 
-def _told(text: str, found: re.Match[str]) -> tuple[Hint, str]:
-    """What a name tells here, and its words as one. In the query of a URL there are others."""
-    tells, before = telling(())[found["name"]], text[found.start() - 1 : found.start()]
-    plain = "".join(words_of(found["name"])) if tells or before in ("?", "&") else ""
+def _hint(text: str, found: re.Match[str]) -> tuple[Hint, str]:
+    """What a name implies here, and its words joined. The query of a URL has its own names."""
+    hint, before = hints(())[found["name"]], text[found.start() - 1 : found.start()]
+    plain = "".join(words_of(found["name"])) if hint or before in ("?", "&") else ""
     in_query = before in ("?", "&") and plain in names().query and (found["sign"] or "").startswith("=")
-    return (Hint.ALL if in_query else tells), plain
+    return (Hint.ALL if in_query else hint), plain
 
 
 def _of_header(text: str, found: re.Match[str], _: Hint, plain: str) -> _Span | None:
@@ -185,38 +185,38 @@ def _of_header(text: str, found: re.Match[str], _: Hint, plain: str) -> _Span | 
     scheme = _SCHEME.match(text, at)
     begin = scheme.end() if scheme else at
     value = _PLAIN.match(text, begin, begin + _MAX_JUDGED)
-    if value is None or _is_innocent(value[0], "") or (not scheme and _is_said(text, value)):
+    if value is None or _is_innocent(value[0], "") or (not scheme and _is_prose(text, value)):
         return None
     return _whole(text, value)
 
 
-def _unquoted(text: str, found: re.Match[str], tells: Hint, plain: str) -> _Span | None:
+def _unquoted(text: str, found: re.Match[str], hint: Hint, plain: str) -> _Span | None:
     match = _PLAIN.match(text, found.end(), found.end() + _MAX_JUDGED)
     if match is None or _is_innocent(match[0], found["name"]):
         return None
     value, sign = match[0], found["sign"]
     is_number = not value.strip("0123456789:./,-")
     if sign is None:  # an option
-        is_secret = not value.startswith("-") and not (is_number and tells == Hint.TEXT)
+        is_secret = not value.startswith("-") and not (is_number and hint == Hint.TEXT)
     elif ":" not in sign.replace(":=", "=") and sign == sign.strip():
-        is_secret = not (is_number and tells == Hint.TEXT)
+        is_secret = not (is_number and hint == Hint.TEXT)
     else:
-        # In a sentence, perhaps: the name of a file, a label, a word that is said of a secret.
-        is_likely = tells == Hint.ALL and not found["quote"] and not (is_number and not sign[-1].isspace())
+        # Perhaps part of a sentence: a file name, a label, a word about a secret.
+        is_likely = hint == Hint.ALL and not found["quote"] and not (is_number and not sign[-1].isspace())
         is_secret = plain not in names().unsure and (
-            (is_likely and not _is_said(text, match)) or (_is_random(value, plain) and not is_number)
+            (is_likely and not _is_prose(text, match)) or (_is_random(value, plain) and not is_number)
         )
     return _whole(text, match) if is_secret else None
 
 
 def _whole(text: str, value: re.Match[str]) -> _Span:
-    """All of a secret by whose beginning it was known. It is read once: what follows is looked at behind it."""
+    """The whole of a secret that was found by its prefix. It is read once: the search continues after it."""
     whole = _PLAIN.match(text, value.start())
     return _Span(*(whole or value).span())
 
 
 def _is_innocent(value: str, name: str) -> bool:
-    """What says something about a secret, is a place for one, or is source code."""
+    """A word about a secret, a placeholder, or source code."""
     plain = value.rstrip(".,:;!?").lower()
     return (
         plain in names().innocent_values
@@ -227,11 +227,11 @@ def _is_innocent(value: str, name: str) -> bool:
 
 
 def _is_random(value: str, plain: str) -> bool:
-    """Likely no word. Parsers call by the name of token what they stumble over."""
+    """Probably not a word. Parsers also call what they cannot read a token."""
     least = _TOKEN_LEAST if plain.startswith("token") else _RANDOM_LEAST
     return len(value) >= least and any(map(str.isdigit, value)) and not value.startswith("/")
 
 
-def _is_said(text: str, value: re.Match[str]) -> bool:
-    """A plain word that others follow: password: must have a digit."""
+def _is_prose(text: str, value: re.Match[str]) -> bool:
+    """A plain word followed by others: password: must have a digit."""
     return value[0].rstrip(".,:;!?").isalpha() and _PROSE.match(text, value.end()) is not None

@@ -1,4 +1,4 @@
-"""The schema as a whole: brought to a release, described, compared with what was declared, and audited for it.
+"""The schema as a whole: migrated, described, and compared with the declarations.
 
 Everything here takes the list of domains and knows none of them by name.
 """

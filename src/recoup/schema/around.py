@@ -1,4 +1,4 @@
-"""Checks of the doctor on what lies around the schema and can undo it: memberships, settings, what others put there."""
+"""Health checks of what surrounds the schema and can disable it: memberships, settings, foreign objects."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ Q = load("recoup.schema", "around.sql")
 
 
 def members(connection: Transaction) -> Iterator[CheckResult]:
-    """Nobody is the owner's member but for a migration, and no role of ours has the rights of another."""
+    """The owner has no members outside a migration, and none of our roles has the rights of another."""
     yield _found(
         connection,
         "members",
-        "nobody is the owner, and no authority is another",
-        "They could switch the guards off, or act as somebody else. Find out who granted it; then REVOKE it.",
+        "the owner has no members, and no authority has the rights of another",
+        "They could disable the guards, or act as another authority. Find out who granted it; then REVOKE it.",
     )
 
 
@@ -27,19 +27,19 @@ def settings(connection: Transaction) -> Iterator[CheckResult]:
     yield _found(
         connection,
         "settings",
-        "of roles and database change nothing",
-        "It changes what statements mean. ALTER ROLE … RESET it, or ALTER DATABASE … RESET it.",
+        "no setting of a role or database changes the meaning of statements",
+        "It changes the meaning of statements. ALTER ROLE … RESET it, or ALTER DATABASE … RESET it.",
         check="role settings",
     )
 
 
 def strangers(connection: Transaction) -> Iterator[CheckResult]:
-    """Nothing in the database acts on our tables, or where our functions are looked for, that is not ours."""
+    """Nothing foreign in the database acts on our tables or shadows our functions."""
     yield _found(
         connection,
         "strangers",
-        "nothing acts on our tables from outside",
-        "Find out who made it, and what it did meanwhile; then DROP it, or REVOKE the right.",
+        "nothing foreign acts on our tables",
+        "Find out who created it and what it did; then DROP it, or REVOKE the right.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks of the doctor on the schema itself: login, roles, guards, objects, declarations, clock."""
+"""Health checks of the schema itself: login, roles, guards, objects, declarations, clock."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ OPEN_TRANSACTION_LONG_S = 3600
 
 
 def login(connection: Transaction) -> Iterator[CheckResult]:
-    """The everyday login may take every authority, inherits none, and is not the owner."""
+    """The everyday login may switch to every authority, inherits none, and is not the owner."""
     missing = [a.value for a in Authority if not _may_become(connection, a.role)]
     if missing:
         yield CheckResult(
@@ -37,18 +37,22 @@ def login(connection: Transaction) -> Iterator[CheckResult]:
             check="login",
             verdict="warning",
             found=f"{connection.info.user} is {'a superuser' if superuser else 'a member of ' + OWNER}: it could"
-            " switch the guards off",
+            " disable the guards",
             next_step="Use a plain login for everyday work, and RECOUP_ADMIN_DSN for migrations.",
         )
     elif inherits:
         yield CheckResult(
             check="login",
             verdict="warning",
-            found=f"{connection.info.user} has the rights of every authority without taking one",
+            found=f"{connection.info.user} has the rights of every authority without switching to one",
             next_step=f"ALTER ROLE {connection.info.user} NOINHERIT;",
         )
     else:
-        yield CheckResult(check="login", verdict="ok", found=f"{connection.info.user} takes authorities, and has none")
+        yield CheckResult(
+            check="login",
+            verdict="ok",
+            found=f"{connection.info.user} may switch to every authority, and inherits none",
+        )
 
 
 def _may_become(connection: Transaction, role: str) -> bool:
@@ -61,7 +65,7 @@ def _may_become(connection: Transaction, role: str) -> bool:
 
 
 def guards(connection: Transaction) -> Iterator[CheckResult]:
-    """Every guarded table, every partition of one and every queue has its guards, always on and as declared."""
+    """Every guarded table, partition and queue has its guards, enabled and matching the declaration."""
     rows = read(
         connection,
         """
@@ -95,14 +99,16 @@ def guards(connection: Transaction) -> Iterator[CheckResult]:
     )
     yield judged(
         "guards",
-        "on every guarded table, always on",
-        f"missing, switched off or of another declaration: {', '.join(str(row[0]) for row in rows)}" if rows else None,
-        "Find out who did it and what was written meanwhile; then put them back: recoup migrate",
+        "enabled on every guarded table",
+        f"missing, disabled or not matching the declaration: {', '.join(str(row[0]) for row in rows)}"
+        if rows
+        else None,
+        "Find out who did it and what was written meanwhile; then restore them: recoup migrate",
     )
 
 
 def roles(connection: Transaction) -> Iterator[CheckResult]:
-    """Owner and authorities are what a transaction becomes, not somebody: they log in nowhere and rule over nothing."""
+    """Owner and authorities cannot log in and have no rights over the server: a transaction switches to them."""
     rows = connection.execute(
         "select rolname from pg_roles where rolname = any(%s)"
         " and (rolsuper or rolcanlogin or rolcreaterole or rolbypassrls or rolreplication) order by 1",
@@ -110,14 +116,14 @@ def roles(connection: Transaction) -> Iterator[CheckResult]:
     ).fetchall()
     yield judged(
         "roles",
-        "owner and authorities log in nowhere",
-        f"may log in, or have rights over the server: {', '.join(row[0] for row in rows)}" if rows else None,
+        "owner and authorities cannot log in",
+        f"can log in, or have rights over the server: {', '.join(row[0] for row in rows)}" if rows else None,
         f"ALTER ROLE {rows[0][0] if rows else ''} NOLOGIN NOSUPERUSER NOCREATEROLE NOBYPASSRLS NOREPLICATION;",
     )
 
 
 def children(connection: Transaction) -> Iterator[CheckResult]:
-    """A table that inherits from a log is read with it, and has none of its triggers."""
+    """A table that inherits from a log is read with it, and has no triggers."""
     rows = connection.execute(
         "select i.inhrelid::regclass::text from pg_inherits i join pg_class p on p.oid = i.inhparent"
         " join pg_namespace s on s.oid = p.relnamespace join pg_roles o on o.oid = s.nspowner"
@@ -128,29 +134,31 @@ def children(connection: Transaction) -> Iterator[CheckResult]:
         "children",
         "no table inherits from ours",
         f"tables inherit from ours: {', '.join(row[0] for row in rows)}" if rows else None,
-        "Their rows pass for ours, unguarded. Find out who made them; ALTER TABLE … NO INHERIT.",
+        "Their rows count as ours, unguarded. Find out who created them; ALTER TABLE … NO INHERIT.",
     )
 
 
 def objects(connection: Transaction, domains: Sequence[Domain]) -> Iterator[CheckResult]:
-    """Tables, constraints, triggers, functions and grants are what this program made."""
+    """Tables, constraints, triggers, functions and grants are as created by this version."""
     if other := _newer(connection, domains) or _beyond(domains):
         yield CheckResult(check="objects", verdict="ok", found=f"not compared: {other}")
         return
     lines, comments = differences(connection, domains)
-    told = lines or comments
+    changed = lines or comments
     kind = "lines" if lines else "comments"
     yield judged(
         "objects",
-        "tables, constraints, functions and grants as created by this version",
-        f"{len(told)} {kind} differ (+ added, - missing), first: {told[0].strip()[:200]}" if told else None,
-        "Find out who changed the schema by hand, and put it back." if lines else "Nothing depends on comments.",
-        verdict="broken" if lines else "look",
+        "tables, constraints, functions and grants are as created by this version",
+        f"{len(changed)} {kind} differ from this version (+ new, - missing), first: {changed[0].strip()[:200]}"
+        if changed
+        else None,
+        "Find out who changed the schema by hand, and restore it." if lines else "Nothing depends on comments.",
+        verdict="error" if lines else "warning",
     )
 
 
 def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[CheckResult]:
-    """What guard, seals and pauses read is what this program declares."""
+    """The stored declarations match this program."""
     if newer := _newer(connection, domains):
         yield CheckResult(check="lifecycles", verdict="ok", found=f"not compared: {newer}")
         return
@@ -161,19 +169,19 @@ def declared(connection: Transaction, domains: Sequence[Domain]) -> Iterator[Che
             for domain in domains
             if (tables := declarations.differing(connection, domain, domains))
         ]
-    told = f"the tables differ from the program: {'; '.join(wrong)}" if wrong else None
-    yield judged("lifecycles", "as declared", told, "Run: recoup migrate")
+    wrong_tables = f"these tables differ from the program: {'; '.join(wrong)}" if wrong else None
+    yield judged("lifecycles", "the stored declarations match this program", wrong_tables, "Run: recoup migrate")
 
 
 def _beyond(domains: Sequence[Domain]) -> str | None:
-    """Domains of which the shipped schema has nothing."""
+    """Domains that are not in the shipped schema."""
     shipped = SCHEMA_FILE.read_text(encoding="utf-8")
     beyond = [d.name for d in domains if any(f"create table {life.table} (" not in shipped for life in d.lifecycles)]
-    return f"the shipped schema is without {', '.join(beyond)}" if beyond else None
+    return f"the shipped schema does not contain {', '.join(beyond)}" if beyond else None
 
 
 def _newer(connection: Transaction, domains: Sequence[Domain]) -> str | None:
-    """Why a schema cannot be held against this program: it is of a newer release, or has a domain more."""
+    """Why a schema cannot be compared with this program: it has a newer release, or one more domain."""
     with connection.transaction(force_rollback=True):
         connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
         found = installed(connection)
@@ -188,15 +196,15 @@ def clock(connection: Transaction) -> Iterator[CheckResult]:
 
 
 def waiting(connection: Transaction) -> Iterator[CheckResult]:
-    """A transaction that stays open for long keeps old rows alive and holds its locks."""
+    """A transaction that stays open for long prevents VACUUM and keeps its locks."""
     ((longest,),) = connection.execute(
         "select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::bigint"
         " from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
     ).fetchall()
     yield judged(
         "transactions",
-        "none open for long",
-        f"one has been open for {longest // 60} minutes" if longest > OPEN_TRANSACTION_LONG_S else None,
-        "Look for it in pg_stat_activity, and end it if nobody waits for it.",
+        "no long-running transaction",
+        f"one transaction has been open for {longest // 60} minutes" if longest > OPEN_TRANSACTION_LONG_S else None,
+        "Find it in pg_stat_activity, and end it if it is not needed.",
         verdict="warning",
     )

@@ -1,4 +1,4 @@
-"""The declarations of a domain in the shape of the tables that keep them."""
+"""The declarations of a domain as rows of the tables that store them."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ TABLES = ("lifecycle", "lifecycle_step", "follower", "log", "pausable", "policy_
 
 
 def rows(domain: Domain, domains: Sequence[Domain]) -> dict[str, Rows]:
-    """What a domain declares, by table. ``domains`` are all of them: some write the logs of others."""
+    """The declarations of a domain, by table. ``domains`` are all of them: some write logs of others."""
     told = {
         "lifecycle": [_lifecycle(life) for life in domain.lifecycles],
         "lifecycle_step": [_step(life, step) for life in domain.lifecycles for step in life.steps],
@@ -37,7 +37,7 @@ def rows(domain: Domain, domains: Sequence[Domain]) -> dict[str, Rows]:
 
 
 def digest(domain: Domain, domains: Sequence[Domain]) -> str:
-    """Of all that a release of a domain installs: routines and declarations."""
+    """Digest of what a release of a domain installs: routines and declarations."""
     canon = [log.canon_body(v) for log in domain.logs for v in range(1, log.canon + 1)]
     views = [kind.rows for kind in domain.pausable]
     told = [rows(domain, domains), [file.checksum for file in domain.routines], canon, views]
@@ -45,7 +45,7 @@ def digest(domain: Domain, domains: Sequence[Domain]) -> str:
 
 
 def write(connection: Transaction, domain: Domain, domains: Sequence[Domain]) -> None:
-    """Make the tables say what a domain declares, and touch no row that says it already. Only for a migration."""
+    """Store the declarations of a domain, and change no row that is already right. Only for a migration."""
     told = rows(domain, domains)
     given = "(select * from jsonb_populate_recordset(null::{0}, %(rows)s::jsonb)) g"
     same = "g is not distinct from t"
@@ -61,7 +61,7 @@ def write(connection: Transaction, domain: Domain, domains: Sequence[Domain]) ->
 
 
 def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]) -> list[str]:
-    """The tables whose rows are not what a domain declares."""
+    """The tables whose rows do not match the declarations of a domain."""
     told = rows(domain, domains)
     at = connection.execute("select epoch, release, digest from recoup.domain where name = %s", (domain.name,))
     differs = [] if at.fetchone() == (*domain.at[1:], digest(domain, domains)) else ["domain"]
@@ -87,8 +87,8 @@ def _lifecycle(life: Lifecycle) -> dict[str, Any]:
         "content": 0 if life.given else len(life.contents),
         "move_rule": asdict(life.move_rule) if life.move_rule is not None else None,
     }  # fmt: skip
-    if life.queue is not None and life.told is not None:
-        row["queue"] = {**asdict(life.queue), "log": life.told.log}
+    if life.queue is not None and life.recorded is not None:
+        row["queue"] = {**asdict(life.queue), "log": life.recorded.log}
     return row
 
 

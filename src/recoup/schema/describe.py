@@ -1,10 +1,10 @@
-"""The schema as one text, for reviewers and for comparing one database with another.
+"""The schema as one text, for reviews and to compare one database with another.
 
-Everything the owner has is in it: tables, columns, constraints, indexes, triggers and whether they are always on,
-functions, sequences, rights, comments. The same schema gives the same text whatever the version of the server, the
-order in which it was made, and whether it was migrated or restored. ``schema.sql`` beside this module is the text of
-a freshly migrated database; ``make schema`` writes it, and a test compares it. Some tables are made later, because a
-policy lists them or a month begins: their domain knows which, and ``as_shipped`` leaves them out.
+It contains everything that the owner owns: tables, columns, constraints, indexes, triggers and whether they are always
+enabled, functions, sequences, grants, comments. The same schema gives the same text whatever the server version and the
+order of creation, migrated or restored. ``schema.sql`` in this folder is the text of a newly migrated database;
+``make schema`` writes it, and a test compares it. Some tables are created later, because a policy lists them or a month
+begins: their domain knows which, and ``as_shipped`` omits them.
 """
 
 import contextlib
@@ -29,18 +29,18 @@ Q = load("recoup.schema", "describe.sql")
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 
 HEADER = """\
--- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
--- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
--- Everything belongs to its schema's owner, unless a line says otherwise.
+-- The schema of a newly migrated database. Written by `make schema`, compared by tests/database/test_schema_dump.py.
+-- For reading and reviewing: migrations and the .sql files of the domains create the database itself.
+-- Everything belongs to its schema's owner, unless a line gives another owner.
 """
 
 
 def describe(connection: Transaction, *, owner: str = OWNER, as_shipped: Sequence[Domain] = ()) -> str:
-    """The text of all that ``owner`` owns. Changes nothing, and needs no right but to connect.
+    """The text of everything that ``owner`` owns. Changes nothing, and needs only the right to connect.
 
-    ``as_shipped`` leaves out what these domains have made later.
+    ``as_shipped`` omits what these domains created later.
     """
-    # Rolled back, so that the settings are the caller's again afterwards, also inside the caller's transaction.
+    # Rolled back, so that the caller's settings are restored, also inside the caller's transaction.
     with connection.transaction(force_rollback=True):
         pin(connection)
         connection.execute("select set_config('recoup.described', %s, true)", (owner,))
@@ -108,7 +108,7 @@ def _differing(expected: str, found: str) -> list[str]:
 
 
 def write_schema(settings: Settings, domains: Sequence[Domain], path: Path = SCHEMA_FILE) -> str:
-    """Describe a freshly migrated database into the file. Its server is made for this and gone afterwards."""
+    """Describe a newly migrated database into the file, on a temporary server."""
     home = Path(tempfile.mkdtemp(prefix="recoup-schema-"))
     settings = dataclasses.replace(settings, home=home)
     try:

@@ -1,8 +1,8 @@
-"""The laws that no single domain owns, and the invariants that follow from each declaration.
+"""The laws that belong to no single domain, and the invariants that follow from each declaration.
 
-For every lifecycle: its rows stand in a known status and have their key; every recorded step is a listed one, by an
-authority that may make it; events chain; and where a log tells all, the rows are what it says. For every log: one
-order, known clusters, nothing from the future.
+For every lifecycle: its rows have a known status and a key; every recorded step is listed, for the authority that made
+it; events follow each other; and where the log is complete, the rows match it. For every log: one order, known
+clusters, no time in the future.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,14 +22,14 @@ from recoup.lifecycles.declaration import CONTROL_LOG, Lifecycle, Queue, Story
 from recoup.lifecycles.logs import Log
 from recoup.schema import around, checks, declarations
 
-# The row of the clock is made by `recoup migrate`, so no birth lists its status.
+# `recoup migrate` inserts the row of the clock, so no birth lists its status.
 BORN_OTHERWISE = {"recoup.clock": ("real",)}
 Q = load("recoup.schema", "laws.sql")
 _of = InFile("recoup.schema", "laws.sql")
 
 
 def invariants(domains: Sequence[Domain]) -> tuple[Invariant, ...]:
-    """Every invariant of the product, in the order in which they are asked."""
+    """Every invariant of the product, in the order in which they are checked."""
     written = [invariant for domain in domains for invariant in domain.invariants]
     lives = lifecycles(domains)
     general = (*_laws(domains), *_of_logs(logs(domains)), *(i for life in lives for i in of_lifecycle(life)))
@@ -37,7 +37,7 @@ def invariants(domains: Sequence[Domain]) -> tuple[Invariant, ...]:
 
 
 def _holding(domains: Sequence[Domain], law: Invariant) -> Invariant:
-    """A law, with the lines of documents that it holds for the domains."""
+    """A law, with the rules of the domains' documents that it enforces."""
     also = [line for domain in domains for line in domain.held.get(law.id, ())]
     return replace(law, also=(*law.also, *also)) if also else law
 
@@ -46,43 +46,47 @@ def _laws(domains: Sequence[Domain]) -> Iterator[Invariant]:
     lives = lifecycles(domains)
     yield Invariant(
         id="laws/L1/guards",
-        description="Every guarded table, and every partition of one, has its four guards, always on and as declared.",
+        description="Every guarded table and partition has its four guards, enabled and matching the declaration.",
         check=_as_found_by(checks.guards),
         also=("laws/L4/guards",),
     )
     yield Invariant(
         id="laws/L1/lifecycles",
-        description="Lifecycles, followers, logs and whatever else is declared are in the database as the"
-        " program has them.",
+        description="Lifecycles, followers, logs and all other declarations in the database match the program.",
         check=_as_found_by(partial(checks.declared, domains=domains)),
     )
     yield Invariant(
         id="laws/L1/declarations",
-        description="Every change of what is declared is in its log, and was made by a migration that brought"
-        " something new.",
+        description="Every change of a declaration is in its log, and was made by a migration with something new.",
         query=Built(_text("declarations", tables=SQL(_declared_rows()))),
     )
     yield Invariant(
         id="laws/L1/statuses",
-        description="Every row stands in a status that its lifecycle names.",
+        description="Every row has a status that its lifecycle lists.",
         check=partial(_statuses, lives=lives),
     )
-    yield _of("laws/L2/recorders", "recorders", "Every log takes rows from its recorders alone, always.")
-    yield _of("laws/L2/followers", "followers", "Every rule, recorder and consequence behind a guard is there, always.")
-    yield _of("laws/L3/append-only", "append_only", "Every log refuses UPDATE, DELETE and TRUNCATE, always.")
+    yield _of(
+        "laws/L2/recorders",
+        "recorders",
+        "Every log accepts rows only from its recorders, and its triggers are enabled.",
+    )
+    yield _of(
+        "laws/L2/followers", "followers", "Every declared rule, recorder and consequence is installed and enabled."
+    )
+    yield _of("laws/L3/append-only", "append_only", "Every log refuses UPDATE, DELETE and TRUNCATE.")
     yield Invariant(
         id="laws/L4/keys",
         description="Every guarded row has its key, and no two rows share one.",
         check=partial(_keys, lives=lives),
     )
     for name, description, check in (
-        ("objects", "Tables, constraints, triggers, functions and grants are what this program made.",
+        ("objects", "Tables, constraints, triggers, functions and grants are as created by this version.",
          partial(checks.objects, domains=domains)),
         ("children", "No table inherits from one of ours.", checks.children),
-        ("roles", "Owner and authorities log in nowhere and rule over nothing.", checks.roles),
-        ("members", "Nobody is the owner's member, and no role of ours has the rights of another.", around.members),
-        ("settings", "No role and no database has a setting that changes what statements mean.", around.settings),
-        ("strangers", "Nothing acts on our tables, or where functions are looked for, that is not ours.",
+        ("roles", "Owner and authorities cannot log in and have no rights over the server.", checks.roles),
+        ("members", "The owner has no members, and none of our roles has the rights of another.", around.members),
+        ("settings", "No role and no database has a setting that changes the meaning of statements.", around.settings),
+        ("strangers", "Nothing foreign acts on our tables or shadows our functions.",
          around.strangers),
     ):  # fmt: skip
         yield Invariant(id=f"schema/{name}", description=description, check=_as_found_by(check))
@@ -96,7 +100,7 @@ def _declared_rows() -> str:
 
 
 def _as_found_by(doctor: Callable[[Transaction], Iterable[CheckResult]]) -> Check:
-    """What the doctor calls broken, as offending rows."""
+    """Failed health checks, as offending rows."""
 
     def check(tx: Transaction) -> Iterator[Offending]:
         for finding in doctor(tx):
@@ -107,7 +111,7 @@ def _as_found_by(doctor: Callable[[Transaction], Iterable[CheckResult]]) -> Chec
 
 
 def _statuses(tx: Transaction, lives: Sequence[Lifecycle]) -> Iterator[Offending]:
-    """Rows in a status that their lifecycle does not name."""
+    """Rows in a status that their lifecycle does not list."""
     for life in lives:
         yield from _rows(
             tx,
@@ -124,7 +128,7 @@ def _statuses(tx: Transaction, lives: Sequence[Lifecycle]) -> Iterator[Offending
 
 
 def _keys(tx: Transaction, lives: Sequence[Lifecycle]) -> Iterator[Offending]:
-    """Keys that more than one row has, or that lack a part. By counting rows, not by asking the index."""
+    """Keys that are duplicate or incomplete. By counting rows, not by reading the index."""
     for life in lives:
         parts = SQL(", ").join(map(Identifier, life.key))
         yield from _rows(
@@ -149,7 +153,7 @@ def _rows(tx: Transaction, query: Composed) -> Iterator[Offending]:
 
 
 def _of_logs(declared: Sequence[Log]) -> Iterator[Invariant]:
-    """What every log promises that numbers its events."""
+    """The invariants of every log that numbers its events."""
     events = " union all ".join(
         f"select '{log.table}', l.seq, l.xid, l.incarnation, l.{log.at} from {log.table} l"
         for log in declared
@@ -157,23 +161,22 @@ def _of_logs(declared: Sequence[Log]) -> Iterator[Invariant]:
     )
     summed = Built(_text("logs", events=SQL(events)))
     one_order = Built(_text("one_order", events=SQL(events.replace("l.xid, l.incarnation, ", ""))))
-    yield Invariant(id="laws/L3/one-order", description="No two events of any logs share a seq.", query=one_order)
+    yield Invariant(id="laws/L3/one-order", description="No two events share a seq, over all logs.", query=one_order)
     yield Invariant(
         id="laws/L7/in-order",
-        description="Events are written when they happen: over all logs their times rise with their order,"
-        " within a minute.",
+        description="Events are written when they happen: over all logs times increase with seq, within a minute.",
         query=one_order,
     )
     for id_, description in (
         ("laws/L3/incarnations", "Every event was written by a known cluster, and clusters follow each other."),
-        ("laws/L3/sequence", "The sequence that numbers events stands at the last one, or beyond it."),
-        ("laws/L3/transactions", "No event carries a transaction id that was not given out yet."),
-        ("laws/L7/nothing-to-come", "No event has a time that is still to come."),
+        ("laws/L3/sequence", "The sequence that numbers events is at the last event or beyond it."),
+        ("laws/L3/transactions", "No event carries a transaction id that was not assigned yet."),
+        ("laws/L7/nothing-to-come", "No event has a time in the future."),
     ):
         yield Invariant(id=id_, description=description, query=summed)
     yield Invariant(
         id="laws/L10/seals",
-        description="Every seal is intact, and so are the log rows behind it.",
+        description="Every seal is intact, and so are the log rows that it covers.",
         check=partial(_seals, declared=declared),
     )
 
@@ -191,40 +194,40 @@ def _text(name: str, **given: Composable) -> str:
 
 
 def of_lifecycle(life: Lifecycle) -> Iterator[Invariant]:
-    """What follows from a lifecycle: of what its rows were given, and of its steps where they are recorded."""
+    """The invariants of a lifecycle: birth digests of its rows, and its steps where they are recorded."""
     if life.contents:
         yield Invariant(
             id=f"laws/L6/content/{life.table}",
-            description=f"Every row of {life.table} is what it was given at birth, and none was lost.",
+            description=f"Every row of {life.table} still has the values of its insert, and none was lost.",
             query=Built(_content(life)),
         )
-    story = life.told
+    story = life.recorded
     if story is None:
         return
-    told = Built(_story(life, story))
+    steps = Built(_story(life, story))
     yield Invariant(
         id=f"laws/L1/steps/{life.table}",
         description=f"Every recorded step of {life.table} is listed, for the authority that made it.",
-        query=told,
+        query=steps,
     )
     yield Invariant(
         id=f"laws/L2/chain/{life.table}",
         description=f"The events of a row of {life.table} begin with its birth, and each begins where the last"
         " one ended.",
-        query=told,
+        query=steps,
     )
     if story.rebuilds:
         yield Invariant(
             id=f"rebuild/{life.table}",
-            description=f"What the log says of {life.table} is what stands in it.",
-            query=told,
+            description=f"{life.table} matches its log.",
+            query=steps,
         )
     if life.queue is not None:
         yield from _of_queue(life, life.queue, story)
 
 
 def _of_queue(life: Lifecycle, queue: Queue, story: Story) -> Iterator[Invariant]:
-    """What follows from a declared queue."""
+    """The invariants of a declared queue."""
     queued, leased, late = (f"laws/L5/{law}/{life.table}" for law in ("queue", "lease", "late"))
     same = {queue.round: "q.round", **{column: f"q.{column}" for column in queue.carries}}
     same |= {queue.part: "q.part"} if queue.part else {}
@@ -237,24 +240,26 @@ def _of_queue(life: Lifecycle, queue: Queue, story: Story) -> Iterator[Invariant
                      + (f" and r.{queue.open} is null" if queue.open else "")),
         "differs": SQL(" or ".join(f"{theirs} is distinct from r.{ours}" for ours, theirs in same.items())),
         "earlier": SQL(queue.earlier_claims or "select null, null, null::integer, null where false"),
-        "told_unit": SQL(f"e.{queue.part} || '/' || e.{queue.unit}" if queue.part else f"e.{queue.unit}::text"),
+        "logged_unit": SQL(f"e.{queue.part} || '/' || e.{queue.unit}" if queue.part else f"e.{queue.unit}::text"),
     }  # fmt: skip
-    beside = Built(_text("queue", **parts))
+    queue_query = Built(_text("queue", **parts))
     yield Invariant(
-        id=queued, description=f"What waits of {life.table} is queued once, as it says; nothing else is.", query=beside
+        id=queued,
+        description=f"Rows of {life.table} that wait for work are queued once, with their values; no others are.",
+        query=queue_query,
     )
     yield Invariant(
-        id=leased, description=f"A lease of {life.table} is whole, and is what its claim says.", query=beside
+        id=leased, description=f"A lease of {life.table} is complete and matches its claim.", query=queue_query
     )
     yield Invariant(
         id=late,
-        description=f"A late result of {life.table} belongs to work that had ended, or carries another token than it.",
+        description=f"A late result of {life.table} belongs to work that had ended, or carries another token.",
         query=Built(_text("late", **parts)),
     )
 
 
 def _story(life: Lifecycle, story: Story) -> str:
-    """The query, with the parts in it that differ between lifecycles."""
+    """The query, with the parts that differ between lifecycles."""
     controlled = story.log == CONTROL_LOG
     names = [life.table, *life.formerly]
     columns = life.controlled or () if controlled else ()
@@ -280,7 +285,7 @@ def _story(life: Lifecycle, story: Story) -> str:
 
 
 def _content(life: Lifecycle) -> str:
-    """The digests of its rows beside those that were made at birth, over the columns that each was made of."""
+    """The digests of its rows compared with those made at birth, over the same columns."""
     columns = dict.fromkeys(column for form in life.contents for column in form)
     texts = (", ".join(f"r.{column}::text" for column in form) for form in life.contents)
     forms = (f"when {n} then sha256(convert_to(array[{text}]::text, 'UTF8'))" for n, text in enumerate(texts, 1))
@@ -291,7 +296,7 @@ def _content(life: Lifecycle) -> str:
     return _text(
         "content",
         content=Literal(f"laws/L6/content/{life.table}"),
-        told=SQL(_told(life)),
+        logged=SQL(_own_digests(life)),
         adopted=Literal([life.table, *life.formerly]),
         rows=SQL(" union all ".join(rows)),
         digest=SQL(f"case t.form {' '.join(forms)} end"),
@@ -299,8 +304,8 @@ def _content(life: Lifecycle) -> str:
     )
 
 
-def _told(life: Lifecycle) -> str:
-    """A query for the digests that its own log has: key, digest, form, seq, and whether it is of an erasure."""
+def _own_digests(life: Lifecycle) -> str:
+    """A query for the digests in its own log: key, digest, form, seq, and whether it is of an erasure."""
     given = life.given
     if given is None:
         return "select null, null::bytea, null::integer, null::bigint, null::boolean where false"
@@ -310,8 +315,8 @@ def _told(life: Lifecycle) -> str:
 
 
 def _gone(life: Lifecycle) -> str:
-    """A query for the keys of rows that left as they may."""
-    story = life.told
+    """A query for the keys of rows that were deleted by an exit."""
+    story = life.recorded
     if not life.exits or story is None:
         return "select null::text where false"
     key = f"concat_ws(', ', {', '.join(f'e.{column}' for column in story.key)})"

@@ -1,6 +1,6 @@
--- What a freshly migrated database holds. Written by `make schema`, compared by tests/database/test_schema_dump.py.
--- For reading and reviewing: the database itself is made by the migrations and by the .sql files beside their domains.
--- Everything belongs to its schema's owner, unless a line says otherwise.
+-- The schema of a newly migrated database. Written by `make schema`, compared by tests/database/test_schema_dump.py.
+-- For reading and reviewing: migrations and the .sql files of the domains create the database itself.
+-- Everything belongs to its schema's owner, unless a line gives another owner.
 
 create schema cl authorization recoup_owner;
 comment on schema cl is 'Gate Zero and the minting of company identities.';
@@ -21,11 +21,11 @@ create table cl.company_identity (
 );
 comment on table cl.company_identity is 'A sovereign company identity, minted once for an authorised intake. Never changed, never deleted.';
 comment on column cl.company_identity.sovereign_company_id is 'The identity.';
-comment on column cl.company_identity.intake_id is 'The authorised intake it was minted for; after a re-entry the new one.';
+comment on column cl.company_identity.intake_id is 'The authorised intake; after a re-entry the new one.';
 comment on column cl.company_identity.company_name is 'Name of the company, as on the intake.';
 comment on column cl.company_identity.company_domain is 'Its domain, as on the intake.';
 comment on column cl.company_identity.minted_at is 'When it was minted.';
-comment on column cl.company_identity.status is 'MINTED: an identity has no other standing.';
+comment on column cl.company_identity.status is 'Always MINTED.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_company_identity_births('cl.company_identity');
 alter table cl.company_identity enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.company_identity REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.company_identity');
@@ -94,9 +94,9 @@ comment on column cl.gate_zero_air.incarnation is 'Cluster that wrote it.';
 comment on column cl.gate_zero_air.attempt_id is 'The attempt whose move wrote it; null when a freeze did.';
 comment on column cl.gate_zero_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.gate_zero_air.authority is 'Database role that acted.';
-comment on column cl.gate_zero_air.login is 'Login of the session; null where it is from before this was kept.';
-comment on column cl.gate_zero_air.form is 'Of an ATTEMPT: which columns the digest is over, by number.';
-comment on column cl.gate_zero_air.digest is 'Of an ATTEMPT: what the attempt was given, as recoup.content_log has it of others; null for older ones.';
+comment on column cl.gate_zero_air.login is 'Login of the session; null in rows from before logins were stored.';
+comment on column cl.gate_zero_air.form is 'Of an ATTEMPT: which columns the digest covers, by number.';
+comment on column cl.gate_zero_air.digest is 'Of an ATTEMPT: digest of the values that the attempt was inserted with; null in older rows.';
 CREATE INDEX gate_zero_air_auth ON cl.gate_zero_air USING btree (event_timestamp) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_seq ON cl.gate_zero_air USING btree (seq) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
 CREATE INDEX gate_zero_air_auth_xid ON cl.gate_zero_air USING btree (xid) WHERE stage_id = 'GATE_ZERO'::text AND event_type = 'AUTH'::text AND reason_code = 'EXISTENCE_CONFIRMED'::text;
@@ -144,22 +144,22 @@ create table cl.gate_zero_attempt (
   constraint gate_zero_attempt_status_check CHECK (status = ANY (ARRAY['open'::text, 'passed'::text, 'failed'::text, 'crashed'::text])),
   constraint gate_zero_attempt_worker_check CHECK (worker <> ''::text)
 ) with (fillfactor=85);
-comment on table cl.gate_zero_attempt is 'One verification attempt. Its birth and its end write the AIR; a worker that died is fenced by its token.';
+comment on table cl.gate_zero_attempt is 'One verification attempt. Its start and its end write AIR events; the token fences a worker that died.';
 comment on column cl.gate_zero_attempt.attempt_id is 'Unique identifier of the attempt.';
 comment on column cl.gate_zero_attempt.intake_id is 'The intake being verified.';
 comment on column cl.gate_zero_attempt.batch_id is 'Inherited from intake.';
 comment on column cl.gate_zero_attempt.attempt_number is '1 for the first; at most 3.';
 comment on column cl.gate_zero_attempt.status is 'open, passed, failed or crashed.';
 comment on column cl.gate_zero_attempt.reason_code is 'Why it failed; TIMEOUT for a crashed one.';
-comment on column cl.gate_zero_attempt.worker is 'The worker that opened it.';
-comment on column cl.gate_zero_attempt.token is 'Fencing token: a result counts only with it, while the attempt is open.';
-comment on column cl.gate_zero_attempt.opened_at is 'When it began; time of its ATTEMPT event.';
+comment on column cl.gate_zero_attempt.worker is 'The worker that started it.';
+comment on column cl.gate_zero_attempt.token is 'Fencing token: a result is applied only with it, while the attempt is open.';
+comment on column cl.gate_zero_attempt.opened_at is 'When it started; time of its ATTEMPT event.';
 comment on column cl.gate_zero_attempt.lease_until is 'After this time without a result it counts as crashed.';
 comment on column cl.gate_zero_attempt.finished_at is 'When it ended; time of its first outcome event.';
 comment on column cl.gate_zero_attempt.payload_ref is 'Optional pointer to evidence of the outcome.';
-comment on column cl.gate_zero_attempt.reentered_as is 'On a passed retry: the new intake it made.';
-comment on column cl.gate_zero_attempt.policy_version is 'The policy in force when it opened: its lease and the wait after it come from there.';
-comment on column cl.gate_zero_attempt.ended_with is 'Token that whoever ended it presented; null: its lease expired, or it ended before tokens were presented.';
+comment on column cl.gate_zero_attempt.reentered_as is 'Of a passed retry: the new intake that it created.';
+comment on column cl.gate_zero_attempt.policy_version is 'The policy that was active when it started: it gives the lease and the wait after a failure.';
+comment on column cl.gate_zero_attempt.ended_with is 'Token presented at its end; null: its lease expired, or it ended before tokens were presented.';
 CREATE INDEX gate_zero_attempt_lease ON cl.gate_zero_attempt USING btree (lease_until) WHERE status = 'open'::text;
 CREATE UNIQUE INDEX gate_zero_attempt_one_open ON cl.gate_zero_attempt USING btree (intake_id) WHERE status = 'open'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_attempt REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_attempt_births('cl.gate_zero_attempt');
@@ -198,11 +198,11 @@ create view cl.gate_zero_authorization (
   xid xid8,
   incarnation integer
 ) as -- query 5236695c61c6dcd5799fb03ada889c4e
-comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake that is to be minted: the new one after a re-entry.';
+comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake to mint: the new one after a re-entry.';
 comment on column cl.gate_zero_authorization.seq is 'Order over all logs.';
 comment on column cl.gate_zero_authorization.air_event_id is 'The AUTH event.';
 comment on column cl.gate_zero_authorization.intake_id is 'The intake that AUTH is about.';
-comment on column cl.gate_zero_authorization.mint_intake_id is 'The intake to be minted: the same one, or the new one that a passed retry made.';
+comment on column cl.gate_zero_authorization.mint_intake_id is 'The intake to mint: the same one, or the new one that a passed retry created.';
 comment on column cl.gate_zero_authorization.batch_id is 'Optional batch identifier. Inherited from intake.';
 comment on column cl.gate_zero_authorization.event_type is 'Always AUTH.';
 comment on column cl.gate_zero_authorization.reason_code is 'Always EXISTENCE_CONFIRMED.';
@@ -246,14 +246,14 @@ END) stored,
 comment on table cl.gate_zero_batch is 'An import batch: its completion opens the recovery window, its freeze closes it, its pause stops all recovery at once.';
 comment on column cl.gate_zero_batch.batch_id is 'Name of the batch.';
 comment on column cl.gate_zero_batch.imported_at is 'When the import began.';
-comment on column cl.gate_zero_batch.completed_at is 'When the import was declared complete. Set once, by a call.';
+comment on column cl.gate_zero_batch.completed_at is 'When the import was completed. Set once, by a call.';
 comment on column cl.gate_zero_batch.batch_freeze_at is 'End of the recovery window: completion plus 14 days. Set once.';
 comment on column cl.gate_zero_batch.frozen_at is 'When the freeze was carried out. Set once.';
-comment on column cl.gate_zero_batch.paused_at is 'Kill switch: since when recovery of this batch is paused; null when it is not.';
+comment on column cl.gate_zero_batch.paused_at is 'Kill switch: when retries of this batch were paused; null: not paused.';
 comment on column cl.gate_zero_batch.paused_by is 'Who paused it.';
 comment on column cl.gate_zero_batch.pause_reason is 'Why it was paused.';
-comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, from the columns before it.';
-comment on column cl.gate_zero_batch.policy_version is 'The policy in force when it was completed: its window comes from there. Set once.';
+comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, computed from the other columns.';
+comment on column cl.gate_zero_batch.policy_version is 'The policy that was active at its completion: it gives the recovery window. Set once.';
 CREATE INDEX gate_zero_batch_imported ON cl.gate_zero_batch USING btree (imported_at DESC, batch_id);
 CREATE INDEX gate_zero_batch_open ON cl.gate_zero_batch USING btree (imported_at) WHERE completed_at IS NULL;
 CREATE INDEX gate_zero_batch_paused ON cl.gate_zero_batch USING btree (paused_at) WHERE paused_at IS NOT NULL;
@@ -311,7 +311,7 @@ create table cl.gate_zero_intake (
   constraint gate_zero_intake_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'AUTHORIZED'::text, 'FAILED'::text, 'REENTER_SUCCEEDED'::text, 'EXHAUSTED'::text])),
   constraint gate_zero_intake_updated_at_check CHECK (isfinite(updated_at))
 ) with (fillfactor=85);
-comment on table cl.gate_zero_intake is 'A company candidate as it came in. What was given never changes; only its standing does.';
+comment on table cl.gate_zero_intake is 'A company candidate, as imported. Only its status changes.';
 comment on column cl.gate_zero_intake.intake_id is 'Unique identifier of the intake.';
 comment on column cl.gate_zero_intake.batch_id is 'The import batch, if any.';
 comment on column cl.gate_zero_intake.company_name is 'Name of the company, as given.';
@@ -319,9 +319,9 @@ comment on column cl.gate_zero_intake.company_domain is 'Its domain, as given.';
 comment on column cl.gate_zero_intake.linkedin_url is 'Its directory page, as given.';
 comment on column cl.gate_zero_intake.state is 'US state, as given.';
 comment on column cl.gate_zero_intake.status is 'PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED or EXHAUSTED.';
-comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry succeeded and made this one.';
-comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator starts afresh with this one.';
-comment on column cl.gate_zero_intake.created_at is 'When it came in.';
+comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry passed and created this one.';
+comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator restarted as this one.';
+comment on column cl.gate_zero_intake.created_at is 'When it was imported.';
 comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
 CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
 CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
@@ -449,7 +449,7 @@ comment on column cl.sovereign_mint_air.incarnation is 'Cluster that wrote it.';
 comment on column cl.sovereign_mint_air.sovereign_company_id is 'The identity that was minted.';
 comment on column cl.sovereign_mint_air.actor_id is 'Who exactly: the worker or person.';
 comment on column cl.sovereign_mint_air.authority is 'Database role that acted.';
-comment on column cl.sovereign_mint_air.login is 'Login of the session; null where it is from before this was kept.';
+comment on column cl.sovereign_mint_air.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX sovereign_mint_air_event_timestamp ON cl.sovereign_mint_air USING btree (event_timestamp);
 CREATE INDEX sovereign_mint_air_xid ON cl.sovereign_mint_air USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -512,7 +512,7 @@ CREATE OR REPLACE FUNCTION cl.content_company_identity_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body f8458b3ed5fb099e89fd9b18c54728fe
-comment on function cl.content_company_identity_births() is 'Digests of what rows of cl.company_identity were given at birth, written out from the declaration.';
+comment on function cl.content_company_identity_births() is 'Digests of rows of cl.company_identity at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
  RETURNS trigger
@@ -522,7 +522,7 @@ CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 9a9cdf376147a94c328523cd7bcd3fb4
-comment on function cl.content_gate_zero_batch_births() is 'Digests of what rows of cl.gate_zero_batch were given at birth, written out from the declaration.';
+comment on function cl.content_gate_zero_batch_births() is 'Digests of rows of cl.gate_zero_batch at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
  RETURNS trigger
@@ -532,7 +532,7 @@ CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 2e0ee2d9268a60efcc05db8297b9bef7
-comment on function cl.content_gate_zero_intake_births() is 'Digests of what rows of cl.gate_zero_intake were given at birth, written out from the declaration.';
+comment on function cl.content_gate_zero_intake_births() is 'Digests of rows of cl.gate_zero_intake at their birth, generated from the declaration.';
 
 grant execute on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) to public;
 
@@ -574,8 +574,8 @@ CREATE OR REPLACE FUNCTION cl.guard_company_identity_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 2d51b1fb7e098eca06da57c41c598ea7
-comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body f3d5e89ce27460a3b57eee0f1015b56f
+comment on function cl.guard_company_identity_births() is 'The guard of births of cl.company_identity, generated from the declaration.';
 grant execute on function cl.guard_company_identity_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
@@ -585,8 +585,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a04b60e56c51849ea15c7b4d79126589
-comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 7ae8cbae0d34bb807fe59ce94e8075d5
+comment on function cl.guard_gate_zero_attempt_births() is 'The guard of births of cl.gate_zero_attempt, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
@@ -596,8 +596,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_attempt_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body af899589859ad9fcba1dfa7e91cc6a8d
-comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 69636741fb5fa6a3ce03629cf326300a
+comment on function cl.guard_gate_zero_attempt_moves() is 'The guard of moves of cl.gate_zero_attempt, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_attempt_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
@@ -607,8 +607,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 77adcdf6afee8e081ba7e2122392af20
-comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body be420d70d02bb183400a7e0777202746
+comment on function cl.guard_gate_zero_batch_births() is 'The guard of births of cl.gate_zero_batch, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
@@ -618,8 +618,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 19ea92b7cdca131023aca0ef3bb60846
-comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body c9956a8c0e7716ead6c3b2fbd0bf93d2
+comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
@@ -629,8 +629,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 7f428a7da9cf51cd8f54d86bd3374197
-comment on function cl.guard_gate_zero_intake_births() is 'The guard of births of cl.gate_zero_intake, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body ead0866989653ec1440f0840ffc4023b
+comment on function cl.guard_gate_zero_intake_births() is 'The guard of births of cl.gate_zero_intake, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
@@ -640,8 +640,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body d449e96a0c57f9380e7531e5ba756fee
-comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 4fdeda714247c97d143e7e13b1583658
+comment on function cl.guard_gate_zero_intake_moves() is 'The guard of moves of cl.gate_zero_intake, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_births()
@@ -651,8 +651,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0e527f14ebc1d487e54998aebb382f03
-comment on function cl.guard_gate_zero_recovery_births() is 'The guard of births of cl.gate_zero_recovery, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body c8546e2c1a184d25a47f9dc700035592
+comment on function cl.guard_gate_zero_recovery_births() is 'The guard of births of cl.gate_zero_recovery, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
@@ -662,8 +662,8 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 5575b69e973c6f2bf23c7e6acf9db6a9
-comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 7134fbfe128f7159b41a360417e8fa9b
+comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.max_attempts()
@@ -725,7 +725,7 @@ CREATE OR REPLACE FUNCTION cl.record_identity_births()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body f7d8e27408f129f4fe4e6ec7d2aa781e
-comment on function cl.record_identity_births() is 'MINT, in the AIR log of the mint.';
+comment on function cl.record_identity_births() is 'Writes MINT to the AIR log of the mint.';
 
 CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  RETURNS trigger
@@ -762,8 +762,8 @@ CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body c8545fb3ed4c9a6473a4717501d3c232
-comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 0770564e9b1805a7f137af512c757315
+comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake with an AUTH event and with its data; after a re-entry for the new intake.';
 grant execute on function cl.rule_identity_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_intake_births()
@@ -1166,7 +1166,7 @@ grant select on table public.shq_orphan_errors_archive to recoup_reader;
 alter table public.shq_orphan_errors_archive owner to recoup_owner;
 
 create schema recoup authorization recoup_owner;
-comment on schema recoup is 'Recoup''s own tables: time, lifecycles, logs shared by all domains, subscriptions.';
+comment on schema recoup is 'Recoup''s own tables: clock, lifecycles, logs shared by all domains, subscriptions, errors.';
 grant usage on schema recoup to recoup_reader;
 
 create sequence recoup.error_redaction_redaction_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.error_redaction.redaction_id;
@@ -1186,7 +1186,7 @@ grant usage on sequence recoup.event_seq to recoup_operator;
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
 
 create sequence recoup.subscription_position as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
-comment on sequence recoup.subscription_position is 'Positions of subscriptions; none is used twice, also after one was dropped and made again.';
+comment on sequence recoup.subscription_position is 'Positions of subscriptions; no number is used twice.';
 grant usage on sequence recoup.subscription_position to recoup_consumer;
 grant usage on sequence recoup.subscription_position to recoup_mint;
 grant usage on sequence recoup.subscription_position to recoup_operator;
@@ -1211,20 +1211,20 @@ create table recoup.claim_log (
   constraint claim_log_logged_at_check CHECK (isfinite(logged_at)),
   constraint claim_log_units_check CHECK (cardinality(units) > 0)
 );
-comment on table recoup.claim_log is 'Append-only: every claim of work, one row for all that was claimed together, written by the claim''s recorder.';
+comment on table recoup.claim_log is 'Append-only: every claim of work, one row for all units claimed together, written by the claim''s recorder.';
 comment on column recoup.claim_log.seq is 'Order over all logs, drawn after the units are locked.';
 comment on column recoup.claim_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.claim_log.incarnation is 'Cluster that wrote it.';
 comment on column recoup.claim_log.logged_at is 'When.';
-comment on column recoup.claim_log.subject is 'The table whose work it is.';
-comment on column recoup.claim_log.token is 'Fencing token of the claim: who reports an outcome presents it.';
-comment on column recoup.claim_log.worker is 'Who claimed.';
+comment on column recoup.claim_log.subject is 'The table of the units.';
+comment on column recoup.claim_log.token is 'Fencing token of the claim: a report of an outcome must present it.';
+comment on column recoup.claim_log.worker is 'The worker that claimed.';
 comment on column recoup.claim_log.lease_until is 'After this time without a result the work counts as failed.';
-comment on column recoup.claim_log.units is 'What was claimed: the unit''s key, and the number of the attempt behind it.';
+comment on column recoup.claim_log.units is 'The claimed units: key, and how many attempts had ended before.';
 comment on column recoup.claim_log.actor is 'system, ai or human.';
 comment on column recoup.claim_log.actor_id is 'Who exactly.';
 comment on column recoup.claim_log.authority is 'Database role that acted.';
-comment on column recoup.claim_log.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.claim_log.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX claim_log_token ON recoup.claim_log USING btree (token);
 CREATE INDEX claim_log_xid ON recoup.claim_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.claim_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1249,10 +1249,10 @@ create table recoup.clock (
   constraint clock_only_row_check CHECK (only_row),
   constraint clock_status_check CHECK (status = ANY (ARRAY['real'::text, 'simulated'::text, 'released'::text]))
 );
-comment on table recoup.clock is 'The one row that says what time it is. Read it through recoup.now().';
+comment on table recoup.clock is 'The clock of the database: one row. Read the time with recoup.now().';
 comment on column recoup.clock.only_row is 'Always true: there is one clock.';
-comment on column recoup.clock.status is 'real: the server''s clock. simulated: stands still at "at" until moved. released: was simulated, is the server''s clock now and for ever.';
-comment on column recoup.clock.at is 'Simulated time; after a release, where it stood.';
+comment on column recoup.clock.status is 'real: the server''s clock. simulated: the time in "at". released: was simulated, is now the server''s clock for good.';
+comment on column recoup.clock.at is 'Simulated time; after a release, the last simulated time.';
 comment on column recoup.clock.released_at is 'Real time of the release.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.clock REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_births('recoup.clock');
 alter table recoup.clock enable always trigger a_guard_births;
@@ -1295,14 +1295,14 @@ create table recoup.content_log (
   constraint content_log_keys_check CHECK (cardinality(keys) > 0),
   constraint content_log_logged_at_check CHECK (isfinite(logged_at))
 );
-comment on table recoup.content_log is 'Append-only: what rows were given at birth, as digests, one row for all that was born together.';
+comment on table recoup.content_log is 'Append-only: digests of the values that rows were inserted with, one log row for all rows of a statement.';
 comment on column recoup.content_log.seq is 'Order over all logs.';
 comment on column recoup.content_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.content_log.incarnation is 'Cluster that wrote it.';
 comment on column recoup.content_log.logged_at is 'When.';
 comment on column recoup.content_log.subject is 'Table of the rows.';
-comment on column recoup.content_log.event_type is 'BIRTH; ADOPTED: it was there before this log; REDACTED: a secret in it was erased.';
-comment on column recoup.content_log.form is 'Which columns the digests are over, by number: see the declaration.';
+comment on column recoup.content_log.event_type is 'BIRTH; ADOPTED: the row existed before this log; REDACTED: a secret in the row was erased.';
+comment on column recoup.content_log.form is 'Which columns the digests cover, by number: see the declaration.';
 comment on column recoup.content_log.keys is 'Keys of the rows, as text.';
 comment on column recoup.content_log.digests is 'Of each row: SHA-256 over the text of an array of its columns'' texts, times in UTC.';
 comment on column recoup.content_log.actor is 'system, ai or human.';
@@ -1343,7 +1343,7 @@ create table recoup.control_log (
   constraint control_log_event_type_check CHECK (event_type = ANY (ARRAY['BIRTH'::text, 'MOVE'::text, 'EXIT'::text])),
   constraint control_log_logged_at_check CHECK (isfinite(logged_at))
 );
-comment on table recoup.control_log is 'Append-only: who began, moved or ended what, for subjects that have no log of their own.';
+comment on table recoup.control_log is 'Append-only: every birth, move and exit of tables that have no log of their own.';
 comment on column recoup.control_log.seq is 'Order over all logs.';
 comment on column recoup.control_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.control_log.incarnation is 'Cluster that wrote it.';
@@ -1353,12 +1353,12 @@ comment on column recoup.control_log.key is 'Key of the row, as text.';
 comment on column recoup.control_log.event_type is 'BIRTH, MOVE or EXIT.';
 comment on column recoup.control_log.from_status is 'Status before; null for a birth.';
 comment on column recoup.control_log.to_status is 'Status after; null for an exit.';
-comment on column recoup.control_log.facts is 'What else the step wrote.';
-comment on column recoup.control_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.control_log.facts is 'Further columns that the step wrote.';
+comment on column recoup.control_log.reason is 'Why, as the actor gave it.';
 comment on column recoup.control_log.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.control_log.actor_id is 'Who.';
 comment on column recoup.control_log.authority is 'Database role that acted.';
-comment on column recoup.control_log.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.control_log.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX control_log_key ON recoup.control_log USING btree (subject, key, seq);
 CREATE INDEX control_log_xid ON recoup.control_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1384,7 +1384,7 @@ create table recoup.declaration_log (
   constraint declaration_log_event_type_check CHECK (event_type = ANY (ARRAY['ADDED'::text, 'REMOVED'::text])),
   constraint declaration_log_logged_at_check CHECK (isfinite(logged_at))
 );
-comment on table recoup.declaration_log is 'Append-only: what was declared, and what is not any more, row by row.';
+comment on table recoup.declaration_log is 'Append-only: declarations that were added or removed, row by row.';
 comment on column recoup.declaration_log.seq is 'Order over all logs.';
 comment on column recoup.declaration_log.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.declaration_log.incarnation is 'Cluster that wrote it.';
@@ -1392,7 +1392,7 @@ comment on column recoup.declaration_log.logged_at is 'When.';
 comment on column recoup.declaration_log.event_type is 'ADDED or REMOVED; a changed row is both.';
 comment on column recoup.declaration_log.declared_in is 'Table of the row.';
 comment on column recoup.declaration_log."row" is 'The row.';
-comment on column recoup.declaration_log.login is 'Who was logged in.';
+comment on column recoup.declaration_log.login is 'Login of the session.';
 CREATE INDEX declaration_log_xid ON recoup.declaration_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.declaration_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.declaration_log enable always trigger a_append_only;
@@ -1416,10 +1416,10 @@ create table recoup.domain (
   constraint domain_epoch_check CHECK (epoch > 0),
   constraint domain_release_check CHECK (release > 0)
 );
-comment on table recoup.domain is 'The domains in this database, and at which release each is. Programs of the same epoch work with it.';
+comment on table recoup.domain is 'The domains in this database and their releases. Programs of the same epoch work with them.';
 comment on column recoup.domain.name is 'Name of the domain.';
-comment on column recoup.domain.epoch is 'A program of another epoch does not work with it, however new.';
-comment on column recoup.domain.release is 'Rises with every change. An older program of the same epoch works on, and never puts its own back.';
+comment on column recoup.domain.epoch is 'A program of another epoch does not work with this database.';
+comment on column recoup.domain.release is 'Increases with every change. An older program of the same epoch continues to work, and never installs its own routines.';
 comment on column recoup.domain.digest is 'SHA-256 over routines and declaration.';
 comment on column recoup.domain.recoup_version is 'The program that applied it.';
 comment on column recoup.domain.applied_at is 'When, by the server''s clock.';
@@ -1453,16 +1453,16 @@ create table recoup.duty_tally (
   constraint duty_tally_failures_check CHECK (failures >= 0),
   constraint duty_tally_runs_check CHECK (runs >= 0)
 ) with (fillfactor=50);
-comment on table recoup.duty_tally is 'What each worker did of each duty. Written with the batch it counts, in one transaction.';
+comment on table recoup.duty_tally is 'What each worker did of each background task (duty). Written in the transaction of the work that it counts.';
 comment on column recoup.duty_tally.worker_id is 'The worker.';
-comment on column recoup.duty_tally.duty is 'The duty.';
-comment on column recoup.duty_tally.runs is 'Batches run, idle ones between heartbeats not counted one by one.';
+comment on column recoup.duty_tally.duty is 'The background task.';
+comment on column recoup.duty_tally.runs is 'Batches run; idle ones are counted once per heartbeat.';
 comment on column recoup.duty_tally.done is 'Units done.';
-comment on column recoup.duty_tally.failures is 'Batches that raised, and were rolled back.';
-comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever came of it.';
+comment on column recoup.duty_tally.failures is 'Batches that raised an exception and were rolled back.';
+comment on column recoup.duty_tally.last_run_at is 'When it last ran, whatever the result.';
 comment on column recoup.duty_tally.last_done_at is 'When it last did something.';
-comment on column recoup.duty_tally.last_failed_at is 'When it last raised.';
-comment on column recoup.duty_tally.last_failure is 'What it said then.';
+comment on column recoup.duty_tally.last_failed_at is 'When it last raised an exception.';
+comment on column recoup.duty_tally.last_failure is 'The message of the last exception.';
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.duty_tally FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.duty_tally enable replica trigger a_refuse_replicated;
 grant insert, update on table recoup.duty_tally to recoup_archiver;
@@ -1574,48 +1574,48 @@ END),
   constraint error_updated_at_check CHECK (isfinite(updated_at)),
   constraint error_work_key_check CHECK (char_length(work_key) >= 1 AND char_length(work_key) <= 200 AND work_key !~ '[\u0001-\u001f\u007f-\u009f]'::text)
 ) partition by LIST (error_table);
-comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; a row leaves only for the archive.';
+comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; rows are only moved to the archive.';
 comment on column recoup.error.error_table is 'The error table, with its schema.';
 comment on column recoup.error.error_id is 'Unique over all error tables.';
 comment on column recoup.error.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
-comment on column recoup.error.error_code is 'Code of the failure, as its hub has it.';
-comment on column recoup.error.error_message is 'What was said.';
+comment on column recoup.error.error_code is 'Code of the failure, as given by its hub.';
+comment on column recoup.error.error_message is 'Message of the failure.';
 comment on column recoup.error.error_signature is 'The same for the same failure, whatever the values in its message.';
-comment on column recoup.error.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter gave one.';
 comment on column recoup.error.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
-comment on column recoup.error.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what the policy decided to do with it.';
 comment on column recoup.error.status is 'ACTIVE, RETRY_PENDING, PARKED, ESCALATED or RESOLVED; ARCHIVED in the archive.';
 comment on column recoup.error.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
-comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; an unparking moves it. Null: never.';
-comment on column recoup.error.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
-comment on column recoup.error.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
-comment on column recoup.error.last_retry_at is 'When the last retry that ended began.';
+comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; an unpark moves it. Null: never.';
+comment on column recoup.error.retry_count is 'Number of retries that have ended, including those whose worker died. Never decreases.';
+comment on column recoup.error.max_retries is 'Maximum number of retries; an unpark grants one more.';
+comment on column recoup.error.last_retry_at is 'When the last ended retry began.';
 comment on column recoup.error.next_retry_at is 'Scheduled time for next retry; null when there is none.';
 comment on column recoup.error.retry_exhausted is 'True if retry_count >= max_retries.';
-comment on column recoup.error.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
-comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
-comment on column recoup.error.last_failure is 'What the last failed retry said.';
+comment on column recoup.error.retry_until is 'End of the retry window; null: no automatic retries, or a person started the retry.';
+comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED, or LAPSED when its lease expired without a result.';
+comment on column recoup.error.last_failure is 'Message of the last failed retry.';
 comment on column recoup.error.parked_at is 'Timestamp when error was parked.';
 comment on column recoup.error.parked_by is 'System or user that parked the error.';
-comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept also where the table does not allow parking.';
 comment on column recoup.error.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error.escalation_level is '0 = not escalated, 1+ = escalation tier.';
 comment on column recoup.error.last_reviewed_at is 'Last time a human reviewed this error.';
 comment on column recoup.error.escalated_at is 'Timestamp of last escalation.';
 comment on column recoup.error.escalated_to is 'Owner at current tier.';
 comment on column recoup.error.escalation_reason is 'Why escalated.';
-comment on column recoup.error.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
-comment on column recoup.error.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
-comment on column recoup.error.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error.payload is 'Further data from its hub; secrets are redacted before it is stored.';
+comment on column recoup.error.decided_by is 'What decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error.clamped_from is 'The wanted disposition, where this table does not allow it; null: it was allowed.';
 comment on column recoup.error.policy_version is 'The policy that decided it.';
-comment on column recoup.error.created_at is 'When it first failed: a newer error has the age of the one it supersedes, if that was to be retried or parked.';
-comment on column recoup.error.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error.created_at is 'When it first failed: a newer error inherits the time of the retried or parked one that it supersedes.';
+comment on column recoup.error.updated_at is 'When it last changed.';
 comment on column recoup.error.superseded_by is 'The newer error of the same table, entity, work key and signature.';
-comment on column recoup.error.archived_at is 'Since when it is over and blocks nothing; the archiver comes for it.';
+comment on column recoup.error.archived_at is 'When it was closed: it blocks nothing from then on, and the archiver moves it later.';
 comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
-comment on column recoup.error.token is 'Fencing token of the retry that ended last; who holds it now, recoup.error_queue says.';
+comment on column recoup.error.token is 'Fencing token of the last ended retry; recoup.error_queue has that of the current one.';
 comment on column recoup.error.work_key is 'Which piece of the entity''s work failed: a person, a document. Null: there is only one.';
-comment on column recoup.error.overruled is 'What its report asked for, where an open error of the same failure was more; null: it was not overruled.';
+comment on column recoup.error.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
@@ -1701,51 +1701,51 @@ create table recoup.error_archive (
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
   constraint error_archive_why CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text]))
 ) partition by LIST (error_table);
-comment on table recoup.error_archive is 'Errors that are over, as they were, by table and month. Append-only; a month is dropped when its retention is over.';
+comment on table recoup.error_archive is 'Closed and expired errors, unchanged, by table and month. Append-only; a month is dropped at the end of its retention.';
 comment on column recoup.error_archive.error_table is 'The error table, with its schema.';
 comment on column recoup.error_archive.error_id is 'Unique over all error tables.';
 comment on column recoup.error_archive.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
-comment on column recoup.error_archive.error_code is 'Code of the failure, as its hub has it.';
-comment on column recoup.error_archive.error_message is 'What was said.';
+comment on column recoup.error_archive.error_code is 'Code of the failure, as given by its hub.';
+comment on column recoup.error_archive.error_message is 'Message of the failure.';
 comment on column recoup.error_archive.error_signature is 'The same for the same failure, whatever the values in its message.';
-comment on column recoup.error_archive.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter says so.';
+comment on column recoup.error_archive.severity is 'CRITICAL, HIGH, MEDIUM or LOW, if the reporter gave one.';
 comment on column recoup.error_archive.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL: how it is retried.';
-comment on column recoup.error_archive.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what is to become of it.';
+comment on column recoup.error_archive.disposition is 'RETRY, PARKED, ARCHIVE or IGNORE: what the policy decided to do with it.';
 comment on column recoup.error_archive.status is 'ARCHIVED.';
 comment on column recoup.error_archive.ttl_tier is 'SHORT, MEDIUM, LONG or INFINITE: how long it is kept.';
 comment on column recoup.error_archive.expires_at is 'After this time it is archived as TTL_EXPIRED; null: never.';
-comment on column recoup.error_archive.retry_count is 'Number of retry attempts that have ended, those of a worker that died included. Never falls.';
-comment on column recoup.error_archive.max_retries is 'Maximum allowed retries for this error; an unparking grants more.';
+comment on column recoup.error_archive.retry_count is 'Number of retries that have ended, including those whose worker died. Never decreases.';
+comment on column recoup.error_archive.max_retries is 'Maximum number of retries; an unpark grants one more.';
 comment on column recoup.error_archive.last_retry_at is 'Timestamp of last retry attempt.';
 comment on column recoup.error_archive.next_retry_at is 'Scheduled time for next retry; null when there is none.';
 comment on column recoup.error_archive.retry_exhausted is 'True if retry_count >= max_retries.';
-comment on column recoup.error_archive.retry_until is 'End of the window for automatic retries; null: none, or a person started the retry.';
-comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
-comment on column recoup.error_archive.last_failure is 'What the last failed retry said.';
+comment on column recoup.error_archive.retry_until is 'End of the retry window; null: no automatic retries, or a person started the retry.';
+comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED, or LAPSED when its lease expired without a result.';
+comment on column recoup.error_archive.last_failure is 'Message of the last failed retry.';
 comment on column recoup.error_archive.parked_at is 'Timestamp when error was parked.';
 comment on column recoup.error_archive.parked_by is 'System or user that parked the error.';
-comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept also where the table does not allow parking.';
 comment on column recoup.error_archive.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error_archive.escalation_level is '0 = not escalated, 1+ = escalation tier.';
 comment on column recoup.error_archive.last_reviewed_at is 'Last time a human reviewed this error.';
 comment on column recoup.error_archive.escalated_at is 'Timestamp of last escalation.';
 comment on column recoup.error_archive.escalated_to is 'Owner at current tier.';
 comment on column recoup.error_archive.escalation_reason is 'Why escalated.';
-comment on column recoup.error_archive.payload is 'What its hub gave with it; secrets are redacted before it is stored.';
-comment on column recoup.error_archive.decided_by is 'Who decided its disposition: person, hub rule, code rule, severity or table.';
-comment on column recoup.error_archive.clamped_from is 'What was wanted and is not allowed in this table; null: it was allowed.';
+comment on column recoup.error_archive.payload is 'Further data from its hub; secrets are redacted before it is stored.';
+comment on column recoup.error_archive.decided_by is 'What decided its disposition: person, hub rule, code rule, severity or table.';
+comment on column recoup.error_archive.clamped_from is 'The wanted disposition, where this table does not allow it; null: it was allowed.';
 comment on column recoup.error_archive.policy_version is 'The policy that decided it.';
-comment on column recoup.error_archive.created_at is 'When it first failed: a newer error has the age of the one it supersedes, if that was to be retried or parked.';
-comment on column recoup.error_archive.updated_at is 'When it last moved; at birth, when it was recorded.';
+comment on column recoup.error_archive.created_at is 'When it first failed: a newer error inherits the time of the retried or parked one that it supersedes.';
+comment on column recoup.error_archive.updated_at is 'When it last changed.';
 comment on column recoup.error_archive.superseded_by is 'The newer error of the same table, entity, work key and signature.';
-comment on column recoup.error_archive.archived_at is 'Timestamp when archived: when it was resolved, superseded, archived by hand, or found expired.';
+comment on column recoup.error_archive.archived_at is 'When it was resolved, superseded, archived by hand, or found expired.';
 comment on column recoup.error_archive.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED or SUPERSEDED.';
 comment on column recoup.error_archive.archived_by is 'System or user that archived.';
 comment on column recoup.error_archive.final_disposition is 'Disposition at time of archive.';
-comment on column recoup.error_archive.was_blocking is 'Whether it kept its entity from moving on when it expired.';
-comment on column recoup.error_archive.token is 'Fencing token of the retry that ended last.';
+comment on column recoup.error_archive.was_blocking is 'Whether it still blocked its entity when it expired.';
+comment on column recoup.error_archive.token is 'Fencing token of the last ended retry.';
 comment on column recoup.error_archive.work_key is 'Which piece of the entity''s work failed.';
-comment on column recoup.error_archive.overruled is 'What its report asked for, where an open error of the same failure was more; null: it was not overruled.';
+comment on column recoup.error_archive.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 CREATE INDEX error_archive_entity ON ONLY recoup.error_archive USING btree (outreach_id) WHERE outreach_id IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_archive enable always trigger a_append_only;
@@ -1773,13 +1773,13 @@ create table recoup.error_archive_month (
   constraint error_archive_month_rows_check CHECK (rows >= 0),
   constraint error_archive_month_status_check CHECK (status = ANY (ARRAY['KEPT'::text, 'DROPPED'::text]))
 );
-comment on table recoup.error_archive_month is 'The months of the archives. A row that is made makes its partition; one that is dropped drops it, and keeps count and digest.';
+comment on table recoup.error_archive_month is 'The months of the archives. Inserting a row creates its partition; DROPPED drops it, and keeps count and digest.';
 comment on column recoup.error_archive_month.error_table is 'The error table whose archive it is.';
 comment on column recoup.error_archive_month.month is 'First day of the month, in UTC.';
 comment on column recoup.error_archive_month.status is 'KEPT or DROPPED.';
-comment on column recoup.error_archive_month.made_at is 'When its partition was made.';
+comment on column recoup.error_archive_month.made_at is 'When its partition was created.';
 comment on column recoup.error_archive_month.dropped_at is 'When its partition was dropped.';
-comment on column recoup.error_archive_month.rows is 'How many errors it held then.';
+comment on column recoup.error_archive_month.rows is 'How many errors it had when it was dropped.';
 comment on column recoup.error_archive_month.digest is 'SHA-256 over its errors, chained page by page in the order of their ids.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error_archive_month REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_archive_month_births('recoup.error_archive_month');
 alter table recoup.error_archive_month enable always trigger a_guard_births;
@@ -1819,14 +1819,14 @@ create view recoup.error_claim (
   actor_id text,
   authority text
 ) as -- query 349d09535d7ce24ec038697197c63390
-comment on view recoup.error_claim is 'Every claim of an error, one by one, as recoup.claim_log has them together.';
+comment on view recoup.error_claim is 'Every claim of an error, one row each; recoup.claim_log has them together.';
 comment on column recoup.error_claim.seq is 'Order over all logs.';
 comment on column recoup.error_claim.logged_at is 'When.';
 comment on column recoup.error_claim.error_table is 'The error''s table …';
 comment on column recoup.error_claim.error_id is '… and its id there.';
-comment on column recoup.error_claim.retry_count is 'Retries that had ended before.';
+comment on column recoup.error_claim.retry_count is 'Retries that had ended before the claim.';
 comment on column recoup.error_claim.token is 'Fencing token.';
-comment on column recoup.error_claim.worker is 'Who claimed.';
+comment on column recoup.error_claim.worker is 'The worker that claimed it.';
 comment on column recoup.error_claim.lease_until is 'The end of the lease.';
 comment on column recoup.error_claim.actor is 'system, ai or human.';
 comment on column recoup.error_claim.actor_id is 'Who exactly.';
@@ -1868,18 +1868,18 @@ comment on column recoup.error_event.error_table is 'The error''s table …';
 comment on column recoup.error_event.error_id is '… and its id there.';
 comment on column recoup.error_event.event_type is 'What happened.';
 comment on column recoup.error_event.from_status is 'Status before; null at birth.';
-comment on column recoup.error_event.to_status is 'Status after; ARCHIVED when it left.';
+comment on column recoup.error_event.to_status is 'Status after; ARCHIVED when it was moved to the archive.';
 comment on column recoup.error_event.disposition is 'Disposition after.';
 comment on column recoup.error_event.retry_count is 'Ended retries after.';
-comment on column recoup.error_event.reason is 'Why: a park reason, what a failed retry said, what a person said, an archive reason.';
-comment on column recoup.error_event.facts is 'What else belongs to it.';
+comment on column recoup.error_event.reason is 'Why: a park reason, the message of a failed retry, a person''s reason, an archive reason.';
+comment on column recoup.error_event.facts is 'Further facts of the event.';
 comment on column recoup.error_event.actor is 'system, ai or human.';
 comment on column recoup.error_event.actor_id is 'Who exactly.';
 comment on column recoup.error_event.authority is 'Database role that acted.';
 comment on column recoup.error_event.token is 'Of a retry that ended: the token of its claim (recoup.claim_log).';
-comment on column recoup.error_event.login is 'Login of the session; null where it is from before this was kept.';
-comment on column recoup.error_event.form is 'Of a RECORDED: which columns the digest is over, by number.';
-comment on column recoup.error_event.digest is 'Of a RECORDED: what the error was given, as recoup.content_log has it of others; null for older ones.';
+comment on column recoup.error_event.login is 'Login of the session; null in rows from before logins were stored.';
+comment on column recoup.error_event.form is 'Of a RECORDED event: which columns the digest covers, by number.';
+comment on column recoup.error_event.digest is 'Of a RECORDED event: digest of the values that the error was inserted with; null in older rows.';
 CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
 CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1911,7 +1911,7 @@ create table recoup.error_queue (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=70);
-comment on table recoup.error_queue is 'Errors that are to be retried: since when each is due, or who holds it until when.';
+comment on table recoup.error_queue is 'Errors to retry: when each is due, or which worker has claimed it until when.';
 comment on column recoup.error_queue.unit is 'The error''s id; part is its table, round the retries that have ended.';
 comment on column recoup.error_queue.part is 'Where the unit is, of a subject in several tables.';
 comment on column recoup.error_queue.round is 'Attempts that have ended.';
@@ -1953,14 +1953,14 @@ create table recoup.error_redaction (
   constraint error_redaction_redacted_at_check CHECK (isfinite(redacted_at)),
   constraint error_redaction_status_check CHECK (status = 'DONE'::text)
 );
-comment on table recoup.error_redaction is 'What was erased from errors after they were recorded. Making the row erases it; who and why is in the control log.';
+comment on table recoup.error_redaction is 'What was erased from errors after they were recorded. Inserting the row erases it; actor and reason are in the control log.';
 comment on column recoup.error_redaction.redaction_id is 'Identity.';
 comment on column recoup.error_redaction.error_table is 'The error''s table …';
 comment on column recoup.error_redaction.error_id is '… and its id there.';
 comment on column recoup.error_redaction.status is 'DONE.';
-comment on column recoup.error_redaction.error_message is 'What its message is to be: as it was, with [redacted] in the place of what is erased. Not kept: the error has it.';
-comment on column recoup.error_redaction.payload is 'What its payload is to be. Not kept.';
-comment on column recoup.error_redaction.last_failure is 'What its last failed retry is to have said. Not kept.';
+comment on column recoup.error_redaction.error_message is 'The new message, with [redacted] in place of the secret. Not stored here: the error has it.';
+comment on column recoup.error_redaction.payload is 'The new payload. Not stored here.';
+comment on column recoup.error_redaction.last_failure is 'The new message of the last failed retry. Not stored here.';
 comment on column recoup.error_redaction.digest is 'SHA-256 of the three (recoup.redaction_digest).';
 comment on column recoup.error_redaction.redacted_at is 'When.';
 CREATE INDEX error_redaction_error ON recoup.error_redaction USING btree (error_id);
@@ -2002,7 +2002,7 @@ create view recoup.error_story (
   actor_id text,
   authority text
 ) as -- query b91c9f3e5ab8d35049576f210bba1044
-comment on view recoup.error_story is 'All that happened to errors: their events, and their claims as CLAIMED.';
+comment on view recoup.error_story is 'The history of errors: their events, and their claims as CLAIMED.';
 comment on column recoup.error_story.seq is 'Order over all logs.';
 comment on column recoup.error_story.logged_at is 'When.';
 comment on column recoup.error_story.error_table is 'The error''s table …';
@@ -2012,9 +2012,9 @@ comment on column recoup.error_story.from_status is 'Status before; null at birt
 comment on column recoup.error_story.to_status is 'Status after.';
 comment on column recoup.error_story.disposition is 'Disposition after.';
 comment on column recoup.error_story.retry_count is 'Ended retries after.';
-comment on column recoup.error_story.reason is 'Why; of a claim, who claimed.';
-comment on column recoup.error_story.facts is 'What else belongs to it.';
-comment on column recoup.error_story.token is 'Of a claim, and of the retry that it was for.';
+comment on column recoup.error_story.reason is 'Why; of a claim, the worker.';
+comment on column recoup.error_story.facts is 'Further facts of the event.';
+comment on column recoup.error_story.token is 'Of a claim, and of the retry that was claimed.';
 comment on column recoup.error_story.actor is 'system, ai or human.';
 comment on column recoup.error_story.actor_id is 'Who exactly.';
 comment on column recoup.error_story.authority is 'Database role that acted.';
@@ -2033,13 +2033,13 @@ create table recoup.follower (
   constraint follower_event_check CHECK (event = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text])),
   constraint follower_place_check CHECK (place = ANY (ARRAY['b'::text, 'c'::text, 'd'::text]))
 );
-comment on table recoup.follower is 'What runs behind the guard of each table: rules, recorders, consequences. Its triggers are made from here.';
+comment on table recoup.follower is 'What runs after the guard of each table: rules, recorders, consequences. The triggers are made from these rows.';
 comment on column recoup.follower.domain is 'The domain that declares it.';
 comment on column recoup.follower.subject is 'The guarded table.';
-comment on column recoup.follower.event is 'Behind which statements it runs.';
+comment on column recoup.follower.event is 'After which statements it runs.';
 comment on column recoup.follower.place is 'b: a rule; c: a recorder; d: a consequence. In this order.';
 comment on column recoup.follower.function is 'Schema and name of the function.';
-comment on column recoup.follower.arguments is 'What its trigger gives it.';
+comment on column recoup.follower.arguments is 'Arguments of its trigger.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.follower FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.follower enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.follower FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
@@ -2060,7 +2060,7 @@ create table recoup.incarnation (
   constraint incarnation_incarnation_check CHECK (incarnation > 0)
 );
 comment on table recoup.incarnation is 'Which cluster wrote a log row. Transaction ids compare only within one incarnation: a restored database continues under lower ones.';
-comment on column recoup.incarnation.incarnation is 'Number carried by log rows and cursors. The highest is the present one.';
+comment on column recoup.incarnation.incarnation is 'Number carried by log rows and cursors. The highest is the current one.';
 comment on column recoup.incarnation.system_identifier is 'Identity of the cluster, from pg_control_system().';
 comment on column recoup.incarnation.began_at is 'Server time when this incarnation was first seen.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.incarnation FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2086,7 +2086,7 @@ create table recoup.late_result (
   constraint late_result_pkey PRIMARY KEY (late_result_id),
   constraint late_result_seq_key UNIQUE (seq)
 );
-comment on table recoup.late_result is 'Append-only: results of workers that had been declared dead. Stored, and not applied.';
+comment on table recoup.late_result is 'Append-only: results that arrived after the lease had expired or the work had ended. Stored, not applied.';
 comment on column recoup.late_result.late_result_id is 'Identity.';
 comment on column recoup.late_result.subject is 'Table of the unit of work.';
 comment on column recoup.late_result.unit_id is 'The unit of work: its id, or table and id.';
@@ -2097,7 +2097,7 @@ comment on column recoup.late_result.actor_id is 'Who reported it.';
 comment on column recoup.late_result.seq is 'Order over all logs.';
 comment on column recoup.late_result.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recoup.late_result.incarnation is 'Cluster that wrote it.';
-comment on column recoup.late_result.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.late_result.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX late_result_unit ON recoup.late_result USING btree (subject, unit_id);
 CREATE INDEX late_result_xid ON recoup.late_result USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2126,18 +2126,18 @@ create table recoup.lifecycle (
   constraint lifecycle_pkey PRIMARY KEY (subject),
   constraint lifecycle_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
 );
-comment on table recoup.lifecycle is 'One row per guarded table. Written by `recoup migrate` from the declaration; read by recoup.guard().';
+comment on table recoup.lifecycle is 'One row per guarded table. `recoup migrate` writes it from the declaration; guards are generated from it.';
 comment on column recoup.lifecycle.subject is 'Schema and name of the guarded table.';
 comment on column recoup.lifecycle.key is 'Columns that identify a row. They never change.';
-comment on column recoup.lifecycle.status_column is 'The column that says where a row stands.';
-comment on column recoup.lifecycle.counter is 'Column that a counting move raises by exactly one.';
+comment on column recoup.lifecycle.status_column is 'The column with the status of a row.';
+comment on column recoup.lifecycle.counter is 'Column that a counting move increases by exactly one.';
 comment on column recoup.lifecycle.frozen is 'Columns that never change after birth.';
 comment on column recoup.lifecycle.once is 'Columns that change once, from null to a value.';
-comment on column recoup.lifecycle.rising is 'Columns that never fall.';
+comment on column recoup.lifecycle.rising is 'Columns that never decrease.';
 comment on column recoup.lifecycle.domain is 'The domain that declares it.';
-comment on column recoup.lifecycle.move_rule is 'Functions that judge a move by its old and new row: broken, refusal, policy, gathers, then; null: none.';
-comment on column recoup.lifecycle.queue is 'The queue in which its rows wait to be worked on, and how they are claimed and end; null: none.';
-comment on column recoup.lifecycle.content is 'Number of the list of columns that digests of its rows are over now: the frozen ones; 0: none are made.';
+comment on column recoup.lifecycle.move_rule is 'Functions that check a move by its old and new row: broken, refusal, policy, gathers, then; null: none.';
+comment on column recoup.lifecycle.queue is 'The queue in which its rows wait for work, and how they are claimed and ended; null: none.';
+comment on column recoup.lifecycle.content is 'Number of the list of columns that digests of its rows cover now: the frozen ones; 0: no digests.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.lifecycle FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
@@ -2174,10 +2174,10 @@ comment on column recoup.lifecycle_step.kind is 'birth (insert), move (update, a
 comment on column recoup.lifecycle_step.from_status is 'Status before; null for a birth.';
 comment on column recoup.lifecycle_step.to_status is 'Status after; null for an exit.';
 comment on column recoup.lifecycle_step.authority is 'Who may: the database role recoup_<authority>.';
-comment on column recoup.lifecycle_step.counts is 'Whether the move must raise the lifecycle''s counter by exactly one.';
-comment on column recoup.lifecycle_step.requires is 'Columns that a birth must bring.';
-comment on column recoup.lifecycle_step.through is 'Functions as whose consequence alone the step is made; empty: by anybody who has the authority.';
-comment on column recoup.lifecycle_step.says is 'What the step means, in a sentence.';
+comment on column recoup.lifecycle_step.counts is 'Whether the move must increase the lifecycle''s counter by exactly one.';
+comment on column recoup.lifecycle_step.requires is 'Columns that must not be null in an inserted row.';
+comment on column recoup.lifecycle_step.through is 'Via: the functions that make this step as their consequence; empty: every role with the authority may make it.';
+comment on column recoup.lifecycle_step.says is 'Description of the step.';
 comment on column recoup.lifecycle_step.domain is 'The domain that declares it.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.lifecycle_step FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.lifecycle_step enable always trigger a_only_migrations;
@@ -2202,13 +2202,13 @@ create table recoup.log (
   constraint log_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name),
   constraint log_canon_check CHECK (canon >= 0)
 );
-comment on table recoup.log is 'Every append-only table: who writes it, and how its rows are sealed.';
+comment on table recoup.log is 'Every append-only table: which functions write it, and how its rows are sealed.';
 comment on column recoup.log.domain is 'The domain that declares it.';
 comment on column recoup.log.log is 'Schema and name of the table.';
-comment on column recoup.log.at is 'The column that says when.';
+comment on column recoup.log.at is 'The column with the time of the event.';
 comment on column recoup.log.canon is 'Newest version of its canonical text (recoup.canon_<name>_<version>); 0: it is not sealed.';
-comment on column recoup.log.recorders is 'Functions that alone may write it; empty: see keeper.';
-comment on column recoup.log.keeper is 'The trigger function that looks at every insert; null: whoever holds the right may write.';
+comment on column recoup.log.recorders is 'The only functions that may write it; empty: see keeper.';
+comment on column recoup.log.keeper is 'The trigger function that checks every insert; null: every role with the right may write.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
 alter table recoup.log enable always trigger a_only_migrations;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
@@ -2259,17 +2259,17 @@ create table recoup.operation (
   constraint operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'DONE'::text])),
   constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text)
 );
-comment on table recoup.operation is 'One decision of an operator over many rows of a domain. What it is about is frozen when it begins.';
+comment on table recoup.operation is 'One decision of an operator over many rows of a domain. Its set of rows is fixed when it begins.';
 comment on column recoup.operation.operation_id is 'Unique identifier.';
-comment on column recoup.operation.verb is 'What is done to each.';
-comment on column recoup.operation.arguments is 'How: the verb''s arguments.';
-comment on column recoup.operation.filter is 'Which rows were asked for.';
-comment on column recoup.operation.items is 'How many they were.';
+comment on column recoup.operation.verb is 'What is done to each row.';
+comment on column recoup.operation.arguments is 'The verb''s arguments.';
+comment on column recoup.operation.filter is 'The filter that selected the rows.';
+comment on column recoup.operation.items is 'The number of rows.';
 comment on column recoup.operation.status is 'OPEN until each item has its result, then DONE.';
 comment on column recoup.operation.requested_at is 'When it began.';
 comment on column recoup.operation.requested_by is 'Who began it.';
 comment on column recoup.operation.done_at is 'When the last item had its result.';
-comment on column recoup.operation.subject is 'The guarded table whose rows it is about.';
+comment on column recoup.operation.subject is 'The guarded table of the rows.';
 comment on column recoup.operation.digest is 'SHA-256 over the units in their order, each with a line break.';
 CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_births('recoup.operation');
@@ -2307,13 +2307,13 @@ create table recoup.operation_item (
   constraint operation_item_place_check CHECK (place > 0),
   constraint operation_item_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'REFUSED'::text]))
 ) with (fillfactor=85);
-comment on table recoup.operation_item is 'One row of an operation over many, and what became of it.';
+comment on table recoup.operation_item is 'One row of a bulk operation, and its result.';
 comment on column recoup.operation_item.operation_id is 'The operation.';
 comment on column recoup.operation_item.place is 'Its place in it.';
 comment on column recoup.operation_item.status is 'PENDING, DONE or REFUSED.';
-comment on column recoup.operation_item.refusal is 'Why it was not done.';
+comment on column recoup.operation_item.refusal is 'Why it was refused.';
 comment on column recoup.operation_item.ended_at is 'When.';
-comment on column recoup.operation_item.unit is 'The row, by the name that people use: id, or table and id.';
+comment on column recoup.operation_item.unit is 'The row: id, or table and id.';
 CREATE INDEX operation_item_pending ON recoup.operation_item USING btree (operation_id, place) WHERE status = 'PENDING'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_item_births('recoup.operation_item');
 alter table recoup.operation_item enable always trigger a_guard_births;
@@ -2341,7 +2341,7 @@ create table recoup.pausable (
 );
 comment on table recoup.pausable is 'What can be paused: by name, or by a query that finds the names.';
 comment on column recoup.pausable.domain is 'The domain that declares it.';
-comment on column recoup.pausable.scope is 'Its kind: global, duty, table, and what domains add.';
+comment on column recoup.pausable.scope is 'Its kind: global, duty, table, and those that domains declare.';
 comment on column recoup.pausable.name is 'Its name.';
 comment on column recoup.pausable.names is 'A query for the names, where they are rows.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.pausable FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
@@ -2370,7 +2370,7 @@ create table recoup.pause (
   constraint pause_scope_id_check CHECK (btrim(scope_id) <> ''::text),
   constraint pause_status_check CHECK (status = ANY (ARRAY['PAUSED'::text, 'RUNNING'::text]))
 );
-comment on table recoup.pause is 'What is paused at present, and what was. A batch is paused in its own row; recoup.pauses shows both.';
+comment on table recoup.pause is 'What is paused now, and what was paused before. A batch is paused in its own row; recoup.pauses shows both.';
 comment on column recoup.pause.scope is 'The kind of thing: global, duty, table, or what a domain declares.';
 comment on column recoup.pause.scope_id is 'Which one; "everything" for the global scope.';
 comment on column recoup.pause.status is 'PAUSED, or RUNNING again.';
@@ -2426,11 +2426,11 @@ comment on column recoup.pause_log.logged_at is 'When.';
 comment on column recoup.pause_log.event_type is 'PAUSE or RESUME.';
 comment on column recoup.pause_log.scope is 'What kind of thing was paused.';
 comment on column recoup.pause_log.scope_id is 'Which one.';
-comment on column recoup.pause_log.reason is 'Why, in the actor''s words.';
+comment on column recoup.pause_log.reason is 'Why, as the actor gave it.';
 comment on column recoup.pause_log.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.pause_log.actor_id is 'Who.';
 comment on column recoup.pause_log.authority is 'Database role that acted.';
-comment on column recoup.pause_log.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.pause_log.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX pause_log_scope ON recoup.pause_log USING btree (scope, scope_id, seq);
 CREATE INDEX pause_log_xid ON recoup.pause_log USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2450,7 +2450,7 @@ create view recoup.pauses (
   paused_by text,
   reason text
 ) as -- query 4e41b8dcedfe68e0428d53370959ed99
-comment on view recoup.pauses is 'Everything that is paused at present.';
+comment on view recoup.pauses is 'Everything that is paused now.';
 comment on column recoup.pauses.scope is 'global, duty, table, batch, source (of partitions) or action.';
 comment on column recoup.pauses.scope_id is 'Which one; "everything" for the global scope.';
 comment on column recoup.pauses.paused_at is 'Since when.';
@@ -2479,10 +2479,10 @@ create table recoup.policy (
   constraint policy_reason_check CHECK (btrim(reason) <> ''::text),
   constraint policy_version_check CHECK (version > 0)
 );
-comment on table recoup.policy is 'Append-only: every policy that was ever in force. The highest version is. What a policy decided carries its version.';
+comment on table recoup.policy is 'Append-only: every policy that was ever active. The highest version is active. Rows carry the version that decided them.';
 comment on column recoup.policy.version is 'One more than the version before it.';
-comment on column recoup.policy.figures is 'Every figure, complete: what the document does not say is filled in from the defaults of its day.';
-comment on column recoup.policy.document is 'The TOML document, as it was given.';
+comment on column recoup.policy.figures is 'Every value of the policy; values that the document does not set are the defaults of that version.';
+comment on column recoup.policy.document is 'The TOML document, as given.';
 comment on column recoup.policy.reason is 'Why it was applied.';
 comment on column recoup.policy.seq is 'Order over all logs.';
 comment on column recoup.policy.xid is 'Transaction that wrote it; for the settled read.';
@@ -2491,7 +2491,7 @@ comment on column recoup.policy.applied_at is 'When.';
 comment on column recoup.policy.actor is 'Kind of actor: system, ai, human.';
 comment on column recoup.policy.actor_id is 'Who.';
 comment on column recoup.policy.authority is 'Database role that acted.';
-comment on column recoup.policy.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.policy.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.policy enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.policy FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
@@ -2511,9 +2511,9 @@ create table recoup.policy_bound (
   constraint policy_bound_pkey PRIMARY KEY (path),
   constraint policy_bound_domain_fkey FOREIGN KEY (domain) REFERENCES recoup.domain(name)
 );
-comment on table recoup.policy_bound is 'Values of the policy that the database itself decides by, and their bounds.';
+comment on table recoup.policy_bound is 'Policy values that the database itself uses, and their bounds.';
 comment on column recoup.policy_bound.domain is 'The domain that declares it.';
-comment on column recoup.policy_bound.path is 'Where the value stands in the document.';
+comment on column recoup.policy_bound.path is 'Path of the value in the document.';
 comment on column recoup.policy_bound."least" is 'The lowest value.';
 comment on column recoup.policy_bound.most is 'The highest value.';
 CREATE TRIGGER a_only_migrations BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON recoup.policy_bound FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_migrations();
@@ -2543,7 +2543,7 @@ create table recoup.queue_form (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 );
-comment on table recoup.queue_form is 'The form of a queue. It has no rows.';
+comment on table recoup.queue_form is 'The columns of a queue. It has no rows.';
 comment on column recoup.queue_form.part is 'Where the unit is, of a subject in several tables.';
 comment on column recoup.queue_form.round is 'Attempts that have ended.';
 comment on column recoup.queue_form.wake_at is 'When it is due; while it is claimed, the end of the lease.';
@@ -2600,24 +2600,24 @@ create table recoup.seal (
   constraint seal_rows_check CHECK (rows >= 0),
   constraint seal_sealed_at_check CHECK (isfinite(sealed_at))
 );
-comment on table recoup.seal is 'Append-only: blocks of settled log rows, each with a digest over its rows, chained. What a superuser changes behind a seal is found.';
+comment on table recoup.seal is 'Append-only: sealed blocks of settled log rows, each with a digest, chained. Later changes of these rows are found.';
 comment on column recoup.seal.number is 'Place in the chain, without gaps.';
 comment on column recoup.seal.log is 'The log whose rows are sealed.';
-comment on column recoup.seal.canon is 'Version of the canonical form of its rows: recoup.canon_<log>_<version>.';
+comment on column recoup.seal.canon is 'Version of the canonical text of its rows: recoup.canon_<log>_<version>.';
 comment on column recoup.seal.incarnation is 'Cluster that wrote the rows.';
 comment on column recoup.seal.system_identifier is 'Identity of that cluster.';
-comment on column recoup.seal.since is 'The block holds what was not visible in this snapshot …';
-comment on column recoup.seal.until is '… and is in this one; null: the rest of a cluster that is over.';
-comment on column recoup.seal.after_seq is 'A window is sealed in pages: this one begins behind this seq …';
+comment on column recoup.seal.since is 'The block holds rows that were not visible in this snapshot …';
+comment on column recoup.seal.until is '… and are visible in this one; null: the rest of an earlier cluster.';
+comment on column recoup.seal.after_seq is 'A large range is sealed in pages: this one begins after this seq …';
 comment on column recoup.seal.last_seq is '… and ends with this one.';
-comment on column recoup.seal.closes is 'Whether it is the last page of its window, which then has no end.';
+comment on column recoup.seal.closes is 'Whether it is the last page of its range.';
 comment on column recoup.seal.rows is 'How many rows it holds.';
 comment on column recoup.seal.rows_digest is 'SHA-256 over the SHA-256 of each row''s canonical text, in the order of seq.';
 comment on column recoup.seal.sealed_at is 'When.';
 comment on column recoup.seal.actor_id is 'Who.';
 comment on column recoup.seal.previous is 'Digest of the seal before it; zeros for the first.';
-comment on column recoup.seal.digest is 'SHA-256 over all that comes before, the previous digest included.';
-comment on column recoup.seal.login is 'Login of the session; null where it is from before this was kept.';
+comment on column recoup.seal.digest is 'SHA-256 over all columns before it, including the previous digest.';
+comment on column recoup.seal.login is 'Login of the session; null in rows from before logins were stored.';
 CREATE INDEX seal_log ON recoup.seal USING btree (log, number);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.seal enable always trigger a_append_only;
@@ -2643,18 +2643,18 @@ create table recoup.subscription (
   login text default SESSION_USER,
   constraint subscription_pkey PRIMARY KEY (log, name)
 );
-comment on table recoup.subscription is 'Where each named subscriber stands in a log. The cursor is a snapshot: what it has seen is what was visible then.';
+comment on table recoup.subscription is 'The position of each named subscriber in a log. The cursor is a snapshot: rows visible in it are delivered.';
 comment on column recoup.subscription.name is 'The subscriber''s name.';
 comment on column recoup.subscription.log is 'Schema and name of the log.';
-comment on column recoup.subscription."position" is 'New with each acknowledgement; one of an older position is refused.';
+comment on column recoup.subscription."position" is 'New with each acknowledgement; an acknowledgement of an older position is refused.';
 comment on column recoup.subscription.incarnation is 'Which incarnation''s rows are being read.';
 comment on column recoup.subscription.since is 'Everything visible in this snapshot is delivered.';
-comment on column recoup.subscription.until is 'While pages are left: the snapshot they are cut from.';
-comment on column recoup.subscription.after_seq is 'While pages are left: the last seq delivered of them.';
-comment on column recoup.subscription.created_at is 'When the subscription was made.';
+comment on column recoup.subscription.until is 'While pages are left: the snapshot that they are read from.';
+comment on column recoup.subscription.after_seq is 'While pages are left: the last delivered seq.';
+comment on column recoup.subscription.created_at is 'When the subscription was created.';
 comment on column recoup.subscription.acknowledged_at is 'When it last acknowledged.';
-comment on column recoup.subscription.authority is 'Who made it, and alone may move it; null for those from before this was kept.';
-comment on column recoup.subscription.login is 'The login that made it, and alone may move it; null for those from before this was kept.';
+comment on column recoup.subscription.authority is 'The authority that created it, the only one that may move it; null in old rows.';
+comment on column recoup.subscription.login is 'The login that created it, the only one that may move it; null in old rows.';
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.subscription enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_cursors BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
@@ -2683,17 +2683,17 @@ create table recoup.worker (
   constraint worker_started_at_check CHECK (isfinite(started_at)),
   constraint worker_status_check CHECK (status = ANY (ARRAY['running'::text, 'stopped'::text, 'lost'::text]))
 ) with (fillfactor=50);
-comment on table recoup.worker is 'One row per life of a worker process. A process that comes back after it was declared lost is a new row.';
-comment on column recoup.worker.worker_id is 'The worker''s incarnation: one process, one life.';
-comment on column recoup.worker.name is 'Its name, as logs have it.';
+comment on table recoup.worker is 'One row per run of a worker process. A process that continues after it was marked lost gets a new row.';
+comment on column recoup.worker.worker_id is 'Identifies one run of one process.';
+comment on column recoup.worker.name is 'Its name in logs.';
 comment on column recoup.worker.host is 'Machine it runs on.';
 comment on column recoup.worker.pid is 'Process id there.';
 comment on column recoup.worker.recoup_version is 'The program it runs.';
-comment on column recoup.worker.duties is 'The duties it does.';
-comment on column recoup.worker.status is 'running, stopped (said goodbye) or lost (fell silent).';
+comment on column recoup.worker.duties is 'The background tasks that it runs.';
+comment on column recoup.worker.status is 'running, stopped (shut down) or lost (its heartbeat stopped).';
 comment on column recoup.worker.started_at is 'When it registered.';
-comment on column recoup.worker.heartbeat_at is 'When it was last heard of.';
-comment on column recoup.worker.ended_at is 'When it stopped or was declared lost.';
+comment on column recoup.worker.heartbeat_at is 'Time of its last heartbeat.';
+comment on column recoup.worker.ended_at is 'When it stopped or was marked lost.';
 CREATE INDEX worker_running ON recoup.worker USING btree (heartbeat_at) WHERE status = 'running'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.worker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_worker_births('recoup.worker');
 alter table recoup.worker enable always trigger a_guard_births;
@@ -2723,35 +2723,35 @@ CREATE OR REPLACE FUNCTION recoup.acting_id()
  RETURNS text
  LANGUAGE sql
  STABLE; -- body 3c207bea1817f685d9867f29509ccb90
-comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
+comment on function recoup.acting_id() is 'The actor. Set by the transaction; the login by default.';
 grant execute on function recoup.acting_id() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acting_kind()
  RETURNS text
  LANGUAGE sql
  STABLE; -- body d649387cb92266e3aa5d726294a380d1
-comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
+comment on function recoup.acting_kind() is 'Kind of the actor: system, ai or human. Set by the transaction; system by default.';
 grant execute on function recoup.acting_kind() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acting_role()
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 5327e87b776a4d80afa2f36b795eff22
-comment on function recoup.acting_role() is 'The role that acts, for a recorder behind a guard.';
+ STABLE; -- body e7585e59401d0376d1f3f82f8ab7a707
+comment on function recoup.acting_role() is 'The acting role, for a recorder after a guard.';
 grant execute on function recoup.acting_role() to public;
 
 CREATE OR REPLACE FUNCTION recoup.actor_name()
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 5930bd78f62f174e73560fd2bb8b3499
-comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
+ STABLE; -- body d44416f7bc285ff0f2e1c0ac5521b85b
+comment on function recoup.actor_name() is 'The actor, as a refusal names it.';
 grant execute on function recoup.actor_name() to public;
 
 CREATE OR REPLACE FUNCTION recoup.acts_for_another()
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body eeb2179b7513d071afb64f8043f9ea6f
-comment on function recoup.acts_for_another() is 'Whether a function of the tables'' owner runs, called by somebody else: a recorder, a consequence, the sealer.';
+ STABLE; -- body 7eeaf032d4e51d13f92c70a08354e233
+comment on function recoup.acts_for_another() is 'Whether a function of the tables'' owner runs, called by another role: a recorder, a consequence, the sealer.';
 grant execute on function recoup.acts_for_another() to public;
 
 CREATE OR REPLACE FUNCTION recoup.add_held(more integer)
@@ -2777,12 +2777,12 @@ grant execute on function recoup.allows(allowed jsonb, disposition_ text) to pub
 CREATE OR REPLACE FUNCTION recoup.append_only()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3da8492a19dd6dac6339792d00a6d55d
-comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE; but for what a consequence changes in a log that is not sealed.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 742d17ff0eebf697b402ca10e9192250
+comment on function recoup.append_only() is 'Refuses UPDATE, DELETE and TRUNCATE, except changes by a consequence in a log that is not sealed.';
 grant execute on function recoup.append_only() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.append_only_table(IN relation regclass)
- LANGUAGE plpgsql; -- body 7527e78ed66c24f56e7ac7eec32ad576
+ LANGUAGE plpgsql; -- body 3e6a3252fbadd1bae809faaff8847def
 comment on procedure recoup.append_only_table(IN relation regclass) is 'Makes a table append-only.';
 grant execute on procedure recoup.append_only_table(IN relation regclass) to public;
 
@@ -2824,8 +2824,8 @@ grant execute on function recoup.archive_month_name(error_table_ text, month_ da
 CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body 2ef3cb73f0043712f9152d43b02da1b4
-comment on function recoup.authority_of(role_name name) is 'The authority a role stands for, or null.';
+ IMMUTABLE; -- body c87aaefd7f07113ecb268a51222a3297
+comment on function recoup.authority_of(role_name name) is 'The authority of a role, or null.';
 grant execute on function recoup.authority_of(role_name name) to public;
 
 grant execute on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) to public;
@@ -2839,7 +2839,7 @@ CREATE OR REPLACE FUNCTION recoup.block_digest(log_ text, canon_ integer, incarn
  SET bytea_output TO 'hex'
  SET enable_seqscan TO 'off'
  SET enable_sort TO 'on'
- SET enable_bitmapscan TO 'on'; -- body 2879e13732508d0a6757c44159afa384
+ SET enable_bitmapscan TO 'on'; -- body 220b4ab5c9dc52ddd3ff7731b37a3de7
 comment on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) is 'Count, last seq and digest of a block''s rows: SHA-256 over the SHA-256 of each, in the order of seq.';
 
 CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
@@ -2872,7 +2872,7 @@ CREATE OR REPLACE FUNCTION recoup.by_follower()
  RETURNS boolean
  LANGUAGE sql
  STABLE; -- body 6ef23c456fcee8259d260afc5c065449
-comment on function recoup.by_follower() is 'Asked by a trigger: whether a recorder or a consequence has done what it sees, behind another trigger.';
+comment on function recoup.by_follower() is 'For triggers: whether a recorder or a consequence made this change, inside another trigger.';
 grant execute on function recoup.by_follower() to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
@@ -3012,8 +3012,8 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 79257bf3011f542bae3dbdd3e239ac33
-comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or the rows behind it; null when nothing is.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7eaa5077114436ed04ad4e438c515429
+comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or its rows; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
 grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -3029,7 +3029,7 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body e2b0a73f2cfaccfac29217408c4a54f5
-comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, written out from the declaration.';
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
  LANGUAGE plpgsql; -- body 05bfd73ab79a4d6b381b684493506af4
@@ -3037,8 +3037,8 @@ comment on procedure recoup.close_all(IN log_ text) is 'Closes a declared log an
 grant execute on procedure recoup.close_all(IN log_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.close_log(IN relation regclass, IN log_ text)
- LANGUAGE plpgsql; -- body 715c0a8e41df25529958fcdd375b8a44
-comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written by its recorders alone if it has any.';
+ LANGUAGE plpgsql; -- body 0db483905764a0ed38162e4bfaf84da2
+comment on procedure recoup.close_log(IN relation regclass, IN log_ text) is 'Closes a declared log, or a partition of it: append-only, and written only by its recorders if it has any.';
 grant execute on procedure recoup.close_log(IN relation regclass, IN log_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAULT NULL::bigint)
@@ -3059,7 +3059,7 @@ CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  RETURNS TABLE(sqlstate_ text, column_ text, broken text, rule text)
  LANGUAGE sql
  STABLE; -- body 385eb0d3a8892b4134e42f08d65a6a9e
-comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true when it is broken.';
+comment on function recoup.column_rules(life recoup.lifecycle) is 'The rules on columns, each as a condition that is true for a violation.';
 grant execute on function recoup.column_rules(life recoup.lifecycle) to public;
 
 CREATE OR REPLACE FUNCTION recoup.common(these integer[], others integer[])
@@ -3077,7 +3077,7 @@ CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body baf1a94bf39cf91aec39230e7eb7a782
-comment on function recoup.content_error_archive_month_births() is 'Digests of what rows of recoup.error_archive_month were given at birth, written out from the declaration.';
+comment on function recoup.content_error_archive_month_births() is 'Digests of rows of recoup.error_archive_month at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_error_redaction_births()
  RETURNS trigger
@@ -3087,14 +3087,14 @@ CREATE OR REPLACE FUNCTION recoup.content_error_redaction_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body cb471561714831692a111f29ab435207
-comment on function recoup.content_error_redaction_births() is 'Digests of what rows of recoup.error_redaction were given at birth, written out from the declaration.';
+comment on function recoup.content_error_redaction_births() is 'Digests of rows of recoup.error_redaction at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_function(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body ed6c3626e69e006a7514b39c361d0ba2
-comment on function recoup.content_function(life recoup.lifecycle) is 'The recorder of what rows were given at birth, as it should be; none, if the lifecycle freezes nothing but its key.';
+ SET quote_all_identifiers TO 'off'; -- body e3c725194391299e0922eca043989a56
+comment on function recoup.content_function(life recoup.lifecycle) is 'The text of the recorder of birth digests; none if the lifecycle freezes only its key.';
 grant execute on function recoup.content_function(life recoup.lifecycle) to public;
 
 CREATE OR REPLACE FUNCTION recoup.content_operation_births()
@@ -3105,7 +3105,7 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body df5200b336f34265790ef7e4ca371027
-comment on function recoup.content_operation_births() is 'Digests of what rows of recoup.operation were given at birth, written out from the declaration.';
+comment on function recoup.content_operation_births() is 'Digests of rows of recoup.operation at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
  RETURNS trigger
@@ -3115,7 +3115,7 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body d0ca69b01e9f1a84abda2afc0ff23b71
-comment on function recoup.content_operation_item_births() is 'Digests of what rows of recoup.operation_item were given at birth, written out from the declaration.';
+comment on function recoup.content_operation_item_births() is 'Digests of rows of recoup.operation_item at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  RETURNS trigger
@@ -3125,7 +3125,7 @@ CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 9cd0b92f9d3216f74226c931d9aba34e
-comment on function recoup.content_worker_births() is 'Digests of what rows of recoup.worker were given at birth, written out from the declaration.';
+comment on function recoup.content_worker_births() is 'Digests of rows of recoup.worker at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
@@ -3183,8 +3183,8 @@ comment on function recoup.entity_locks() is 'The locks that other sessions have
 grant execute on function recoup.entity_locks() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip(IN relation regclass, IN subject_ text)
- LANGUAGE plpgsql; -- body 4e7da20fb29e32a9fbd4ebe8206bb95a
-comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
+ LANGUAGE plpgsql; -- body 0612aa2f3ed2f0654f3ada3efbd053e5
+comment on procedure recoup.equip(IN relation regclass, IN subject_ text) is 'Installs the guard of a lifecycle and its followers on its table or on a partition.';
 grant execute on procedure recoup.equip(IN relation regclass, IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_all(IN subject_ text)
@@ -3193,8 +3193,8 @@ comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of 
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body 138359d4c09647a3eb9ecade05c2d45b
-comment on procedure recoup.equip_declared() is 'Equips every declared table, drops what was written out for one that is gone, and closes all to replication.';
+ LANGUAGE plpgsql; -- body d816c3f14cf46d12f2a36ac7ff25a3f6
+comment on procedure recoup.equip_declared() is 'Equips every declared table, drops functions of removed ones, and closes all to replication.';
 grant execute on procedure recoup.equip_declared() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_queue(IN subject_ text)
@@ -3277,22 +3277,22 @@ CREATE OR REPLACE FUNCTION recoup.first_unsealed(log_ text)
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
- SET enable_sort TO 'off'; -- body fb4df51b6a1e391757fea0a5810c6b86
-comment on function recoup.first_unsealed(log_ text) is 'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
+ SET enable_sort TO 'off'; -- body 81eb8f4a671dfed1696deb88e1830886
+comment on function recoup.first_unsealed(log_ text) is 'The seq of the oldest unsealed row, in the order of transactions; null: all rows are sealed.';
 grant execute on function recoup.first_unsealed(log_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.follower_name(f recoup.follower)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE; -- body 3ed734ddb38ed5365aa07194f2531059
-comment on function recoup.follower_name(f recoup.follower) is 'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
+comment on function recoup.follower_name(f recoup.follower) is 'The name of a follower''s trigger: ordered by letter, after the guard.';
 grant execute on function recoup.follower_name(f recoup.follower) to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body cab3cfedd25cac1a4145ad97c5a752ba
-comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 953b9d99b4e5bf2e27f3d80e90339813
+comment on function recoup.guard_births() is 'Refuses an insert in a status, or by an authority, that is not listed.';
 grant execute on function recoup.guard_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_claims()
@@ -3313,8 +3313,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8839f90a16290749a790b940fd8232bb
-comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 5d4dacfa726b61ed5aab8d78ebd74b02
+comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, generated from the declaration.';
 grant execute on function recoup.guard_clock_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
@@ -3324,8 +3324,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 14039e62cf4f99bb2cd721cb4c70d8a2
-comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 8efe26fbbc1045a9ba63681f54260690
+comment on function recoup.guard_error_archive_month_births() is 'The guard of births of recoup.error_archive_month, generated from the declaration.';
 grant execute on function recoup.guard_error_archive_month_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
@@ -3335,8 +3335,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body fd5af17ef46c87f724f3c443254316f9
-comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 0e200033b8559e3b513479e0032bd913
+comment on function recoup.guard_error_archive_month_moves() is 'The guard of moves of recoup.error_archive_month, generated from the declaration.';
 grant execute on function recoup.guard_error_archive_month_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_births()
@@ -3346,8 +3346,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body ce8a270ee55935c2e851238e25b8dc32
-comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 8aae18dd8b9cc221b32bed77634aa21a
+comment on function recoup.guard_error_births() is 'The guard of births of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
@@ -3357,8 +3357,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_exits()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body c11bfe4402cf178e27ea8c2df2cc503b
-comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body a295e465d70239de1961978aa2f2aca1
+comment on function recoup.guard_error_exits() is 'The guard of exits of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
@@ -3368,8 +3368,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 3284686ccdffd7e912e793d54ac8fece
-comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 47eeea076f0cc6ed8d60a096c5d454fd
+comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_births()
@@ -3379,8 +3379,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 15ed75e217f1e8ba4d78108a762dd893
-comment on function recoup.guard_error_redaction_births() is 'The guard of births of recoup.error_redaction, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body d6eed022099605faa03475777244b9ba
+comment on function recoup.guard_error_redaction_births() is 'The guard of births of recoup.error_redaction, generated from the declaration.';
 grant execute on function recoup.guard_error_redaction_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_moves()
@@ -3390,28 +3390,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_redaction_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 23ccf4f6637c6bc8f175a0efd708a2c2
-comment on function recoup.guard_error_redaction_moves() is 'The guard of moves of recoup.error_redaction, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 5964c9151c49ca34b4f3303de1b8985f
+comment on function recoup.guard_error_redaction_moves() is 'The guard of moves of recoup.error_redaction, generated from the declaration.';
 grant execute on function recoup.guard_error_redaction_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body fb179759a27e2f995accaa9ae05352c7
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1e9709e726b80e22a2e49f82ef4fda42
 comment on function recoup.guard_exits() is 'Refuses the deletion of a row whose exit is not listed for this authority.';
 grant execute on function recoup.guard_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 95d47ea91641e7aaaa0f1d479d57f503
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 828f1283ac7586654769eb05c3bfd552
 comment on function recoup.guard_moves() is 'Refuses a move that is not listed for this authority, a changed key, and changes to frozen, set-once, rising or counting columns.';
 grant execute on function recoup.guard_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_of(subject_ text, kind_ text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body a127afdf6ccf4b59b18a85d792d03eaf
+ STABLE; -- body 9ed75aa68160b07d7549c214ce5a9e5a
 comment on function recoup.guard_of(subject_ text, kind_ text) is 'The function that guards the births, moves or exits of a table.';
 grant execute on function recoup.guard_of(subject_ text, kind_ text) to public;
 
@@ -3422,8 +3422,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body c9c08d799515b5e70fa4461c68429f3d
-comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body b5f8d7e6bf06a3760847c87437e54084
+comment on function recoup.guard_operation_births() is 'The guard of births of recoup.operation, generated from the declaration.';
 grant execute on function recoup.guard_operation_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
@@ -3433,8 +3433,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 09bd691503b8bb3a9e93c7bc53ac6e67
-comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body a8862aab2958c357052800c58dc8f95e
+comment on function recoup.guard_operation_item_births() is 'The guard of births of recoup.operation_item, generated from the declaration.';
 grant execute on function recoup.guard_operation_item_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
@@ -3444,8 +3444,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_item_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 674abdad3752f844e81083652327ad14
-comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body eb54aaba4a8ec19811f20e9c99f9d201
+comment on function recoup.guard_operation_item_moves() is 'The guard of moves of recoup.operation_item, generated from the declaration.';
 grant execute on function recoup.guard_operation_item_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
@@ -3455,8 +3455,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a9f7fe8d40e300891bcffb1bff993f20
-comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body f6a9256a871f126b985f30fccf00bc11
+comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, generated from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
@@ -3466,8 +3466,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 6cd52a293f276b8e3d0b2e5f7084493e
-comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 4cf67d367d4a34d19fe5c1ccd361fe59
+comment on function recoup.guard_pause_births() is 'The guard of births of recoup.pause, generated from the declaration.';
 grant execute on function recoup.guard_pause_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
@@ -3477,8 +3477,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_pause_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0d6b2f81ccb0e78ff113f305dbb25efa
-comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 5879cc722e04837cd2fc4b4947c561d5
+comment on function recoup.guard_pause_moves() is 'The guard of moves of recoup.pause, generated from the declaration.';
 grant execute on function recoup.guard_pause_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_queue()
@@ -3492,14 +3492,14 @@ CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 09e06e3b68c62009c24d5daef05ff395
+ SET quote_all_identifiers TO 'off'; -- body ad6ef76584a8b3c97b82a6835010bcc4
 comment on function recoup.guard_text(life recoup.lifecycle, kind_ text) is 'The body of the guard of a lifecycle''s births, moves or exits; null where none are listed.';
 grant execute on function recoup.guard_text(life recoup.lifecycle, kind_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_truncate()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 75a3f7a9eedc06ab0dc6547939e06d95
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5561c6aa93f6190b45dadabf3cfa0a44
 comment on function recoup.guard_truncate() is 'Refuses TRUNCATE.';
 grant execute on function recoup.guard_truncate() to public;
 
@@ -3510,8 +3510,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 9863595ff34780d0460bb9cd442f0333
-comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body dba5a2eb598f5fbac074e87c6ee473bb
+comment on function recoup.guard_worker_births() is 'The guard of births of recoup.worker, generated from the declaration.';
 grant execute on function recoup.guard_worker_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
@@ -3521,8 +3521,8 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body fa66faee2401f917db9729240365b78e
-comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, written out from the declaration.';
+ SET enable_mergejoin TO 'off'; -- body 47fd2e90c8a22fe86af8446cd5cafdef
+comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, generated from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
@@ -3569,7 +3569,7 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0e11cb33ecfbd00e373a71b28dcf5ed5
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0d2c0966731cea03f26778c926324135
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
@@ -3624,7 +3624,7 @@ CREATE OR REPLACE FUNCTION recoup.is_now(told timestamp with time zone, began ti
  RETURNS boolean
  LANGUAGE sql
  STABLE; -- body ba5a14172c8cb177d8f1a67639669168
-comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
+comment on function recoup.is_now(told timestamp with time zone, began timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is now; the statement began at recoup.statement_time().';
 
 CREATE OR REPLACE FUNCTION recoup.is_redacted_from(before_ text, after_ text)
  RETURNS boolean
@@ -3679,7 +3679,7 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 655e1fb543c69aa11b1231073222ee13
-comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, written out from the declaration.';
+comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
 
 grant execute on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) to public;
@@ -3694,7 +3694,7 @@ CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body cc042592cef67353862da83dd733f1ad
-comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, written out from the declaration.';
+comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
  RETURNS text
@@ -3733,8 +3733,8 @@ comment on function recoup.may_expire(e recoup.error, now_ timestamp with time z
 CREATE OR REPLACE FUNCTION recoup.never()
  RETURNS timestamp with time zone
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE; -- body 9461546f462f6d20f1a28d5d2f3a3d20
-comment on function recoup.never() is 'The time at which what has ended is due again.';
+ IMMUTABLE PARALLEL SAFE; -- body 1769d002b19a81b5b40e69aa574cd97e
+comment on function recoup.never() is 'The due time of rows that have ended: never.';
 grant execute on function recoup.never() to public;
 
 CREATE OR REPLACE FUNCTION recoup.new_id()
@@ -3748,21 +3748,21 @@ CREATE OR REPLACE FUNCTION recoup.now()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE; -- as the clock and the server have it
-comment on function recoup.now() is 'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
+comment on function recoup.now() is 'The time that decisions use: the server''s clock, or the simulated one until it is released.';
 grant execute on function recoup.now() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_declared()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body c8529a5fba9158c25394ce3863b38fe9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3ea32d6e192ca44c0f4bbd6f63c304de
 comment on function recoup.only_declared() is 'Refuses every event that does not come from the recorder of declarations.';
 grant execute on function recoup.only_declared() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_migrations()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9eb08371c06fd0cd9456504fee0bb165
-comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 600af204f12ee3af56cce50267ad8c86
+comment on function recoup.only_migrations() is 'Refuses changes of the declaration outside a migration.';
 grant execute on function recoup.only_migrations() to public;
 
 CREATE OR REPLACE FUNCTION recoup.only_recorders()
@@ -3782,14 +3782,14 @@ grant execute on function recoup.only_sealers() to public;
 CREATE OR REPLACE FUNCTION recoup.pausable_names(scope_ text)
  RETURNS SETOF text
  LANGUAGE plpgsql
- STABLE; -- body 436de496ef654a1d080f62c2007d1594
+ STABLE; -- body b78862c734d2feb8ef4d4f10ae3e6499
 comment on function recoup.pausable_names(scope_ text) is 'What can be paused within a scope, by name.';
 grant execute on function recoup.pausable_names(scope_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.paused(VARIADIC scopes text[])
  RETURNS recoup.pause
  LANGUAGE plpgsql
- STABLE; -- body e3eb5cb97f071b69c27900a9e41f5d56
+ STABLE; -- body 1efa159700cc2ea250e8b220494f3ce9
 comment on function recoup.paused(VARIADIC scopes text[]) is 'The pause that stops a claim within these scopes, or null.';
 grant execute on function recoup.paused(VARIADIC scopes text[]) to public;
 
@@ -3805,28 +3805,28 @@ CREATE OR REPLACE FUNCTION recoup.present_incarnation()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body b0dbae1eadcbb179e9bcdb2984697b40
-comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster is another.';
+comment on function recoup.present_incarnation() is 'The incarnation that new log rows carry; begins a new one when the cluster has changed.';
 grant execute on function recoup.present_incarnation() to recoup_reader;
 
 grant execute on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[] DEFAULT '{}'::text[])
- LANGUAGE plpgsql; -- body 64a69b06fdcc0ca697d73e890d3eca13
-comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always on, unless it is there as it should be.';
+ LANGUAGE plpgsql; -- body 1ba7f201d748c8c8242efbc2f69347f2
+comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always enabled, unless the same one exists.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9f6c52a1c4c3ec36add490c93ff4fc34
-comment on function recoup.queue_error_births() is 'Queues what is born to be worked on, written out from the declaration.';
+comment on function recoup.queue_error_births() is 'Queues what is born to be worked on, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body d26934005dc426f2990bb6a40f9a3c7e
-comment on function recoup.queue_error_exits() is 'Takes what leaves out of the queue, written out from the declaration.';
+comment on function recoup.queue_error_exits() is 'Takes what leaves out of the queue, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  RETURNS trigger
@@ -3838,13 +3838,13 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'; -- body 271be2a15a3c31e923cacc5ee7a0945e
-comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, written out from the declaration.';
+comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body f7f436568f3e54cfd563b4ead92100df
+ SET quote_all_identifiers TO 'off'; -- body 72132c1ad3a16bab066faecbb41559a1
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -3875,7 +3875,7 @@ CREATE OR REPLACE FUNCTION recoup.record_control()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 93e7efc3c3502decebf9854fcad7fdf6
-comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
+comment on function recoup.record_control() is 'Writes births, exits and changes of status to the control log.';
 
 CREATE OR REPLACE FUNCTION recoup.record_declared()
  RETURNS trigger
@@ -3883,7 +3883,7 @@ CREATE OR REPLACE FUNCTION recoup.record_declared()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'UTC'; -- body 0a3d897fb019a5c98145cb65f410ac55
-comment on function recoup.record_declared() is 'What is declared and what is not any more, in the log of declarations.';
+comment on function recoup.record_declared() is 'Writes added and removed declarations to their log.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
@@ -3956,13 +3956,13 @@ grant execute on function recoup.refuse_paused(VARIADIC scopes text[]) to public
 CREATE OR REPLACE FUNCTION recoup.refuse_replicated()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1d4ee44f64a03a54176db274b6014d77
-comment on function recoup.refuse_replicated() is 'Refuses rows that come by logical replication.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 40af09c2b8e318cf92f7940485d65038
+comment on function recoup.refuse_replicated() is 'Refuses rows of logical replication.';
 grant execute on function recoup.refuse_replicated() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.refuse_replication()
- LANGUAGE plpgsql; -- body c46203c634d1c2e0e19536f4fbf954e3
-comment on procedure recoup.refuse_replication() is 'Puts on every table that it takes nothing by logical replication.';
+ LANGUAGE plpgsql; -- body f9d2fe3cd178e6c05a022611e35f97f0
+comment on procedure recoup.refuse_replication() is 'Closes every table to logical replication.';
 grant execute on procedure recoup.refuse_replication() to public;
 
 grant execute on function recoup.refuse_unknown(noun text, asked anyarray, known anyarray, law text) to public;
@@ -3976,7 +3976,7 @@ CREATE OR REPLACE FUNCTION recoup.release_clock()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body f9779661a0410c047fac4549b3be4690
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a1350f0f4abae31ac18058906602120d
 comment on function recoup.release_clock() is 'On the move to released: makes recoup.now() the server''s clock, for good.';
 
 CREATE OR REPLACE FUNCTION recoup.require_entities(entities uuid[])
@@ -4007,8 +4007,8 @@ grant execute on function recoup.require_same_length(what text, VARIADIC lengths
 
 CREATE OR REPLACE FUNCTION recoup.require_table(fired_on oid, subject_ text)
  RETURNS void
- LANGUAGE plpgsql; -- body 4e1a351e1b0ed37859d69b087aeb99c5
-comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on another table than its own.';
+ LANGUAGE plpgsql; -- body 38d8fa1f460fe2d84e6a16b65ee7a4b9
+comment on function recoup.require_table(fired_on oid, subject_ text) is 'Refuses a recorder that was put on a table of another kind.';
 grant execute on function recoup.require_table(fired_on oid, subject_ text) to public;
 
 grant execute on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) to public;
@@ -4051,8 +4051,8 @@ grant execute on function recoup.rule_archive_months() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3ab05f336a5ef437668c6f88e0638e36
-comment on function recoup.rule_cursors() is 'A subscription is moved by the authority and the login that made it; an operator may drop it.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 15aa45d5583d7b89630237e0793dedf2
+comment on function recoup.rule_cursors() is 'Only the authority and login that created a subscription move it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
@@ -4079,15 +4079,15 @@ grant execute on function recoup.rule_error_redactions() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body d3d1bfe03f0b735c512a5c26fd0e4e7d
-comment on function recoup.rule_pauses() is 'What is paused is something that works; a pause is changed now, by whoever acts.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a0ae324573dd61931ee6074e260d0ee7
+comment on function recoup.rule_pauses() is 'Only something that exists is paused; a pause is changed now, by the acting login.';
 grant execute on function recoup.rule_pauses() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_times()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4aaaf36859e82d0ad4e87ed3785f2115
-comment on function recoup.rule_times() is 'No row is born in the future. Arguments: the key, then the columns with times.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3394865d713d63036000e58993b15e46
+comment on function recoup.rule_times() is 'Refuses rows with a time in the future. Arguments: the key, then the columns with times.';
 grant execute on function recoup.rule_times() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_workers()
@@ -4101,8 +4101,8 @@ CREATE OR REPLACE FUNCTION recoup.seal_cursor(log_ text)
  RETURNS recoup.seal
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b43d183051210d30ef27494df7d3f486
-comment on function recoup.seal_cursor(log_ text) is 'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a window.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9757e020e1a11c085c65943494657bf2
+comment on function recoup.seal_cursor(log_ text) is 'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a range.';
 grant execute on function recoup.seal_cursor(log_ text) to public;
 
 grant execute on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) to recoup_archiver;
@@ -4111,13 +4111,13 @@ CREATE OR REPLACE FUNCTION recoup.seal_next(log_ text, canon_ integer, most bigi
  RETURNS SETOF recoup.seal
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6577da58226283f83ec076f5d7c160d9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body db30f8a85b6a231295aa25b61bd5f8c5
 comment on function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval) is 'Seals the next block of a log. No row: everything settled is sealed.';
 
 CREATE OR REPLACE FUNCTION recoup.seal_text(s recoup.seal)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 0573ada300550aab03e8b25f06fa7f9d
+ STABLE; -- body 337d319e4530b56709f21241ec78ec19
 comment on function recoup.seal_text(s recoup.seal) is 'Canonical text of a seal without its digest.';
 grant execute on function recoup.seal_text(s recoup.seal) to public;
 
@@ -4137,8 +4137,8 @@ CREATE OR REPLACE FUNCTION recoup.seal_window(log_ text, incarnation_ integer, s
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
- SET enable_sort TO 'off'; -- body d1ae4d42217ff299759f51abdc177287
-comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
+ SET enable_sort TO 'off'; -- body 8a00734fa8cdc667321ba93a6deb3671
+comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'Where a block of at most this many rows ends, and whether even so it needs pages.';
 
 CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  RETURNS trigger
@@ -4161,8 +4161,8 @@ comment on function recoup.settle_error_redactions() is 'Writes the texts of a r
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
  RETURNS pg_snapshot
  LANGUAGE sql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5ce4239be2c93a99d1d99153a07b2edd
-comment on function recoup.settled_snapshot() is 'The present snapshot, with the own transaction among the running ones.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 08fbad6013c2480869462910483366de
+comment on function recoup.settled_snapshot() is 'The current snapshot, with our own transaction among the running ones.';
 grant execute on function recoup.settled_snapshot() to public;
 
 CREATE OR REPLACE FUNCTION recoup.snapshot_below(s pg_snapshot, below xid8)
@@ -4184,7 +4184,7 @@ CREATE OR REPLACE FUNCTION recoup.statement_time()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE; -- as the clock and the server have it
-comment on function recoup.statement_time() is 'When the present statement began, by the same clock: the earliest time that it may call now.';
+comment on function recoup.statement_time() is 'When the current statement began, by the same clock: the earliest time that it may write as now.';
 grant execute on function recoup.statement_time() to public;
 
 CREATE OR REPLACE FUNCTION recoup.status_of(disposition text)
@@ -4235,22 +4235,22 @@ comment on function recoup.wait_for_promotion(class integer, key_ integer, entit
 CREATE OR REPLACE FUNCTION recoup.wake()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 326854c3da1d79c476b479e0d5b1cd81
-comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 413ec75ef3ef652844363aba4f8448c8
+comment on function recoup.wake() is 'Wakes the workers: this duty, or any, may have work.';
 grant execute on function recoup.wake() to public;
 
 CREATE OR REPLACE PROCEDURE recoup.write_functions(IN subject_ text)
  LANGUAGE plpgsql
- SET quote_all_identifiers TO 'off'; -- body 4b6da21e60d7bad4cf26237b93ab7643
-comment on procedure recoup.write_functions(IN subject_ text) is 'Writes out the functions of a lifecycle, unless they are there as they should be.';
+ SET quote_all_identifiers TO 'off'; -- body 99896506ffbe049120f39e14e1250ed3
+comment on procedure recoup.write_functions(IN subject_ text) is 'Generates the functions of a lifecycle, unless they exist with the right text.';
 grant execute on procedure recoup.write_functions(IN subject_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.written(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text, is_there boolean)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body e55dd010a05ccdbbe4295422ea6792c5
-comment on function recoup.written(life recoup.lifecycle) is 'The functions that are written out for a lifecycle, and whether each is there as it should be.';
+ SET quote_all_identifiers TO 'off'; -- body 06f4e42ebd551708ebc3314d99530ac3
+comment on function recoup.written(life recoup.lifecycle) is 'The functions generated for a lifecycle, and whether each exists with the right text.';
 grant execute on function recoup.written(life recoup.lifecycle) to public;
 
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)

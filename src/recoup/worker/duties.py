@@ -37,7 +37,7 @@ DUTIES: tuple[Duty, ...] = (
         cadence_s=10,
         description="seals what has settled in the logs",
         batch=lambda tx, policy: sum(
-            seal.rows for seal in seals.seal(tx, block_rows=policy[SealPolicy].block_rows, blocks_most=MAX_SEAL_BLOCKS)
+            seal.rows for seal in seals.seal(tx, block_rows=policy[SealPolicy].block_rows, max_blocks=MAX_SEAL_BLOCKS)
         ),
         lag=seals.longest_lag,
     ),

@@ -109,7 +109,7 @@ class Filter:
         return self.city is None
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def conditions(self) -> Mapping[str, Any]:
         return asdict(self)
 
 
@@ -118,12 +118,12 @@ def _why_not(status: str) -> Why | None:
 
 
 def _groups(tx: Transaction, _: Act, asked: Filter) -> list[Group]:
-    rows = tx.execute(Q["groups"], asked.told).fetchall()
+    rows = tx.execute(Q["groups"], asked.conditions).fetchall()
     return [Group({"city": city, "status": status}, count, _why_not(status)) for city, status, count in rows]
 
 
 def _chosen(_: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, Any]]:
-    return Q["chosen"], asked.told
+    return Q["chosen"], asked.conditions
 
 
 def _ship(tx: Transaction, _: Act, units: Sequence[str]) -> list[Answer]:

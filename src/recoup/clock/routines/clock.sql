@@ -1,8 +1,7 @@
 -- recoup.now(): the only clock that decisions read.
 --
--- STABLE, because a VOLATILE function is no index condition. Written as the real clock or as the clock row, because
--- asking which of the two on every call would cost every call. Write (select recoup.now()) where rows must share one
--- instant.
+-- STABLE, because a VOLATILE function is no index condition. Written either for the real clock or for the clock row,
+-- because choosing on every call would cost every call. Write (select recoup.now()) where rows must share one instant.
 
 create or replace procedure recoup.install_clock()
 language plpgsql as $$
@@ -26,8 +25,8 @@ begin
   select at into ahead from recoup.clock where status = 'released' and at > clock_timestamp();
   if found then
     raise exception using errcode = 'RC031',
-      message = format('The simulated clock stands at %s, which is still to come.', ahead),
-      hint = 'Wait until then, or build a new simulated database: time never runs backwards.',
+      message = format('The simulated clock is at %s, which is in the future.', ahead),
+      hint = 'Wait until then, or create a new simulated database: time never runs backwards.',
       detail = jsonb_build_object('at', ahead);
   end if;
   if exists (select from new_rows where status = 'released') then
@@ -41,6 +40,6 @@ comment on function recoup.release_clock() is
 
 call recoup.install_clock();
 comment on function recoup.statement_time() is
-'When the present statement began, by the same clock: the earliest time that it may call now.';
+'When the current statement began, by the same clock: the earliest time that it may write as now.';
 comment on function recoup.now() is
-'The time that decisions go by: the server''s clock, or the simulated one until it is released.';
+'The time that decisions use: the server''s clock, or the simulated one until it is released.';

@@ -1,12 +1,12 @@
--- Rules on times that every domain shares: what a statement calls now is now, and nothing is born in the future.
+-- Rules on times that every domain shares: a statement writes the current time as now, and no time is in the future.
 
 create or replace function recoup.never() returns timestamptz
 language sql immutable parallel safe as $$
-  -- When something that has ended may be tried again. A time in the past would make a table look as if most of it were
-  -- due, and the query for what is due would be planned as if it returned most of it.
+  -- The due time of something that has ended. With a time in the past most of the table would seem due, and the query
+  -- for due rows would be planned as if it returned most of them.
   select timestamptz '9999-12-31 00:00:00+00'
 $$;
-comment on function recoup.never() is 'The time at which what has ended is due again.';
+comment on function recoup.never() is 'The due time of rows that have ended: never.';
 
 create or replace function recoup.is_now(told timestamptz, began timestamptz, now_ timestamptz) returns boolean
 language sql stable as $$
@@ -16,7 +16,7 @@ language sql stable as $$
   select told between least(now_, began) and now_ + interval '10 microseconds'
 $$;
 comment on function recoup.is_now(timestamptz, timestamptz, timestamptz) is
-'Whether a time that a statement writes is the present; it began at recoup.statement_time().';
+'Whether a time that a statement writes is now; the statement began at recoup.statement_time().';
 
 create or replace function recoup.rule_times() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -29,11 +29,11 @@ begin
     into bad using recoup.now() + interval '1 second';
   if bad is not null then
     raise exception using errcode = 'RC026',
-      message = format('%s %s has a time that is still to come.', tg_table_name, bad),
+      message = format('%s %s has a time in the future.', tg_table_name, bad),
       hint = 'Take times from recoup.now().',
       detail = jsonb_build_object('table', tg_table_name, 'row', bad, 'now', recoup.now());
   end if;
   return null;
 end $$;
 comment on function recoup.rule_times() is
-'No row is born in the future. Arguments: the key, then the columns with times.';
+'Refuses rows with a time in the future. Arguments: the key, then the columns with times.';

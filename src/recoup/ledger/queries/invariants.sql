@@ -1,4 +1,4 @@
--- What the control log and the pause log say of the rows behind them, and of the clock and the policy.
+-- Invariants of the control log and the pause log, of the clock and of the policy.
 -- Every query gives rows whose first column, breaks, is the id of an invariant of invariants.py.
 
 -- name: authorities
@@ -15,7 +15,7 @@ union all
 select 'laws/L8/versions', null, 1, null, null where not exists (select from recoup.policy)
 
 -- name: clock
--- One row, and recoup.now() is what it says.
+-- One row, and recoup.now() returns its time.
 select 'laws/L7/clock' as breaks, c.status, c.at, c.released_at, recoup.now() as now_
   from (select) only_once
   left join recoup.clock c on true
@@ -24,8 +24,8 @@ select 'laws/L7/clock' as breaks, c.status, c.at, c.released_at, recoup.now() as
             else abs(extract(epoch from clock_timestamp() - recoup.now())) < 60 end is not true
 
 -- name: rebuild_clock
--- The row itself is made by `recoup migrate`, which also writes the first policy, by that clock. Moves are told.
--- A release from before the control log is known by the time of that migration.
+-- `recoup migrate` inserts the row and, by that clock, the first policy. Moves are logged. A release from before the
+-- control log is recognised by the time of that migration.
 with events as (
   select c.seq, c.event_type, c.from_status, c.to_status, c.facts, lag(c.to_status) over of_clock as before_status,
          lag((c.facts ->> 'at')::timestamptz) over of_clock as before_at, row_number() over of_clock as place
@@ -34,8 +34,8 @@ with events as (
 last as (
   select e.to_status, (e.facts ->> 'at')::timestamptz as at, (e.facts ->> 'released_at')::timestamptz as released_at
     from events e order by e.seq desc limit 1)
-select 'rebuild/recoup.clock' as breaks, c.status, c.at, c.released_at, l.to_status as told_status, l.at as told_at,
-       l.released_at as told_released_at, null::bigint as seq
+select 'rebuild/recoup.clock' as breaks, c.status, c.at, c.released_at, l.to_status as logged_status,
+       l.at as recorded_at, l.released_at as logged_released_at, null::bigint as seq
   from recoup.clock c left join last l on true
  where case when l.to_status is not null
             then (l.to_status, l.at, l.released_at) is distinct from (c.status, c.at, c.released_at)
@@ -63,8 +63,8 @@ chain as (
             from recoup.pause_log p where p.scope <> 'batch') p
    group by p.scope, p.scope_id)
 select 'rebuild/recoup.pause' as breaks, coalesce(p.scope, l.scope) as scope,
-       coalesce(p.scope_id, l.scope_id) as scope_id, p.status, l.event_type as told, p.reason, l.reason as told_reason,
-       p.changed_by, l.actor_id as told_by, p.changed_at, l.logged_at as told_at
+       coalesce(p.scope_id, l.scope_id) as scope_id, p.status, l.event_type as logged, p.reason,
+       l.reason as logged_reason, p.changed_by, l.actor_id as logged_by, p.changed_at, l.logged_at as recorded_at
   from recoup.pause p
   full join last l on l.scope = p.scope and l.scope_id = p.scope_id
   left join chain c on c.scope = coalesce(p.scope, l.scope) and c.scope_id = coalesce(p.scope_id, l.scope_id)
@@ -73,7 +73,7 @@ select 'rebuild/recoup.pause' as breaks, coalesce(p.scope, l.scope) as scope,
     or (abs(extract(epoch from p.changed_at - l.logged_at)) < 60) is not true
 
 -- name: late_results
--- A late result is of a unit of work, and units of work are rows that somebody claims.
+-- A late result belongs to a unit of work: a row of a table whose rows are claimed.
 select 'laws/L5/late-results' as breaks, l.late_result_id, l.subject, l.unit_id
   from recoup.late_result l left join recoup.pausable p on p.scope = 'table' and p.name = l.subject
  where p.name is null

@@ -10,7 +10,7 @@ select {columns} from recoup.seal
  order by number desc limit %(limit)s;
 
 -- name: seals_from
--- Not those of a time that no program can read: they count as missing.
+-- Seals with a time that no program can read count as missing.
 select {columns} from recoup.seal
  where number >= %(number)s and sealed_at between '0001-01-02' and '9999-12-30' order by number limit %(limit)s;
 
@@ -18,7 +18,7 @@ select {columns} from recoup.seal
 select coalesce(max(number), 0) from recoup.seal;
 
 -- name: lag
--- The row that waited longest in the order of transactions; looked up by two indexes, whatever the backlog.
+-- The oldest unsealed row in the order of transactions; found by two indexes, whatever the backlog.
 select recoup.now() - l.{at} from {log} l where l.seq = recoup.first_unsealed(%(log)s);
 
 -- name: head
@@ -31,12 +31,12 @@ select s.number, encode(s.digest, 'hex'), s.sealed_at, s.incarnation, s.system_i
 select s.number, recoup.check_seal(s) from recoup.seal s where s.number = any(%(numbers)s) order by s.number;
 
 -- name: incarnations
--- Which incarnation writes here: none, when this cluster is another than the newest one and nobody has noticed yet.
+-- Which incarnation writes here: none when this cluster is not the newest one and that was not noticed yet.
 select i.incarnation, i.system_identifier, i.system_identifier = (select system_identifier from pg_control_system())
   from recoup.incarnation i order by i.incarnation;
 
 -- name: routines
--- With settings and language: a search path of somebody's own would bend what the same text means.
+-- With settings and language: another search path would change the meaning of the same text.
 select n.nspname || '.' || p.proname, (select s.nspname || '.' || t.typname from pg_type t
           join pg_namespace s on s.oid = t.typnamespace where t.oid = p.proargtypes[0]),
        p.prosrc || case when p.prosecdef then 'definer' else '' end || coalesce(array_to_string(p.proconfig, ','), '')
@@ -45,8 +45,8 @@ select n.nspname || '.' || p.proname, (select s.nspname || '.' || t.typname from
  where n.nspname = 'recoup' and p.proname = any(%(names)s);
 
 -- name: count_rows
--- A page of a log along seq: its last seq, how many rows, and how many that can be in no block and in no tail. A row
--- that is there was written by a transaction that is done, or by ours.
+-- A page of a log along seq: its last seq, how many rows, and how many can be in no block and not unsealed. An existing
+-- row was written by a finished transaction, or by ours.
 select max(p.seq), count(*),
        count(*) filter (where p.possible is not true), min(p.seq) filter (where p.possible is not true)
   from (select l.seq, l.seq > 0 and l.xid >= '1' and l.incarnation between %(first)s and %(present)s

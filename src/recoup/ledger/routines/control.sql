@@ -1,6 +1,5 @@
--- The recorder of whatever has no log of its own: batches, clocks, workers. Arguments: the key's columns joined with
--- commas, then further columns that the event tells. Told are births, exits, changes of status, and changes of a told
--- column; a heartbeat is none of these.
+-- The recorder of tables that have no log of their own: batches, clocks, workers. Arguments: columns that the event
+-- repeats. Recorded are births, exits, changes of status, and changes of such a column; a heartbeat is none of these.
 
 create or replace function recoup.record_control() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -37,4 +36,4 @@ begin
   return null;
 end $$;
 revoke execute on function recoup.record_control() from public;
-comment on function recoup.record_control() is 'Births, exits and changes of status, in the control log.';
+comment on function recoup.record_control() is 'Writes births, exits and changes of status to the control log.';

@@ -1,9 +1,9 @@
--- What every log shares: closed to hands, append-only, and a number for the cluster that wrote a row.
+-- What every log shares: no direct inserts, append-only, and a number for the cluster that wrote a row.
 
 create or replace function recoup.append_only() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  -- A consequence may replace what is in a log that is not sealed: a secret that came into an archive is erased so.
+  -- A consequence may replace what is in a log that is not sealed: that is how a secret in an archive is erased.
   if tg_op = 'UPDATE' and recoup.by_follower() and exists (
        select from recoup.log l
         where to_regclass(l.log) = coalesce(pg_partition_root(tg_relid), tg_relid) and l.canon = 0
@@ -13,13 +13,13 @@ begin
   raise exception using errcode = 'RC009',
     message = format('%I.%I is append-only: %s may not %s.', tg_table_schema, tg_table_name, current_user,
                      lower(tg_op)),
-    hint = 'What is written stays. Record a new event through a move instead.',
+    hint = 'Log rows are never changed. Make a move; its recorder writes a new event.',
     detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op,
                                 'authority', current_user);
   return null;
 end $$;
 comment on function recoup.append_only() is
-'Refuses UPDATE, DELETE and TRUNCATE; but for what a consequence changes in a log that is not sealed.';
+'Refuses UPDATE, DELETE and TRUNCATE, except changes by a consequence in a log that is not sealed.';
 
 create or replace function recoup.only_recorders() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -38,7 +38,7 @@ comment on function recoup.only_recorders() is
 create or replace function recoup.require_table(fired_on oid, subject_ text) returns void
 language plpgsql as $$
 begin
-  -- A trigger function can be put on any table that somebody owns, with rows of their own making.
+  -- A trigger function can be put on any table that a login owns, with invented rows.
   if fired_on = to_regclass(subject_) then
     return;
   end if;
@@ -51,12 +51,12 @@ begin
       detail = jsonb_build_object('table', fired_on::regclass, 'subject', subject_);
   end if;
 end $$;
-comment on function recoup.require_table(oid, text) is 'Refuses a recorder that was put on another table than its own.';
+comment on function recoup.require_table(oid, text) is 'Refuses a recorder that was put on a table of another kind.';
 
 create or replace procedure recoup.append_only_table(relation regclass)
 language plpgsql as $$
 begin
-  -- Row level: cloned to partitions, costs inserts nothing, and also meets ON CONFLICT DO UPDATE, MERGE and cascades.
+  -- Row level: cloned to partitions, free for inserts, and also fires for ON CONFLICT DO UPDATE, MERGE and cascades.
   call recoup.put_trigger(relation, 'a_append_only', 'before', 'update or delete', 'row', 'recoup.append_only');
   call recoup.put_trigger(relation, 'a_append_only_truncate', 'before', 'truncate', 'statement', 'recoup.append_only');
 end $$;
@@ -70,7 +70,7 @@ begin
   select * into strict declared from recoup.log l where l.log = log_;
   if relation = to_regclass(log_) then
     call recoup.append_only_table(relation);
-  else  -- a part: it has its parent's trigger for each row, and none of those for statements
+  else  -- a partition: it inherits row triggers from its parent, and no statement triggers
     call recoup.put_trigger(relation, 'a_append_only_truncate', 'before', 'truncate', 'statement',
                             'recoup.append_only');
   end if;
@@ -79,7 +79,7 @@ begin
   end if;
 end $$;
 comment on procedure recoup.close_log(regclass, text) is
-'Closes a declared log, or a partition of it: append-only, and written by its recorders alone if it has any.';
+'Closes a declared log, or a partition of it: append-only, and written only by its recorders if it has any.';
 
 create or replace procedure recoup.close_all(log_ text)
 language plpgsql as $$
@@ -111,25 +111,25 @@ begin
   return newest.incarnation;
 end $$;
 comment on function recoup.present_incarnation() is
-'The incarnation that new log rows carry; begins a new one when the cluster is another.';
+'The incarnation that new log rows carry; begins a new one when the cluster has changed.';
 revoke execute on function recoup.present_incarnation() from public;
 grant execute on function recoup.present_incarnation() to recoup_reader;
 
 create or replace function recoup.acting_kind() returns text
 language sql stable as $$ select coalesce(nullif(current_setting('recoup.actor_kind', true), ''), 'system') $$;
 comment on function recoup.acting_kind() is
-'Kind of the actor: system, ai or human. Told by the transaction; system when untold.';
+'Kind of the actor: system, ai or human. Set by the transaction; system by default.';
 
 create or replace function recoup.acting_id() returns text
 language sql stable as $$ select coalesce(nullif(current_setting('recoup.actor_id', true), ''), session_user::text) $$;
-comment on function recoup.acting_id() is 'Who acts. Told by the transaction; the login when untold.';
+comment on function recoup.acting_id() is 'The actor. Set by the transaction; the login by default.';
 
 create or replace function recoup.acting_role() returns text
 language sql stable as $$
-  -- Told by the guard of the same statement, which runs as whoever acts; a recorder runs as the owner.
+  -- Set by the guard of the same statement, which runs as the caller; a recorder runs as the owner.
   select coalesce(nullif(current_setting('recoup.acting_role', true), ''), session_user::text)
 $$;
-comment on function recoup.acting_role() is 'The role that acts, for a recorder behind a guard.';
+comment on function recoup.acting_role() is 'The acting role, for a recorder after a guard.';
 
 alter table recoup.late_result alter column incarnation set default recoup.present_incarnation();
 alter table recoup.late_result alter column actor_id set default recoup.acting_id();

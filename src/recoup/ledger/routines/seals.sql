@@ -1,16 +1,16 @@
 -- Seals: settled rows of a log in blocks, each with a digest over its rows, chained over all logs.
 --
--- A block is what became visible between two snapshots. Windows follow each other without gap or overlap, so every row
--- lies in exactly one block or is not sealed yet, whatever the order of commits; and membership is arithmetic on the
+-- A block holds what became visible between two snapshots. Ranges follow each other without gap or overlap, so a row
+-- is in exactly one block or not sealed yet, whatever the order of commits; and membership depends only on the
 -- row's own transaction id, so it is the same after a dump and a restore. Where the next block begins follows from the
--- last seal of the log: the chain is its own cursor.
+-- last seal of the log: there is no other cursor.
 --
--- A backlog is cut by transaction id: a window that would hold too many rows ends at a lower id, as if its snapshot had
--- been taken earlier. Only what a single transaction wrote too much of is cut along seq, into pages of one window.
+-- A backlog is split by transaction id: a range with too many rows ends at a lower id, as if its snapshot had been
+-- taken earlier. Only a single transaction with too many rows is split along seq, into pages of one range.
 
 create or replace function recoup.settled_snapshot() returns pg_snapshot
 language sql volatile set search_path = pg_catalog, pg_temp as $$
-  -- A snapshot counts its own transaction as done. Ours is not: what it has yet to write must not pass for sealed.
+  -- A snapshot counts its own transaction as finished. Ours is not: rows that it still writes must not count as sealed.
   select (least(pg_snapshot_xmin(s), own)::text || ':' || pg_snapshot_xmax(s)::text || ':' || coalesce(
            (select string_agg(x::text, ',' order by x)
               from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) running (x)),
@@ -18,7 +18,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     from (select pg_current_snapshot(), pg_current_xact_id_if_assigned()) t (s, own)
 $$;
 comment on function recoup.settled_snapshot() is
-'The present snapshot, with the own transaction among the running ones.';
+'The current snapshot, with our own transaction among the running ones.';
 
 create or replace function recoup.snapshot_below(s pg_snapshot, below xid8) returns pg_snapshot
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -31,7 +31,7 @@ comment on function recoup.snapshot_below(pg_snapshot, xid8) is
 
 create or replace function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
-  -- "Not visible then" is spelled as "not begun then, or running then": a range and a few points of the index on xid.
+  -- "Not visible then" is written as "not begun then, or running then": a range and a few points of the index on xid.
   select format('l.incarnation = %s and (l.xid >= %L::xid8%s%s)', incarnation_, pg_snapshot_xmax(since_),
                 case when until_ is not null then format(' and l.xid < %L::xid8', pg_snapshot_xmax(until_)) else '' end,
                 case when late.xids <> '{}' then format(' or l.xid = any(%L::xid8[])', late.xids) else '' end)
@@ -53,7 +53,7 @@ comment on function recoup.seal_text_1(recoup.seal) is 'Canonical text of a seal
 
 create or replace function recoup.seal_text(s recoup.seal) returns text
 language sql stable as $$
-  -- From when logins were kept, the login too.
+  -- Since logins are stored, with the login.
   select case when s.login is null then recoup.seal_text_1(s) else array[recoup.seal_text_1(s), s.login]::text end
 $$;
 comment on function recoup.seal_text(recoup.seal) is 'Canonical text of a seal without its digest.';
@@ -66,9 +66,9 @@ language plpgsql stable set search_path = pg_catalog, pg_temp set jit = off set 
 declare
   page text := '';
 begin
-  -- Two ways to the rows, and the planner is not asked which: with old statistics it takes the wrong one, and reads the
-  -- whole log for a few rows. A page between two seqs goes along the index on seq. Everything else goes by the index on
-  -- xid and is sorted; "+ 0" keeps the other index out of it.
+  -- Two access paths, and the planner must not choose: with old statistics it takes the wrong one and reads the
+  -- whole log for a few rows. A page between two seqs uses the index on seq. Everything else uses the index on
+  -- xid and is sorted; "+ 0" excludes the other index.
   if after_ > 0 and last_ is not null then
     perform set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true);
     page := format(' and l.seq > %s and l.seq <= %s', after_, last_);
@@ -97,10 +97,10 @@ begin
   if before.number is null then
     block.incarnation := (select min(i.incarnation) from recoup.incarnation i);
     block.since := '1:1:';
-  elsif not before.closes then  -- the next page of its window
+  elsif not before.closes then  -- the next page of its range
     block.incarnation := before.incarnation;
     block.since := before.since; block.until := before.until; block.after_seq := before.last_seq;
-  elsif before.until is null then  -- that cluster is over: the next one
+  elsif before.until is null then  -- that cluster has ended: the next one
     block.incarnation := before.incarnation + 1;
     block.since := '1:1:';
   else
@@ -111,7 +111,7 @@ begin
   return block;
 end $$;
 comment on function recoup.seal_cursor(text) is
-'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a window.';
+'Where the next block of a log begins, and when its last was sealed. after_seq > 0: in the middle of a range.';
 
 create or replace function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot,
   most bigint, out until pg_snapshot, out paged boolean)
@@ -130,7 +130,7 @@ begin
       log_::regclass, array(select pg_snapshot_xip(since_)), recoup.in_window(incarnation_, since_, until_), most + 1)
       into late;
   end if;
-  if late > most then  -- one that was open for long wrote that much: a window for it alone
+  if late > most then  -- a long transaction wrote that much: a range for it alone
     until := recoup.snapshot_below(until_, pg_snapshot_xmax(since_)); paged := true;
     return;
   end if;
@@ -144,7 +144,7 @@ begin
   until := recoup.snapshot_below(until_, case when paged then (beyond::text::bigint + 1)::text::xid8 else beyond end);
 end $$;
 comment on function recoup.seal_window(text, integer, pg_snapshot, pg_snapshot, bigint) is
-'How far a block reaches that is to hold no more than so many rows, and whether it takes pages even so.';
+'Where a block of at most this many rows ends, and whether even so it needs pages.';
 
 create or replace function recoup.seal_next(log_ text, canon_ integer, most bigint, quiet_ interval default null)
   returns setof recoup.seal
@@ -167,14 +167,14 @@ begin
     raise exception using errcode = 'RC035', message = format('A block of %s rows.', coalesce(most::text, 'no')),
       hint = 'Use 1 to 1,000,000.', detail = jsonb_build_object('rows', most);
   end if;
-  -- By its one full name, so that no log is sealed twice under two spellings; in its newest version, so that no column
-  -- is left out.
+  -- By its full name, so that no log is sealed twice under two spellings; in its newest version, so that no column is
+  -- left out.
   if log_ !~ '^[a-z_][a-z0-9_]*[.][a-z_][a-z0-9_]*$'
      or to_regprocedure(format('%s%s(%s)', canon_function, canon_, log_)) is null
      or to_regprocedure(format('%s%s(%s)', canon_function, canon_ + 1, log_)) is not null then
     raise exception using errcode = 'RC035',
       message = format('%s is not a sealed log, or %s not its newest version.', log_, canon_),
-      hint = 'recoup seal list names them.', detail = jsonb_build_object('log', log_, 'canon', canon_);
+      hint = 'List the sealed logs: recoup seal list', detail = jsonb_build_object('log', log_, 'canon', canon_);
   end if;
   -- One sealer at a time: the chain has one end. Held to the end of the transaction.
   lock table recoup.seal in share row exclusive mode;
@@ -188,7 +188,7 @@ begin
     select w.until, w.paged into block.until, paged
       from recoup.seal_window(log_, block.incarnation, block.since, block.until, most) w;
   else
-    -- Rows of one transaction mostly lie together. If not, or at the end of the window, they are looked up below.
+    -- Rows of one transaction are mostly adjacent. If not, or at the end of the range, they are selected below.
     select d.rows, d.last_seq, d.digest into block.rows, block.last_seq, block.rows_digest
       from recoup.block_digest(log_, canon_, block.incarnation, block.since, block.until, block.after_seq,
         least(block.after_seq, 9000000000000000000) + 2 * most, most) d;
@@ -198,8 +198,8 @@ begin
       from recoup.block_digest(log_, canon_, block.incarnation, block.since, block.until, block.after_seq,
         null, case when paged then most end) d;
   end if;
-  -- Nothing new: no seal, but now and then, so that nothing can be put into the past of a quiet log. The end of a
-  -- window or of a cluster is sealed in any case.
+  -- Nothing new: no seal, except from time to time, so that no row can be added to the past of a quiet log. The
+  -- end of a range or of a cluster is always sealed.
   if block.rows = 0 and not begun and block.until is not null
      and coalesce(quiet_ is null or block.sealed_at > recoup.now() - quiet_, false) then
     return;
@@ -233,7 +233,7 @@ begin
   if at_.after_seq > 0 then
     execute format('select l.seq from %s l where %s and l.seq > %s order by l.seq limit 1',
       log_::regclass, recoup.in_window(at_.incarnation, at_.since, at_.until), at_.after_seq) into first_;
-    if at_.until is null then  -- that cluster is over
+    if at_.until is null then  -- that cluster has ended
       at_.incarnation := at_.incarnation + 1;
     end if;
     at_.since := coalesce(at_.until, '1:1:');
@@ -252,7 +252,7 @@ begin
   return first_;
 end $$;
 comment on function recoup.first_unsealed(text) is
-'The seq of a row that has waited longest for its seal, in the order of transactions; null: none waits.';
+'The seq of the oldest unsealed row, in the order of transactions; null: all rows are sealed.';
 
 create or replace function recoup.check_seal(s recoup.seal) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -265,16 +265,16 @@ begin
   select * into found_ from recoup.block_digest(s.log, s.canon, s.incarnation, s.since, s.until, s.after_seq,
     case when not s.closes then s.last_seq end);
   return case when found_.rows < s.rows then format('%s of its %s rows are missing', s.rows - found_.rows, s.rows)
-              when found_.rows > s.rows then format('%s rows were put beside its %s', found_.rows - s.rows, s.rows)
+              when found_.rows > s.rows then format('%s rows were added to its %s', found_.rows - s.rows, s.rows)
               when found_.digest <> s.rows_digest
               then format('of its %s rows, some were changed or exchanged', s.rows) end;
 exception
   -- No log holds such a time: it has no canonical text.
   when feature_not_supported or numeric_value_out_of_range then
-    return format('of its %s rows, some carry a time that is none', s.rows);
+    return format('of its %s rows, some have an invalid time', s.rows);
 end $$;
 comment on function recoup.check_seal(recoup.seal) is
-'What is wrong with a seal or the rows behind it; null when nothing is.';
+'What is wrong with a seal or its rows; null when nothing is.';
 
 create or replace function recoup.only_sealers() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -1,13 +1,13 @@
--- What rows were given at birth, as digests in the content log: a recorder of births, written out for every lifecycle
--- that freezes more than its key and has no log of its own that says it.
+-- Digests of rows at their birth, in the content log: a recorder, generated for every lifecycle that freezes more than
+-- its key and whose own log does not have them.
 
 create or replace function recoup.content_function(life recoup.lifecycle)
 returns table (function text, arguments text, results text, settings text[], definer boolean, body text, says text)
 language sql stable
-set quote_all_identifiers = off  -- the text is the same whoever asks
+set quote_all_identifiers = off  -- the same text for every caller
 as $$
   select recoup.quoted(format(replace(life.subject, '.', '.content_') || '_%s', 'births')), '', 'trigger',
-         -- One text whoever writes: see recoup.schema.laws, which computes it again.
+         -- The same text for every writer: see recoup.schema.laws, which computes it again.
          '{"search_path=pg_catalog, pg_temp",TimeZone=utc,"DateStyle=iso, ymd",bytea_output=hex}'::text[], true,
          format($text$
 begin
@@ -25,8 +25,8 @@ begin
 end $text$, life.subject, life.content,
            (select string_agg(format('n.%I', k), ', ') from unnest(life.key) k),
            (select string_agg(format('n.%I::text', c), ', ') from unnest(life.frozen) c)),
-         format('Digests of what rows of %s were given at birth, written out from the declaration.', life.subject)
+         format('Digests of rows of %s at their birth, generated from the declaration.', life.subject)
    where life.content > 0
 $$;
 comment on function recoup.content_function(recoup.lifecycle) is
-'The recorder of what rows were given at birth, as it should be; none, if the lifecycle freezes nothing but its key.';
+'The text of the recorder of birth digests; none if the lifecycle freezes only its key.';

@@ -1,7 +1,7 @@
--- The declaration itself: changed by a migration and by nothing else, and each change is recorded.
+-- The declaration itself: changed only by a migration, and each change is recorded.
 --
--- A migration is known by the lock that it holds, and by the row of its domain that it writes first, with a digest that
--- the domain never had before. Whoever is the owner can do that, too; it then stands in the log, which is sealed.
+-- A migration is recognised by the lock that it holds, and by the row of its domain that it writes first, with a digest
+-- that the domain never had before. The owner can do that too; then it is in the log, which is sealed.
 
 create or replace function recoup.only_migrations() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -15,11 +15,11 @@ begin
     return null;
   end if;
   raise exception using errcode = 'RC013',
-    message = format('%I.%I: %s may not change what is declared.', tg_table_schema, tg_table_name, current_user),
-    hint = 'It is declared in the program and written by recoup migrate.',
+    message = format('%I.%I: %s may not change the declaration.', tg_table_schema, tg_table_name, current_user),
+    hint = 'Declarations are part of the program; recoup migrate writes them.',
     detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
 end $$;
-comment on function recoup.only_migrations() is 'Refuses changes of what is declared outside a migration.';
+comment on function recoup.only_migrations() is 'Refuses changes of the declaration outside a migration.';
 
 create or replace function recoup.record_declared() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
@@ -41,18 +41,18 @@ begin
 end $$;
 revoke execute on function recoup.record_declared() from public;
 comment on function recoup.record_declared() is
-'What is declared and what is not any more, in the log of declarations.';
+'Writes added and removed declarations to their log.';
 
 create or replace function recoup.only_declared() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  -- A migration is the owner's own hand: there is nobody else for whom the recorder would act.
+  -- A migration runs as the owner itself: the recorder acts for no other role.
   if current_user = 'recoup_owner' and pg_trigger_depth() > 1 then
     return null;
   end if;
   raise exception using errcode = 'RC010',
     message = format('%I.%I: %s may not write an event by hand.', tg_table_schema, tg_table_name, current_user),
-    hint = 'What is declared is written by recoup migrate; its recorder writes the event.',
+    hint = 'recoup migrate writes the declaration; its recorder writes the event.',
     detail = jsonb_build_object('log', format('%I.%I', tg_table_schema, tg_table_name), 'authority', current_user);
 end $$;
 comment on function recoup.only_declared() is
@@ -66,7 +66,7 @@ begin
   foreach declared in array
     array['domain', 'lifecycle', 'lifecycle_step', 'follower', 'log', 'pausable', 'policy_bound']
   loop
-    -- What was declared before there was a log of it.
+    -- Declarations from before this log existed.
     if not exists (select from pg_trigger t
                     where t.tgrelid = 'recoup.declaration_log'::regclass and t.tgname = 'a_only_declared') then
       execute format('insert into recoup.declaration_log (incarnation, logged_at, event_type, declared_in, row)

@@ -1,11 +1,11 @@
--- Putting guards and followers on tables, from the declaration.
+-- Installing guards and followers on tables, from the declaration.
 
 create or replace procedure recoup.put_trigger(relation regclass, name_ text, timing text, event text, level text,
   function_ text, variadic arguments text[] default '{}')
 language plpgsql as $$
 declare
   events  constant text[] := string_to_array(event, ' or ');
-  -- ALWAYS: also under session_replication_role = replica. What is for replicated rows fires there alone.
+  -- ALWAYS: also under session_replication_role = replica. Triggers for replicated rows fire only there.
   fires   constant text := case level when 'replicated row' then 'replica' else 'always' end;
   kind    constant integer := case level when 'statement' then 0 else 1 end
     + case timing when 'before' then 2 else 0 end
@@ -18,7 +18,7 @@ declare
   given   constant bytea := (select string_agg(convert_to(a, 'UTF8') || decode('00', 'hex'), '' order by place)
                                from unnest(arguments) with ordinality u (a, place));
 begin
-  -- One that is there already is left alone: to make it anew would lock its table against whoever works on it.
+  -- An existing one is kept: to create it again would lock its table against its users.
   if exists (select from pg_trigger t
               where t.tgrelid = relation and t.tgname = name_ and t.tgfoid = to_regproc(function_) and t.tgtype = kind
                 and t.tgenabled = upper(left(fires, 1))::"char" and t.tgargs = coalesce(given, '') and t.tgqual is null
@@ -32,14 +32,14 @@ begin
   execute format('alter table %s enable %s trigger %I', relation, fires, name_);
 end $$;
 comment on procedure recoup.put_trigger(regclass, text, text, text, text, text, text[]) is
-'Puts a trigger on a table, always on, unless it is there as it should be.';
+'Puts a trigger on a table, always enabled, unless the same one exists.';
 
 -- Replicated rows: a worker that applies them fires triggers for rows and none for statements.
 
 create or replace function recoup.refuse_replicated() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  -- Only there, also if somebody switches all triggers of a table off and on again.
+  -- Only there, also after all triggers of a table were disabled and enabled again.
   if current_setting('session_replication_role') <> 'replica' then
     return case tg_op when 'DELETE' then old else new end;
   end if;
@@ -51,14 +51,14 @@ begin
     detail = jsonb_build_object('table', format('%I.%I', tg_table_schema, tg_table_name), 'operation', tg_op,
                                 'authority', current_user);
 end $$;
-comment on function recoup.refuse_replicated() is 'Refuses rows that come by logical replication.';
+comment on function recoup.refuse_replicated() is 'Refuses rows of logical replication.';
 
 create or replace procedure recoup.refuse_replication()
 language plpgsql as $$
 declare
   relation regclass;
 begin
-  -- A partition has it from its parent, also one that is made later.
+  -- Partitions inherit it, also later ones.
   for relation in select c.oid from pg_class c
                    where c.relowner = to_regrole('recoup_owner') and c.relkind in ('r', 'p')
                      and not c.relispartition order by c.oid loop
@@ -66,24 +66,24 @@ begin
                             'recoup.refuse_replicated');
   end loop;
 end $$;
-comment on procedure recoup.refuse_replication() is 'Puts on every table that it takes nothing by logical replication.';
+comment on procedure recoup.refuse_replication() is 'Closes every table to logical replication.';
 
 create or replace function recoup.written(life recoup.lifecycle)
 returns table (function text, arguments text, results text, settings text[], definer boolean, body text, says text,
                is_there boolean)
 language sql stable
-set quote_all_identifiers = off  -- the text is the same whoever asks; inlined, it fails some planners
+set quote_all_identifiers = off  -- the same text for every caller; inlined, it fails some planners
 as $$
   select f.*, exists (
            select from pg_proc p
             where p.oid = to_regproc(f.function) and pg_get_function_arguments(p.oid) = f.arguments
               and p.prosrc = f.body and p.proconfig = f.settings and p.prosecdef = f.definer)
     from (
-      -- A join by hash is right for one row and for a hundred thousand, so its plan may be kept.
+      -- A hash join is right for one row and for a hundred thousand, so its plan may be cached.
       select recoup.guard_of(life.subject, k.kind), '', 'trigger',
              '{"search_path=pg_catalog, pg_temp",plan_cache_mode=force_generic_plan,enable_nestloop=off,'
              'enable_hashjoin=on,enable_mergejoin=off}'::text[], false, recoup.guard_text(life, k.kind),
-             format('The guard of %ss of %s, written out from the declaration.', k.kind, life.subject)
+             format('The guard of %ss of %s, generated from the declaration.', k.kind, life.subject)
         from (select distinct s.kind from recoup.lifecycle_step s where s.subject = life.subject) k
       union all
       select * from recoup.content_function(life)
@@ -91,7 +91,7 @@ as $$
       select * from recoup.queue_functions(life)) f (function, arguments, results, settings, definer, body, says)
 $$;
 comment on function recoup.written(recoup.lifecycle) is
-'The functions that are written out for a lifecycle, and whether each is there as it should be.';
+'The functions generated for a lifecycle, and whether each exists with the right text.';
 
 create or replace procedure recoup.write_functions(subject_ text)
 language plpgsql
@@ -102,8 +102,10 @@ declare
   other   regprocedure;
 begin
   for written in select w.* from recoup.lifecycle l cross join lateral recoup.written(l) w
-                  where l.subject = subject_ and not w.is_there loop
-    -- One with other arguments would stand beside it.
+                  where l.subject = subject_
+                    and (not w.is_there or obj_description(to_regproc(w.function), 'pg_proc') is distinct from w.says)
+  loop
+    -- A function with other arguments would exist in addition.
     for other in select p.oid from pg_proc p join pg_namespace s on s.oid = p.pronamespace
                   where format('%I.%I', s.nspname, p.proname) = written.function
                     and pg_get_function_arguments(p.oid) <> written.arguments loop
@@ -121,7 +123,7 @@ begin
   end loop;
 end $$;
 comment on procedure recoup.write_functions(text) is
-'Writes out the functions of a lifecycle, unless they are there as they should be.';
+'Generates the functions of a lifecycle, unless they exist with the right text.';
 
 create or replace procedure recoup.equip(relation regclass, subject_ text)
 language plpgsql as $$
@@ -143,7 +145,7 @@ begin
     call recoup.put_trigger(relation, recoup.follower_name(follower), 'after', follower.event, 'statement',
                             follower.function, variadic follower.arguments);
   end loop;
-  -- What was declared once, and is not any more.
+  -- What is no longer declared.
   for old_name in
     select t.tgname from pg_trigger t
      where t.tgrelid = relation and not t.tgisinternal and t.tgname ~ '^[b-d]_'
@@ -153,7 +155,7 @@ begin
   end loop;
 end $$;
 comment on procedure recoup.equip(regclass, text) is
-'Puts the guard of a lifecycle, and all that is declared to follow it, on its table or on a partition of it.';
+'Installs the guard of a lifecycle and its followers on its table or on a partition.';
 
 create or replace function recoup.follower_name(f recoup.follower) returns text
 language sql immutable as $$
@@ -161,7 +163,7 @@ language sql immutable as $$
   select f.place || '_' || split_part(f.function, '.', 2) || '_on_' || f.event
 $$;
 comment on function recoup.follower_name(recoup.follower) is
-'The name of a follower''s trigger: in the order of the letters, each behind the guard.';
+'The name of a follower''s trigger: ordered by letter, after the guard.';
 
 create or replace procedure recoup.equip_all(subject_ text)
 language plpgsql as $$
@@ -189,7 +191,8 @@ begin
   end loop;
   for unused in
     select p.oid from pg_proc p
-     where obj_description(p.oid, 'pg_proc') like '%, written out from the declaration.'
+     where obj_description(p.oid, 'pg_proc') like any (array['%, generated from the declaration.',
+                                                             '%, written out from the declaration.'])  -- up to release 4
        and p.proowner = to_regrole(quote_ident(current_user))
        and p.oid <> all(array(select to_regproc(w.function)::oid
                                 from recoup.lifecycle l cross join lateral recoup.written(l) w
@@ -200,4 +203,4 @@ begin
   call recoup.refuse_replication();
 end $$;
 comment on procedure recoup.equip_declared() is
-'Equips every declared table, drops what was written out for one that is gone, and closes all to replication.';
+'Equips every declared table, drops functions of removed ones, and closes all to replication.';

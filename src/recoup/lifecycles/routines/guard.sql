@@ -2,21 +2,21 @@
 --
 -- They compare what a statement did with recoup.lifecycle and recoup.lifecycle_step, for the role that did it, and
 -- refuse with our SQLSTATE, the move, the authority and what is allowed from here. SECURITY INVOKER, so that
--- current_user is whoever acts. The first trigger argument names the lifecycle: a partition is guarded as its parent.
+-- current_user is the caller. The first trigger argument names the lifecycle: a partition is guarded as its parent.
 --
--- This form reads the declaration at every statement. It guards what has no listed step of a kind, and it explains:
--- what is listed is judged by a function written out from the declaration (written.sql), which ends in this one's body.
+-- This form reads the declaration at every statement. It guards tables without listed steps of a kind, and it
+-- explains: listed steps are checked by a generated function (written.sql), which ends with the body of this one.
 --
--- Transition tables are read by EXECUTE on purpose: PL/pgSQL keeps the plan of its first call, and a plan made for one
+-- Transition tables are read by EXECUTE on purpose: PL/pgSQL caches the plan of its first call, and a plan made for one
 -- row ran for minutes over a hundred thousand. Statuses are grouped before they are looked up, so a statement over many
 -- rows costs one pass and a handful of look-ups.
 
 create or replace function recoup.authority_of(role_name name) returns text
 language sql immutable as $$
-  -- An owner or a superuser is nobody here, whatever its name: only roles called recoup_<authority> count.
+  -- An owner or a superuser has no authority: only roles called recoup_<authority> count.
   select case when starts_with(role_name::text, 'recoup_') then substr(role_name::text, 8) end
 $$;
-comment on function recoup.authority_of(name) is 'The authority a role stands for, or null.';
+comment on function recoup.authority_of(name) is 'The authority of a role, or null.';
 
 create or replace function recoup.allowed_steps(subject_ text, from_ text) returns text
 language sql stable as $$
@@ -31,11 +31,11 @@ comment on function recoup.allowed_steps(text, text) is 'What is listed from a s
 
 create or replace function recoup.actor_name() returns text
 language sql stable as $$
-  -- An authority by its short name; anybody else as the role they are.
+  -- An authority by its short name; any other role by its name.
   select coalesce((select s.authority from recoup.lifecycle_step s
                     where s.authority = recoup.authority_of(current_user) limit 1), current_user::text)
 $$;
-comment on function recoup.actor_name() is 'Who acts, as a refusal names them.';
+comment on function recoup.actor_name() is 'The actor, as a refusal names it.';
 
 create or replace function recoup.row_name(subject_ text, key_ jsonb) returns text
 language sql immutable as $$
@@ -56,18 +56,18 @@ comment on function recoup.step_facts(text, jsonb, text, text) is 'The facts of 
 
 create or replace function recoup.acts_for_another() returns boolean
 language sql stable as $$
-  -- In a SECURITY DEFINER function current_user is the function's owner, and the role is still the caller's. Nobody can
-  -- become the owner but whoever may switch triggers off as well; and the owner's own hands act for nobody else.
+  -- In a SECURITY DEFINER function current_user is the function's owner, and the role is still the caller's. Only
+  -- a role that may also disable triggers can become the owner; and the owner itself acts for no other role.
   select current_user = 'recoup_owner'
      and coalesce(nullif(current_setting('role'), 'none'), session_user::text) <> 'recoup_owner'
 $$;
 comment on function recoup.acts_for_another() is
-'Whether a function of the tables'' owner runs, called by somebody else: a recorder, a consequence, the sealer.';
+'Whether a function of the tables'' owner runs, called by another role: a recorder, a consequence, the sealer.';
 
 create or replace function recoup.by_follower() returns boolean
 language sql stable as $$ select recoup.acts_for_another() and pg_trigger_depth() > 1 $$;
 comment on function recoup.by_follower() is
-'Asked by a trigger: whether a recorder or a consequence has done what it sees, behind another trigger.';
+'For triggers: whether a recorder or a consequence made this change, inside another trigger.';
 
 create or replace function recoup.key_object(key_ text[], alias text) returns text
 language sql immutable as $$
@@ -100,13 +100,13 @@ declare
   born     text;
   missing  text;
   sample   jsonb;
-  caused   constant boolean := recoup.by_follower();  -- by the owner, for whoever caused it
+  caused   constant boolean := recoup.by_follower();  -- by the owner, for the caller
   acting   constant name := case when caused then recoup.acting_role() else current_user end;
 begin
   if not exists (select from new_rows) then
     return null;
   end if;
-  perform set_config('recoup.acting_role', acting, true);  -- for what comes behind us
+  perform set_config('recoup.acting_role', acting, true);  -- for the followers
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   for born in execute format('select distinct n.%I::text from new_rows n', life.status_column) loop
     select * into step from recoup.lifecycle_step s
@@ -116,15 +116,16 @@ begin
       execute format('select %s from new_rows n where n.%I = $1 limit 1',
                      recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
       raise exception using errcode = 'RC001',
-        message = format('%s: %s may not make it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(), born),
-        hint = format('It may be born as: %s.', recoup.allowed_steps(subject_, null)),
+        message = format('%s: %s may not insert it as %s.', recoup.row_name(subject_, sample), recoup.actor_name(),
+                         born),
+        hint = format('Allowed births: %s.', recoup.allowed_steps(subject_, null)),
         detail = recoup.step_facts(subject_, sample, null, born);
     end if;
     if step.through <> '{}' and not caused then
       execute format('select %s from new_rows n where n.%I = $1 limit 1',
                      recoup.key_object(life.key, 'n'), life.status_column) into sample using born;
       raise exception using errcode = 'RC012',
-        message = format('%s: it is not made as %s by hand.', recoup.row_name(subject_, sample), born),
+        message = format('%s: it cannot be inserted as %s by hand.', recoup.row_name(subject_, sample), born),
         hint = format('%s: %s.', born, step.says),
         detail = recoup.step_facts(subject_, sample, null, born);
     end if;
@@ -133,7 +134,7 @@ begin
                      recoup.key_object(life.key, 'n'), life.status_column, missing) into sample using born;
       if sample is not null then
         raise exception using errcode = 'RC001',
-          message = format('%s: %s may not make it as %s without %s.', recoup.row_name(subject_, sample),
+          message = format('%s: %s may not insert it as %s without %s.', recoup.row_name(subject_, sample),
                            recoup.actor_name(), born, missing),
           hint = format('As %s: %s.', born, step.says),
           detail = recoup.step_facts(subject_, sample, null, born);
@@ -142,7 +143,7 @@ begin
   end loop;
   return null;
 end $$;
-comment on function recoup.guard_births() is 'Refuses a row born in a status, or by an authority, that is not listed.';
+comment on function recoup.guard_births() is 'Refuses an insert in a status, or by an authority, that is not listed.';
 
 -- Moves ---------------------------------------------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ language sql stable as $$
     from unnest(life.rising) c
 $$;
 comment on function recoup.column_rules(recoup.lifecycle) is
-'The rules on columns, each as a condition that is true when it is broken.';
+'The rules on columns, each as a condition that is true for a violation.';
 
 create or replace function recoup.guard_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -176,9 +177,9 @@ begin
   if not exists (select from new_rows) then
     return null;
   end if;
-  perform set_config('recoup.acting_role', acting, true);  -- for what comes behind us
+  perform set_config('recoup.acting_role', acting, true);  -- for the followers
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
-  -- FULL JOIN: a changed key leaves a row without its partner, and is seen instead of slipping through.
+  -- FULL JOIN: a changed key leaves a row without its partner, so it is noticed.
   paired := 'old_rows o full join new_rows n on '
     || (select string_agg(format('o.%1$I = n.%1$I', k), ' and ') from unnest(life.key) k);
 
@@ -196,7 +197,7 @@ begin
                      recoup.key_object(life.key, 'o'), paired, life.status_column) into sample;
       raise exception using errcode = 'RC004',
         message = format('%s: its key may not be changed.', recoup.row_name(subject_, sample)),
-        hint = format('%s identifies the row for good; make a new row instead.', array_to_string(life.key, ', ')),
+        hint = format('%s identifies the row; insert a new row instead.', array_to_string(life.key, ', ')),
         detail = jsonb_build_object('subject', subject_, 'key', sample, 'authority', current_user);
     end if;
 
@@ -221,7 +222,7 @@ begin
                      recoup.key_object(life.key, 'o'), paired, life.status_column)
         into sample using seen.from_status, seen.to_status;
       raise exception using errcode = 'RC012',
-        message = format('%s: it is not moved from %s to %s by hand.', recoup.row_name(subject_, sample),
+        message = format('%s: it cannot be moved from %s to %s by hand.', recoup.row_name(subject_, sample),
                          seen.from_status, seen.to_status),
         hint = format('%s: %s.', seen.to_status, step.says),
         detail = recoup.step_facts(subject_, sample, seen.from_status, seen.to_status);
@@ -230,7 +231,7 @@ begin
     if seen.broken or (step.counts and not seen.counted) then
       for rule in select * from recoup.column_rules(life)
         union all select 'RC007', life.counter, format('n.%1$I is distinct from o.%1$I + 1', life.counter),
-                         format('rises by exactly one from %s to %s', seen.from_status, seen.to_status)
+                         format('increases by exactly one from %s to %s', seen.from_status, seen.to_status)
                    where step.counts
       loop
         execute format('select %s from %s where o.%3$I = $1 and n.%3$I = $2 and %4$s limit 1',
@@ -262,7 +263,7 @@ declare
   gone     text;
   sample   jsonb;
 begin
-  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder behind us
+  perform set_config('recoup.acting_role', current_user, true);  -- for the recorder
   select * into strict life from recoup.lifecycle l where l.subject = subject_;
   for gone in execute format('select distinct o.%I::text from old_rows o', life.status_column) loop
     perform from recoup.lifecycle_step s
@@ -288,7 +289,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception using errcode = 'RC008',
     message = format('%s: %s may not truncate it.', tg_argv[0], current_user),
-    hint = 'Rows leave only by a listed exit, one by one and recorded.',
+    hint = 'Rows are deleted only by a listed exit, and recorded.',
     detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
   return null;
 end $$;

@@ -1,9 +1,9 @@
--- The guard of a table, written out from its declaration when it is put on.
+-- The guard of a table, generated from its declaration when it is installed.
 --
--- One pass over the rows of a statement, in SQL that is planned once: is every step listed for whoever acts, has every
--- row its key, do the columns keep their rules, and does the domain's own rule of a move hold? Nothing wrong: that was
+-- One pass over the rows of a statement, in SQL that is planned once: is every step listed for the caller, has every
+-- row its key, do the columns keep their rules, and does the domain's own rule of a move hold? If so, that is
 -- all. Otherwise the body of recoup.guard_births, guard_moves or guard_exits follows, which reads the declaration and
--- says what is wrong. Transition tables are seen by one function alone, so that body is part of it.
+-- reports what is wrong. Only one function sees the transition tables, so that body is part of it.
 
 create or replace function recoup.quoted(name_ text) returns text
 language sql immutable as $$
@@ -13,7 +13,7 @@ comment on function recoup.quoted(text) is 'A name with its schema, as SQL has i
 
 create or replace function recoup.guard_of(subject_ text, kind_ text) returns text
 language sql stable as $$
-  -- Where nothing is listed nothing is written out: the form for all refuses whatever comes.
+  -- Where nothing is listed nothing is generated: the general form refuses every step.
   select case when exists (select from recoup.lifecycle_step s where s.subject = subject_ and s.kind = kind_)
               then recoup.quoted(format(replace(subject_, '.', '.guard_') || '_%ss', kind_))
               else format('recoup.guard_%ss', kind_) end
@@ -47,7 +47,7 @@ comment on function recoup.listed_condition(recoup.lifecycle, text) is
 
 create or replace function recoup.guard_text(life recoup.lifecycle, kind_ text) returns text
 language plpgsql stable
-set quote_all_identifiers = off  -- the text is the same whoever asks
+set quote_all_identifiers = off  -- the same text for every caller
 as $$
 declare
   paired  constant text := 'join old_rows o on '
@@ -60,10 +60,10 @@ declare
   broken  constant text := (rule ->> 'broken') || format('(o, n, now_, acting, %s)',
                              case when rule ->> 'policy' is null then 'null' else 'policy' end);
   gather  constant text := (rule ->> 'gathers') || '(o, n)';
-  -- The body of the form for all. It refuses; or it comes to its end, and we go on.
+  -- The body of the general form. It refuses; or it reaches its end, and we continue.
   refuse  constant text := (select regexp_replace(p.prosrc, 'return null;[[:space:]]*end[[:space:]]*$', 'end')
                               from pg_proc p where p.oid = format('recoup.guard_%ss', kind_)::regproc);
-  -- Asked once where steps ask for it, too.
+  -- Evaluated once, also where steps use it.
   causes  constant boolean := exists (select from recoup.lifecycle_step s
                                        where s.subject = life.subject and s.kind = kind_ and s.through <> '{}');
   pass    text;
@@ -81,7 +81,7 @@ begin
     return null;
   end if;', listed);
   else
-    -- A changed key leaves a row without its partner, whose step is none that is listed.
+    -- A changed key leaves a row without its partner, and that is not a listed step.
     pass := format('
   select bool_or(not %s%s%s)%s
     into wrong%s
@@ -97,7 +97,7 @@ begin
   return concat($text$
 #variable_conflict use_variable
 declare$text$, case when causes then E'\n  caused constant boolean := recoup.by_follower();' end, format($text$
-  -- Set for what comes behind us, too.
+  -- Set for the followers too.
   acting constant text :=
     set_config('recoup.acting_role', case when %s then recoup.acting_role() else current_user end, true);$text$,
       case when causes then 'caused' when kind_ = 'exit' then 'false' else 'recoup.by_follower()' end),
@@ -113,7 +113,7 @@ declare$text$, case when causes then E'\n  caused constant boolean := recoup.by_
   end if;$text$, paired, rule ->> 'refusal', broken) end, $text$
   raise exception using errcode = 'RC013',
     message = format('%s: its guard refuses what the declaration lists.', tg_argv[0]),
-    hint = 'The guard was written out from another declaration. Write it anew: recoup migrate',
+    hint = 'The guard was generated from another declaration. Generate it again: recoup migrate',
     detail = jsonb_build_object('subject', tg_argv[0], 'authority', current_user);
 end $text$);
 end $$;

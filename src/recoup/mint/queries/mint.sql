@@ -1,6 +1,5 @@
 -- name: mint
--- What was minted already is passed over, and so is what is not authorised:
--- the rule would refuse the whole page for it.
+-- Skips what is already minted, and what is not authorised: the rule would refuse the whole page for it.
 with t as materialized (select recoup.now() as now_)
 insert into cl.company_identity (intake_id, company_name, company_domain, minted_at)
 select i.intake_id, i.company_name, i.company_domain, t.now_
@@ -11,21 +10,21 @@ on conflict (intake_id) do nothing
 returning sovereign_company_id, intake_id, company_name, company_domain, minted_at;
 
 -- name: mint_lag
--- The first AUTH that the mint has not seen. What is left of a page it has begun is not looked for: it is reading it.
--- What committed late is not looked for either: it is read next, and would have to be searched for.
-with stands as materialized (
+-- The first AUTH that the mint has not seen. Not counted: the rest of a page that it is reading, and late
+-- commits, which are read next and would need a search.
+with place as materialized (
   select coalesce(s.since, '1:1:'::pg_snapshot) as since, coalesce(s.incarnation, 1) as incarnation,
          newest.incarnation as present
     from (select max(i.incarnation) as incarnation from recoup.incarnation i) newest
     left join recoup.subscription s on s.log = %(log)s and s.name = %(name)s)
 select extract(epoch from recoup.now() - min(first.event_timestamp))::float8
-  from stands
+  from place
  cross join lateral (
    (select l.event_timestamp from cl.gate_zero_authorization l
-     where l.incarnation = stands.incarnation and l.xid >= pg_snapshot_xmax(stands.since) order by l.xid limit 1)
+     where l.incarnation = place.incarnation and l.xid >= pg_snapshot_xmax(place.since) order by l.xid limit 1)
     union all
    (select l.event_timestamp from cl.gate_zero_authorization l
-     where stands.incarnation < stands.present and l.incarnation > stands.incarnation order by l.seq limit 1)) first;
+     where place.incarnation < place.present and l.incarnation > place.incarnation order by l.seq limit 1)) first;
 
 -- name: identities
 -- Newest first.

@@ -1,4 +1,4 @@
--- The mint: which identities may be, and what their birth says in the AIR log of the mint.
+-- The mint: which identities are allowed, and the event of their birth in the mint's AIR log.
 
 create or replace function cl.rule_identity_births() returns trigger
 language plpgsql
@@ -38,7 +38,7 @@ begin
                                  bad.intake_id, coalesce(bad.status, 'unknown'))
         when 'RC041' then format('The identity for intake %s has another name or domain than the intake.',
                                  bad.intake_id)
-        else format('The identity for intake %s claims to be minted at another time than now.', bad.intake_id) end,
+        else format('The identity for intake %s has another time than now as minted_at.', bad.intake_id) end,
       hint = case
         when bad.why = 'RC040' and bad.reentered_as is not null
         then format('Its retry passed: mint the new intake, %s.', bad.reentered_as)
@@ -51,7 +51,7 @@ begin
   return null;
 end $$;
 comment on function cl.rule_identity_births() is
-'An identity is minted now, for an intake that AIR authorised, with its data; after a re-entry for the new one.';
+'An identity is minted now, for an intake with an AUTH event and with its data; after a re-entry for the new intake.';
 
 create or replace function cl.record_identity_births() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -67,4 +67,4 @@ begin
   return null;
 end $$;
 revoke execute on function cl.record_identity_births() from public;
-comment on function cl.record_identity_births() is 'MINT, in the AIR log of the mint.';
+comment on function cl.record_identity_births() is 'Writes MINT to the AIR log of the mint.';

@@ -1,5 +1,5 @@
 -- name: begin
--- The set is frozen in the order in which its rows are locked, and its digest says which they were.
+-- The set is stored in the order in which its rows are locked; its digest identifies them.
 with chosen as materialized (
   {chosen}
   limit %(most)s + 1),
@@ -18,7 +18,7 @@ frozen as (
 select a.operation_id, a.items from asked a;
 
 -- name: take
--- What nobody else works on, in the order in which rows are locked. Nothing while the operation is paused.
+-- Items that no other process works on, in the order in which rows are locked. Nothing while the operation is paused.
 select i.place, i.unit
   from recoup.operation_item i
  where i.operation_id = %(operation)s and i.status = 'PENDING'
@@ -67,7 +67,7 @@ select {columns}
  limit %(limit)s;
 
 -- name: invariants
--- An operation has the items that its digest says, numbered from 1, and is DONE when each has its result.
+-- An operation has the items of its digest, numbered from 1, and is DONE when each has its result.
 with items as (
   select i.operation_id, count(*) as items, max(i.place) as last, min(i.place) as first,
          count(*) filter (where i.status = 'PENDING') as pending,

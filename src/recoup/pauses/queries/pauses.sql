@@ -1,5 +1,5 @@
 -- name: pause
--- Of two that pause one thing at once, one does; the other gets no row.
+-- Of two sessions that pause one thing at once, one succeeds; the other gets no row.
 insert into recoup.pause (scope, scope_id, status, changed_at, changed_by, reason)
 values (%(scope)s, %(scope_id)s, 'PAUSED', recoup.now(), recoup.acting_id(), %(reason)s)
 on conflict (scope, scope_id) do update

@@ -1,15 +1,15 @@
--- The pause register: read in every claim.
+-- The pause register. Every claim reads it.
 --
--- A pause holds for every claim that begins after it has committed. It waits for nobody, so that a kill switch cannot
--- be held up by what it is to stop; what was claimed before may finish.
+-- A pause applies to every claim that begins after its commit; work that was claimed before may finish. Setting a pause
+-- waits for no other transaction, so the work that a kill switch stops cannot delay it.
 
 create or replace function recoup.paused(variadic scopes text[]) returns recoup.pause
 language plpgsql stable as $$
 declare
   held recoup.pause;
 begin
-  -- Scopes as 'table:cl.gate_zero_attempt'; the global one is always among them. PL/pgSQL, whose plan is kept: every
-  -- claim asks this.
+  -- Scopes as 'table:cl.gate_zero_attempt'; the global one is always among them. PL/pgSQL, for its cached plan: every
+  -- claim calls this.
   select * into held from recoup.pause p
    where p.status = 'PAUSED'
      and (p.scope = 'global' or p.scope || ':' || p.scope_id = any(scopes))
@@ -44,7 +44,7 @@ begin
   for declared in select * from recoup.pausable p where p.scope = scope_ loop
     if declared.name is not null then
       return next declared.name;
-      -- Of a partitioned table, all of it or one part.
+      -- Of a partitioned table, all of it or one partition.
       return query select n.nspname || '.' || c.relname from pg_inherits i
         join pg_class c on c.oid = i.inhrelid join pg_namespace n on n.oid = c.relnamespace
        where scope_ = 'table' and i.inhparent = to_regclass(declared.name);
@@ -65,7 +65,7 @@ begin
   if tg_op = 'UPDATE' then
     last := (select max(o.changed_at) from old_rows o);
   end if;
-  -- What was paused under a name that is not declared any more can still be resumed.
+  -- A pause under a name that is no longer declared can still be resumed.
   select n.scope, n.scope_id, exists (select from recoup.pausable p where p.scope = n.scope) as known into bad
     from new_rows n
    where n.status = 'PAUSED'
@@ -73,12 +73,12 @@ begin
   if found then
     raise exception using errcode = 'RC034',
       message = case when bad.known then format('There is no %s %s whose work can be paused.', bad.scope, bad.scope_id)
-                     else format('A %s is nothing that can be paused here.', bad.scope) end,
+                     else format('A %s cannot be paused here.', bad.scope) end,
       hint = case when bad.known
-        then coalesce('Of this kind: ' || (
+        then coalesce('Known names: ' || (
                select string_agg(name, ', ' order by name)
                  from (select * from recoup.pausable_names(bad.scope) name limit 100) names) || '.',
-               'There is none of this kind now.')
+               'There are none of this kind now.')
         else format('Kinds: %s.', (
                select string_agg(distinct p.scope, ', ' order by p.scope) from recoup.pausable p)) end,
       detail = jsonb_build_object('scope', bad.scope, 'scope_id', bad.scope_id);
@@ -88,14 +88,14 @@ begin
       or n.changed_at < least(now_, recoup.statement_time()) limit 1;
   if found then
     raise exception using errcode = 'RC026',
-      message = format('The pause of %s does not say who changes it, and when.', bad.named),
+      message = format('The pause of %s has the wrong time or actor.', bad.named),
       hint = 'Write changed_at = recoup.now() and changed_by = recoup.acting_id().',
       detail = jsonb_build_object('pause', bad.named, 'now', now_, 'acting', recoup.acting_id());
   end if;
   return null;
 end $$;
 comment on function recoup.rule_pauses() is
-'What is paused is something that works; a pause is changed now, by whoever acts.';
+'Only something that exists is paused; a pause is changed now, by the acting login.';
 
 create or replace function recoup.record_pauses() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -114,8 +114,8 @@ comment on function recoup.record_pauses() is 'PAUSE or RESUME, in the pause log
 create or replace function recoup.wake() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  -- Sent when the transaction commits. Only from tables that change rarely: notifications pass one by one.
+  -- Sent when the transaction commits. Only for tables that change rarely: commits that notify run one at a time.
   perform pg_notify('recoup_wake', coalesce(tg_argv[0], ''));
   return null;
 end $$;
-comment on function recoup.wake() is 'Wakes the workers: there may be something to do, of this duty or of any.';
+comment on function recoup.wake() is 'Wakes the workers: this duty, or any, may have work.';

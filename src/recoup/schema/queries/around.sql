@@ -1,12 +1,12 @@
--- What lies around the schema and can undo it: memberships, settings, and what others put into the database. Every
--- query gives sentences. Named by the caller: owner, admin (of the embedded server), ours (owner and authorities) and
--- reader (whose member everybody is who may act).
+-- What surrounds the schema and can disable it: memberships, settings, and foreign objects in the database. Every query
+-- gives sentences. Named by the caller: owner, admin (of the embedded server), ours (owner and authorities) and reader
+-- (every login that may act is its member).
 
 -- name: members
 select distinct format('%%s is a member of %%s', m.member::regrole, m.roleid::regrole)
   from pg_auth_members m
  where m.roleid = to_regrole(%(admin)s)
-    -- Who may only grant it, and neither uses nor inherits it, is whoever migrates (from 16 on).
+    -- A member that may only grant it, and neither use nor inherit it, is the migrating login (from 16 on).
     or m.roleid = to_regrole(%(owner)s)
        and coalesce(not m.admin_option or (to_jsonb(m) ->> 'set_option')::boolean
                     or (to_jsonb(m) ->> 'inherit_option')::boolean, true)
@@ -15,7 +15,7 @@ select distinct format('%%s is a member of %%s', m.member::regrole, m.roleid::re
  order by 1;
 
 -- name: settings
--- Those that are harmless (memory, timeouts, a path on which pg_catalog comes first, as it does unnamed) are not ours.
+-- Harmless settings (memory, timeouts, a path on which pg_catalog comes first, as it does by default) are not reported.
 select format('%%s%%s: %%s', case s.setrole when 0 then 'everybody' else s.setrole::regrole::text end,
               case s.setdatabase when 0 then '' else ' in ' || current_database() end, c.setting)
   from pg_db_role_setting s
@@ -35,7 +35,7 @@ select format('the subscription %%s writes to %%s', s.subname, r.srrelid::regcla
   join pg_class c on c.oid = r.srrelid
  where c.relowner = to_regrole(%(owner)s)
 union all
--- It runs with the rights of whoever changes a schema, and the owner does, at every migration.
+-- It runs with the rights of the role that changes a schema, which is the owner at every migration.
 select format('the event trigger %%s runs %%s', e.evtname, e.evtfoid::regproc)
   from pg_event_trigger e
  where e.evtenabled <> 'D' and not exists (
@@ -52,8 +52,8 @@ select format('a cast from %%s to %%s', c.castsource::regtype, c.casttarget::reg
    and not exists (select from pg_depend d
                     where d.classid = 'pg_cast'::regclass and d.objid = c.oid and d.deptype = 'e')
 union all
--- Who may make functions where others find them without naming the schema. Not counted: whoever owns it, and whoever
--- was given the right to grant it, in order to migrate.
+-- Roles that may create functions in schemas on the search path. Not reported: its owner, and the role that got the
+-- right to grant it, in order to migrate.
 select format('%%s may create in %%s', case a.grantee when 0 then 'everybody' else a.grantee::regrole::text end, o.name)
   from (select 'the database', d.datdba, d.datacl from pg_database d where d.datname = current_database()
         union all

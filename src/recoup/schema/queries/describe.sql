@@ -2,12 +2,12 @@
 --
 --   schema, kind, object, part, text
 --
--- and the description is their texts in that order. What a server prints in its own way (NOT NULL as constraints in 18,
--- the right MAINTAIN from 17 on) is left out or taken from the catalogue, so that all supported versions give the same
--- text. Expressions are printed in their short form: the long one has brackets that a
--- dump and a restore change. Run them with search_path = pg_catalog, so that every name is qualified, and with
--- recoup.described = the owner (a setting and no parameter, because format() has its own use for the percent sign).
--- Described is what lies in the owner's schemas, and what the owner has in those of others.
+-- and the description is their texts in that order. What server versions print differently (NOT NULL as constraints in
+-- 18, the right MAINTAIN from 17 on) is left out or taken from the catalogue, so that all supported versions give the
+-- same text. Expressions are printed in their short form: the long one has brackets that a dump and a restore change.
+-- Run them with search_path = pg_catalog, so that every name is qualified, and with recoup.described = the owner (a
+-- setting and no parameter, because format() has its own use for the percent sign). Described is everything in the
+-- owner's schemas, and what the owner has in other schemas.
 
 -- name: schemas
 select n.nspname, 0 as kind, '' as object, 0 as part,
@@ -36,7 +36,7 @@ select n.nspname, 1, c.relname, 1,
 
 -- name: tables
 -- A view is its columns and a digest of its query, which is in its migration.
--- A partition has its parent's columns and constraints, whatever anybody does to it; only what is its own is listed.
+-- A partition always has its parent's columns and constraints; only its own are listed.
 select n.nspname, 2, c.relname, 1,
        format('create %s%s %I.%I (', case c.relpersistence when 'u' then 'unlogged ' else '' end,
               case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end,
@@ -133,7 +133,7 @@ select n.nspname, 2, c.relname, 2,
  group by n.nspname, c.relname;
 
 -- name: indexes
--- Those of a constraint are there by its line already.
+-- Those of a constraint are covered by its line.
 select n.nspname, 2, c.relname, 3,
        string_agg(pg_get_indexdef(i.indexrelid, 0, true) || ';'
          || case when i.indisvalid then '' else '  -- invalid' end
@@ -169,7 +169,7 @@ select n.nspname, 2, c.relname, 4,
 -- name: routines
 select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)), 1,
        -- recoup.now() is written for the status of the clock, recoup.new_id() for the version of the server: each has
-       -- two bodies that are as they should be.
+       -- two valid bodies.
        case when n.nspname = 'recoup' and p.pronargs = 0 and (p.proname, md5(body)) in (
                    ('now', md5('select clock_timestamp()')), ('now', md5('select at from recoup.clock')),
                    ('statement_time', md5('select statement_timestamp()')),
@@ -177,8 +177,7 @@ select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_argume
                    ('new_id', md5('RETURN uuidv7()')), ('new_id', 'ae545df30c4ac8f1df4099d24cb08bfc'))
             then regexp_replace(def, '\n(AS \$function\$|RETURN |BEGIN ATOMIC).*',
                                 '; -- as the clock and the server have it')
-            -- The bodies of the others stand in the .sql files beside their domains;
-            -- here it matters that they are those.
+            -- The bodies of the others are in the .sql files of their domains; their digest is enough here.
             else regexp_replace(def, '\nAS \$(function|procedure)\$.*', '') || format('; -- body %s', md5(p.prosrc)) end
        || coalesce(format(E'\ncomment on %s %I.%I(%s) is ',
                           case p.prokind when 'p' then 'procedure' else 'function' end,
@@ -191,7 +190,7 @@ select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_argume
  where to_regrole(current_setting('recoup.described')) in (n.nspowner, p.proowner) and p.prokind in ('f', 'p', 'w');
 
 -- name: grants
--- Rights as they are in effect, the defaults of PUBLIC included. What an owner may do with its own is not listed.
+-- Rights as they are in effect, the defaults of PUBLIC included. The rights of an owner are not listed.
 with thing (schema, kind, object, word, called, owner, acl, columns) as (
   select n.nspname, 0, '', 'schema', format('%I', n.nspname), n.nspowner,
          coalesce(n.nspacl, acldefault('n', n.nspowner)), null::name
@@ -252,8 +251,8 @@ select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_argume
  where to_regrole(current_setting('recoup.described')) in (n.nspowner, p.proowner) and p.proowner <> n.nspowner;
 
 -- name: others
--- Whatever else lies in the schemas or hangs on their tables (types, policies, rules, statistics, default rights): by
--- name, so that a migration that brings a kind not described above does not go unnoticed.
+-- Everything else in the schemas or on their tables (types, policies, rules, statistics, default rights): by
+-- name, so that a new kind of object is noticed.
 select n.nspname, 4, o.type || ' ' || o.identity, 1, format('-- also: %s %s', o.type, o.identity)
   from pg_namespace n
  cross join lateral (

@@ -1,4 +1,4 @@
--- Whether what enforces the laws stands where it was put, and what follows from each declaration. Every query gives
+-- Whether everything that enforces the laws is installed, and what follows from each declaration. Every query gives
 -- rows whose first column, breaks, is the id of an invariant of laws.py.
 
 -- name: append_only
@@ -18,7 +18,7 @@ select 'laws/L2/recorders' as breaks, l.log, l.keeper as found
                     where g.tgrelid = to_regclass(l.log) and g.tgenabled = 'A' and g.tgtype & 4 > 0
                       and g.tgfoid = to_regproc(l.keeper) and g.tgqual is null)
 union all
--- Nobody holds a right to write a log that is written by functions alone.
+-- No role may write a log that only functions write.
 select 'laws/L2/recorders', l.log, format('%s holds %s', a.grantee::regrole, a.privilege_type)
   from recoup.log l
   join pg_class c on c.oid = to_regclass(l.log)
@@ -27,13 +27,13 @@ select 'laws/L2/recorders', l.log, format('%s holds %s', a.grantee::regrole, a.p
    and a.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER')
 
 -- name: followers
--- Whatever stands behind a guard must be on in every session.
+-- Followers must be enabled in every session.
 select 'laws/L2/followers' as breaks, l.subject, g.tgname as trigger, g.tgenabled::text as enabled
   from recoup.lifecycle l
   join pg_trigger g on g.tgrelid = to_regclass(l.subject) and not g.tgisinternal
  where g.tgname ~ '^[b-d]_' and g.tgenabled <> 'A'
 union all
--- By function and event, because one that was dropped is not seen above: 4 is an insert, 8 a delete, 16 an update.
+-- By function and event, because a dropped one does not appear above: 4 is an insert, 8 a delete, 16 an update.
 select 'laws/L2/followers', f.subject, f.function, 'missing'
   from recoup.follower f
  where not exists (select from pg_trigger g
@@ -41,12 +41,12 @@ select 'laws/L2/followers', f.subject, f.function, 'missing'
                       and g.tgtype & case f.event when 'insert' then 4 when 'delete' then 8 else 16 end > 0)
 
 -- name: logs
--- Cluster by cluster; nothing from a transaction or a time that is still to come.
-with told (log, seq, xid, incarnation, told_at) as ({events}),
+-- Cluster by cluster; no future transaction id and no future time.
+with logged (log, seq, xid, incarnation, logged_at) as ({events}),
 summed as (
   select t.log, t.incarnation, min(t.seq) as first_seq, max(t.seq) as last_seq, max(t.xid) as last_xid,
-         max(t.told_at) as last_at
-    from told t group by t.log, t.incarnation),
+         max(t.logged_at) as last_at
+    from logged t group by t.log, t.incarnation),
 beside as (
   select s.*, lag(s.last_seq) over (partition by s.log order by s.incarnation) as before_seq, i.incarnation as known,
          s.incarnation = (select max(p.incarnation) from recoup.incarnation p) as present
@@ -54,11 +54,11 @@ beside as (
 select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.last_at
   from (select s.*, array_remove(array[
             case when s.known is null or s.first_seq <= s.before_seq then 'laws/L3/incarnations' end,
-            -- Of this cluster: a restored one goes on with lower ids.
-            -- And a transaction's own may be beyond its snapshot.
+            -- Of this cluster: a restored one continues with lower ids. And a transaction's own id may be beyond its
+            -- snapshot.
             case when s.present and s.last_xid >= pg_snapshot_xmax(pg_current_snapshot())
                       and s.last_xid is distinct from pg_current_xact_id_if_assigned() then 'laws/L3/transactions' end,
-            -- Read after the rows, and not as of their moment: it only rises.
+            -- Read after the rows, outside their snapshot: it only increases.
             case when s.last_seq > (select q.last_value from recoup.event_seq q) then 'laws/L3/sequence' end,
             case when s.last_at > (select recoup.now()) + interval '1 second' then 'laws/L7/nothing-to-come' end
           ], null) as broken
@@ -67,34 +67,35 @@ select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.la
  where s.broken <> '{{}}'
 
 -- name: one_order
--- In the order of all events: one of another time than those beside it was not written then. A minute, because a
--- statement that waits for a lock has taken its time before it waits.
-with told (log, seq, told_at) as ({events}),
+-- In the order of all events: an event whose time differs from its neighbours was not written then. A minute is
+-- allowed: a statement that waits for a lock took its time before it waited.
+with logged (log, seq, logged_at) as ({events}),
 ordered as (
-  select t.log, t.seq, t.told_at, count(*) over (partition by t.seq) as events,
-         max(t.told_at) over (order by t.seq rows between unbounded preceding and 1 preceding) as before_at
-    from told t)
-select b.breaks, o.log, o.seq, o.told_at, o.before_at
+  select t.log, t.seq, t.logged_at, count(*) over (partition by t.seq) as events,
+         max(t.logged_at) over (order by t.seq rows between unbounded preceding and 1 preceding) as before_at
+    from logged t)
+select b.breaks, o.log, o.seq, o.logged_at, o.before_at
   from ordered o
  cross join lateral (select 'laws/L3/one-order' where o.events > 1
-                     union all select 'laws/L7/in-order' where o.told_at < o.before_at - interval '1 minute') b (breaks)
- where o.events > 1 or o.told_at < o.before_at - interval '1 minute'
+                     union all
+                     select 'laws/L7/in-order' where o.logged_at < o.before_at - interval '1 minute') b (breaks)
+ where o.events > 1 or o.logged_at < o.before_at - interval '1 minute'
 
 -- name: declarations
--- What is declared is what the log says; and each migration of a domain brought something that it never had.
-with told (declared_in, row, n) as (
+-- The declarations match their log; and each migration of a domain had something new.
+with logged (declared_in, row, n) as (
   select l.declared_in, l.row, case l.event_type when 'ADDED' then 1 else -1 end from recoup.declaration_log l
   union all
 {tables})
-select 'laws/L1/declarations' as breaks, t.declared_in, t.row, sum(t.n) as told_more_often
-  from told t group by t.declared_in, t.row having sum(t.n) <> 0
+select 'laws/L1/declarations' as breaks, t.declared_in, t.row, sum(t.n) as logged_more_often
+  from logged t group by t.declared_in, t.row having sum(t.n) <> 0
 union all
 select 'laws/L1/declarations', l.declared_in, l.row, count(*)
   from (select l.declared_in, l.row - 'applied_at' - 'applied_by' - 'recoup_version' as row
           from recoup.declaration_log l where l.declared_in = 'recoup.domain' and l.event_type = 'ADDED') l
  group by l.declared_in, l.row having count(*) > 1
 union all
--- Row by row within a migration, and nowhere else.
+-- Rows change within a migration, and nowhere else.
 select 'laws/L1/declarations', l.declared_in, l.row, l.seq
   from recoup.declaration_log l
   left join (select distinct d.incarnation, d.xid from recoup.declaration_log d where d.declared_in = 'recoup.domain') m
@@ -102,7 +103,7 @@ select 'laws/L1/declarations', l.declared_in, l.row, l.seq
  where m.xid is null
 
 -- name: story
--- What a log tells of the rows of one table, step by step, beside the rows themselves.
+-- The steps of a table's rows in the log, compared with the rows themselves.
 with events as (
   select {key} as key, l.seq, l.from_status, {to_status} as to_status, l.authority, l.logged_at, {facts} as facts,
          lag({to_status}) over of_row as before_status, lag(l.logged_at) over of_row as before_at,
@@ -123,8 +124,8 @@ steps as (
 facts as (
   select e.key, jsonb_object_agg(f.key, f.value order by e.seq) as facts
     from events e cross join lateral jsonb_each(e.facts) f group by e.key),
-told as (
-  select e.key as told_key_, e.to_status as told_status_, x.*
+logged as (
+  select e.key as logged_key_, e.to_status as logged_status_, x.*
     from events e
     left join facts f on f.key = e.key
    cross join lateral jsonb_populate_record(null::{table}, coalesce(f.facts, '{{}}')) x
@@ -138,14 +139,14 @@ select {chain}, s.key, s.seq, s.from_status, s.to_status, s.authority, s.before_
 
 -- name: rebuilt
 union all
-select {rebuild}, coalesce(x.told_key_, {row_key}), null, r.{status}, x.told_status_, null, null
+select {rebuild}, coalesce(x.logged_key_, {row_key}), null, r.{status}, x.logged_status_, null, null
   from {table} r
-  full join told x on x.told_key_ = {row_key}
- where (r.{status} is distinct from x.told_status_ and not (x.told_key_ is null and {unborn})
-        or x.told_status_ is not null and ({differs}))
+  full join logged x on x.logged_key_ = {row_key}
+ where (r.{status} is distinct from x.logged_status_ and not (x.logged_key_ is null and {unborn})
+        or x.logged_status_ is not null and ({differs}))
 
 -- name: queue
--- What waits is queued, once and as its row says; and who holds it is who its claim says.
+-- What waits is queued once, with the values of its row; and its holder is the worker of its claim.
 select b.breaks, coalesce(r.{unit}, q.unit) as unit, r.{status} as status, r.{round} as ended, r.{due} as due, q.round,
        q.wake_at, q.until, q.token, q.worker, q.claimed_at, q.claim_worker
   from (select * from {table} r where {waits}) r
@@ -171,32 +172,32 @@ select b.breaks, coalesce(r.{unit}, q.unit) as unit, r.{status} as status, r.{ro
         then {leased} end], null)) b (breaks)
 
 -- name: late
--- A unit is claimed once for each attempt: whose token holds it, of that one the result is not late within its lease.
+-- A unit is claimed once for each attempt: the result of the current token is not late within its lease.
 select {late} as breaks, l.late_result_id, l.unit_id, l.received_at, q.worker, q.wake_at
   from recoup.late_result l
   left join {queue} q on case when q.part = '' then '' else q.part || '/' end || q.unit = l.unit_id
-  left join (select distinct {told_unit} as unit_id from {log} e) told on told.unit_id = l.unit_id
- where l.subject = {subject} and (told.unit_id is null or q.token = l.token and l.received_at <= q.wake_at)
+  left join (select distinct {logged_unit} as unit_id from {log} e) logged on logged.unit_id = l.unit_id
+ where l.subject = {subject} and (logged.unit_id is null or q.token = l.token and l.received_at <= q.wake_at)
 
 -- name: content
--- What each row was given at birth, or what was left of it when a secret was erased, beside what stands in it. The
+-- The values of each row at birth, or after a secret was erased, compared with its current values. The
 -- texts are those of recoup.content_function, under the same settings.
-with told (key, digest, form, seq, redacted) as (
+with logged (key, digest, form, seq, redacted) as (
   select u.key, u.digest, l.form, l.seq, l.event_type = 'REDACTED'
     from recoup.content_log l cross join lateral unnest(l.keys, l.digests) u (key, digest)
    where l.subject = any({adopted})
   union all
-  {told}),
+  {logged}),
 given as (
   select b.key, coalesce(e.digest, b.digest) as digest, coalesce(e.form, b.form) as form, coalesce(e.seq, b.seq) as seq
-    from told b
-    left join (select distinct on (t.key) t.* from told t where t.redacted order by t.key, t.seq desc) e
+    from logged b
+    left join (select distinct on (t.key) t.* from logged t where t.redacted order by t.key, t.seq desc) e
       on e.key = b.key
    where not b.redacted),
 gone (key) as ({gone})
 select {content} as breaks, coalesce(r.key_, t.key) as key, t.seq, t.form,
-       case when t.key is null then 'nothing says what it was given' when r.key_ is null then 'it is gone'
-            else 'it is not what it was given' end as found
+       case when t.key is null then 'its birth digest is missing' when r.key_ is null then 'it is gone'
+            else 'it differs from its birth digest' end as found
   from given t
   full join ({rows}) r on r.key_ = t.key
   left join gone g on g.key = t.key

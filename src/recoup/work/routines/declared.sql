@@ -66,7 +66,7 @@ set quote_all_identifiers = off
 as $functions$
   select recoup.filled(t.function, w), recoup.filled(t.arguments, w), t.results,
          '{"search_path=pg_catalog, pg_temp"}' || t.settings, t.kind is not null, recoup.filled(t.body, w),
-         t.says || ', written out from the declaration.'
+         t.says || ', generated from the declaration.'
     from recoup.queue_words(life) w
    cross join (select replace(life.subject, '.', '.%s_') || '_%s') n (form)
    cross join lateral (values
