@@ -16,7 +16,7 @@ ERRORS = Domain(
     package="recoup.errors",
     description="Every failure of a hub, recorded once, and what becomes of it by policy.",
     epoch=3,  # errors are recorded, and superseded, by their work key too
-    release=4,
+    release=5,
     lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION),
     logs=(EVENTS, ARCHIVE),
     records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
@@ -33,6 +33,7 @@ ERRORS = Domain(
         "tables",
         "recording",
         "retrying",
+        "clearing",
         "archive",
     ),
     policy=(ErrorPolicy,),
