@@ -41,6 +41,7 @@ from recoup.redaction import in_words
 from recoup.refusals import InputRefused, Refusal
 
 ORPHANS = "public.shq_orphan_errors"
+NO_ENTITY = "Give outreach_id, and work_key if you use it, as values or as functions that return them."
 MAX_FRAMES = 20  # of a traceback, the innermost
 MAX_TRACEBACK = 20_000  # characters
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -227,7 +228,8 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
         try:
             one = entity(work.entity)
             if one is None or work.problems:
-                raise InputRefused("work_unknown", f"It is not known whose success it was: {work.problems}.", "")
+                problem = "; ".join(work.problems.values()) or "no entity was given"
+                raise InputRefused("success_unknown", f"It is not known whose success it was: {problem}.", NO_ENTITY)
             self.cleared = retried(lambda: self._cleared(one, work.work_key, began))
         except Exception as other:  # noqa: BLE001 - a success stays one
             observe.logger().error("success was not reported", table=self._table, why=_why(other))

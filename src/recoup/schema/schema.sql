@@ -3042,7 +3042,7 @@ CREATE OR REPLACE FUNCTION recoup.clear_errors(error_table_ text, entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body acc80c8010ff6e98acebbfc47916842b
+ SET jit TO 'off'; -- body 29fae4ede1373fde0fd5b7f520c85d30
 comment on function recoup.clear_errors(error_table_ text, entities uuid[], code text, work_key_ text, ran_for interval, OUT resolved bigint[], OUT parked bigint[], OUT changed bigint[]) is 'Resolves what is open for a table and entities, after a later success. Leaves parked errors, and those changed since.';
 
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)

@@ -14,13 +14,10 @@ begin
   perform recoup.require_entities(entities);
   -- In the order of ids, and the queue behind the error, as every routine does that locks several.
   with found as materialized (
-    select e.error_id
-      from (select distinct u.entity from unnest(entities) u (entity)) u
-     cross join lateral (
-       select e.error_id from recoup.error e
-        where e.error_table = error_table_ and e.outreach_id = u.entity and e.archived_at is null
-          and (code is null or e.error_code = code) and coalesce(e.work_key, '') = coalesce(work_key_, '')
-          and e.ttl_tier <> 'INFINITE') e
+    select e.error_id from recoup.error e
+     where e.error_table = error_table_ and e.outreach_id = any(entities) and e.archived_at is null
+       and (code is null or e.error_code = code) and coalesce(e.work_key, '') = coalesce(work_key_, '')
+       and e.ttl_tier <> 'INFINITE'
      order by e.error_id),
   locked as (
     select e.error_id, e.status, e.updated_at
