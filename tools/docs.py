@@ -1,8 +1,8 @@
 """Write the pages that are generated from the program, or with --check list those that are out of date.
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
-docs/reference/dispositions.md, docs/reference/secrets.md, docs/reference/signature-report.md, docs/reference/cli.md;
-and the duties in docs/explain/workers.md
+docs/reference/dispositions.md, docs/reference/secrets.md, docs/reference/signature-report.md, docs/reference/cli.md,
+docs/reference/python.md, docs/reference/sql.md; and the duties in docs/explain/workers.md
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pathlib import Path
 
 import domain_pages
 import lifecycles_page as render
+import python_page
 import signature_report
+import sql_page
 
 from recoup.cli.main import app
 from recoup.domain import duties, lifecycles
@@ -273,6 +275,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/secrets.md": secrets_page,
     "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
     "docs/reference/cli.md": cli_page,
+    "docs/reference/python.md": lambda: python_page.page(WRITTEN),
+    "docs/reference/sql.md": lambda: sql_page.page(WRITTEN),
     "src/recoup/cli/commands.toml": commands_file,
     "docs/explain/workers.md": lambda: with_table("docs/explain/workers.md", duties_table(duties(DOMAINS))),
 }

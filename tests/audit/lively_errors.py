@@ -12,7 +12,7 @@ from uuid import UUID
 from product import apply_policy
 from recoup import clock
 from recoup.database.connection import Actor, Database
-from recoup.errors import Category, Severity, Want, archive, erasing, parking, retrying
+from recoup.errors import Category, Severity, Want, archive, clearing, erasing, parking, retrying
 from recoup.errors.listing import Filter
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError, Recorded, record
@@ -58,6 +58,7 @@ class ErrorCast:
     spent: int  # of URLS: ACTIVE after its last retry, because nothing is parked there
     for_ever: int
     resolved: int  # waits for the archiver
+    cleared: int  # waits for the archiver; by a later success, while it was retried
     superseded: int  # waits for the archiver; RETRY_PENDING
     superseding: int
     inheriting: int  # superseded one that was parked
@@ -124,6 +125,12 @@ class Hubs:
         with self.db.transaction(Authority.ERROR_WORKER) as tx:
             retrying.close_windows(tx)
 
+    def clear(self, table: str, of: UUID | None) -> None:
+        """A later run of the work succeeded."""
+        assert of is not None
+        with self.db.transaction(Authority.HUB) as tx:
+            assert clearing.clear(tx, table, [of]).resolved
+
     def sweep(self) -> archive.Swept:
         with self.db.transaction(Authority.ARCHIVER) as tx:
             return archive.sweep(tx)
@@ -185,6 +192,8 @@ def _long_ago(hubs: Hubs) -> int:
     closing = hubs.error(TARGET, code="DOMAIN_LOOKUP_FAILED", category=Category.OPERATIONAL)
     once, twice = hubs.error(DOL), hubs.error(URLS, severity=Severity.HIGH)
     hubs.end(succeeded(hubs.claim(once, DOL)))
+    hubs.error(LOG, of=entity)
+    hubs.clear(LOG, entity)
     assert hubs.fail(twice, URLS, times=5) == "ACTIVE"
     late = hubs.claim(lapsing := hubs.error(PEOPLE), PEOPLE, by=Authority.HUB)
     hubs.advance(timedelta(hours=1))
@@ -260,6 +269,8 @@ def _present(hubs: Hubs, **past: int) -> ErrorCast:
     hubs.act(parking.park, PEOPLE, cut, reason="it makes things worse")
     resolved = hubs.error(PEOPLE)
     hubs.act(parking.resolve, PEOPLE, resolved)
+    running = hubs.claim(hubs.error(PEOPLE), PEOPLE)
+    hubs.clear(PEOPLE, running.outreach_id)
     first = failure(TARGET, "out of order", category=Category.OPERATIONAL)
     superseded = hubs.error(TARGET, "out of order", category=Category.OPERATIONAL, of=first.outreach_id)
     hubs.fail(superseded, TARGET)
@@ -275,8 +286,8 @@ def _present(hubs: Hubs, **past: int) -> ErrorCast:
     return ErrorCast(
         entity=entity, waiting=waiting, fresh=fresh, leased=leased, parked=parked, coded=coded, structural=structural,
         critical=critical, escalated=escalated, unparked=unparked, ignored=ignored, low=low, high=high, spent=spent,
-        for_ever=for_ever, resolved=resolved, superseded=superseded, superseding=superseding.error_id,
-        inheriting=inheriting, operation=operation, **past,
+        for_ever=for_ever, resolved=resolved, cleared=running.error_id, superseded=superseded,
+        superseding=superseding.error_id, inheriting=inheriting, operation=operation, **past,
     )  # fmt: skip
 
 

@@ -139,9 +139,10 @@ def test_an_entity_may_be_given_as_text(hub: Hub, form: str) -> None:
 
 def test_what_is_no_entity_is_kept_with_the_orphan(hub: Hub) -> None:
     watching = failures(hub.db, DOL, outreach_id="not a uuid")
-    with pytest.raises(ValueError, match="x"), watching:
+    with pytest.raises(ValueError, match="x") as caught, watching:
         raise ValueError("x")
     assert watching.recorded is not None
+    assert f"recorded as {ORPHANS}/{watching.recorded.error_id}" in caught.value.__notes__[0], "it is said, not silent"
     row = hub.row(watching.recorded.error_id)
     assert (row["error_table"], row["payload"]["outreach_id_given"]) == (ORPHANS, "not a uuid")
     assert row["payload"]["no_outreach_id"] == "what was given is no UUID"

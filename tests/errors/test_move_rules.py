@@ -111,6 +111,8 @@ LAWFUL: tuple[tuple[Authority, dict[str, Any], dict[str, Any]], ...] = (
     (OPERATOR, IN_PARK | {"last_reviewed_at": NOW}, {"updated_at": NOW}),
     (HUB, IN_PARK | UP, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}),
     (OPERATOR, {}, ENDED | RESOLVED),
+    (HUB, {}, ENDED | RESOLVED),
+    (HUB, {}, RESOLVED),
     (OPERATOR, {}, {"assigned_to": "ann", "updated_at": NOW}),
 )
 
@@ -152,6 +154,11 @@ def test_each_rule_says_what_is_wrong(hub: Hub, breach: Breach) -> None:
 def test_an_expiry_is_moved_by_an_unparking_alone_and_no_further_than_a_tier(hub: Hub, to: dict[str, Any]) -> None:
     assert asked(hub, BROKEN, OPERATOR, IN_PARK, {"expires_at": 6 * DAY} | to) == "expires_at"
     assert asked(hub, BROKEN, OPERATOR, {}, {"expires_at": 6 * DAY}) == "expires_at", "it is retried already"
+
+
+def test_a_hub_that_clears_leaves_what_retries_came_to_as_it_is(hub: Hub) -> None:
+    for told in ({"last_failure": "no"}, {"last_outcome": "FAILED"}):
+        assert asked(hub, BROKEN, HUB, {}, ENDED | RESOLVED | told) == "resolved_by_failure"
 
 
 @pytest.mark.parametrize("place", range(len(LAWFUL)))

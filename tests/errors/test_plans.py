@@ -19,7 +19,7 @@ from company import acting
 from plans import assert_reads_only, carried_out, handled, nodes
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.errors import active_policy, archive, grouping, parking, promotion, retrying
+from recoup.errors import active_policy, archive, clearing, grouping, parking, promotion, retrying
 from recoup.errors.listing import Filter, list_errors
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
@@ -211,6 +211,12 @@ ASKED = {
     ),
     "a page of what is over": Asked(
         Authority.READER, lambda tx: len(list_errors(tx, Filter(), limit=SET, archived=True)), SET, LOOKED_AT * SET
+    ),
+    "clear": Asked(
+        Authority.HUB,
+        lambda tx: sum(map(len, clearing.clear(tx, BLOCKING[0], list(SOME)))),
+        list(SOME.values()).count(BLOCKING[0]),
+        LOOKED_AT * SET,
     ),
     "gate, locking": Asked(
         Authority.HUB, lambda tx: promotion.blocked_locking(tx, [*SOME, *FRESH]), set(SOME), LOOKED_AT * SET

@@ -34,7 +34,7 @@ from laws.probing import (
 )
 from laws.rows import ID, LATER, NOW, insertion
 from recoup.database.connection import Transaction
-from recoup.errors import Want, retrying
+from recoup.errors import Want, clearing, retrying
 from recoup.errors.lifecycle import ERROR as LIFE
 from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles.declaration import Authority
@@ -355,6 +355,24 @@ def every_move_of_an_error_is_logged(tx: Transaction) -> None:
     seen(tx, SAID + " and (from_status, to_status, reason) = ('RETRY_PENDING', 'PARKED', 'look')", error, "PARKED")
     decide_error(tx, error, "status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED'")
     seen(tx, SAID + " and to_status = 'RESOLVED' and authority = 'recoup_operator'", error, "RESOLVED")
+
+
+@law(ERROR, "recoup.record_error_moves", "update")
+def a_later_success_is_logged(tx: Transaction) -> None:
+    """CLEARED, by the hub whose work succeeded, with the token of the retry that it cut off."""
+    error = claimed_error(tx)
+    ((table, entity),) = tx.execute("select error_table, outreach_id from recoup.error where error_id = %s", (error,))
+    with acting(tx, HUB):
+        assert clearing.clear(tx, table, [entity]).resolved == (error,)
+    said = " and from_status = 'RETRY_PENDING' and authority = 'recoup_hub' and retry_count = 1 and token is not null"
+    seen(tx, SAID + said, error, "CLEARED")
+
+
+@law(ERROR, MOVED, "update")
+def only_a_hub_resolves_what_nobody_retried(tx: Transaction) -> None:
+    """Its own later run may have succeeded; a worker runs nothing but retries."""
+    cleared = MOVE.format("status = 'RESOLVED', next_retry_at = null, archived_at = now_, archive_reason = 'RESOLVED'")
+    refused(tx, cleared, (new_error(tx),), who=WORKER, by=MOVED, sqlstate="RC049", words="nobody claimed")
 
 
 @law(ERROR, "recoup.archive_errors_gone", "delete")

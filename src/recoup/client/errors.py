@@ -70,11 +70,12 @@ class Errors(Verbs):
     ) -> list[Recorded] | Recorded:
         """Record one failure by keywords, or many as NewError: all or none. The policy decides what becomes of them.
 
+        An open error of the same failure is superseded by the new one.
+
         table: the error table, such as outreach.dol_errors. message: what the failure said. outreach_id: the entity, as
         a UUID or its text; only global tables (schema public) do without. work_key: which piece of the entity's work
         failed. code, severity, category: worked out from the message where they are not given. payload: a JSON object
-        with details; known secrets in it are redacted. want: what a person decided (RETRY, PARK, …). An open error of
-        the same failure is superseded.
+        with details; known secrets in it are redacted. want: what a person decided (RETRY, PARK, …).
         """
         if (errors is None) is (not one):
             raise InputRefused(
@@ -100,10 +101,11 @@ class Errors(Verbs):
     ) -> Cleared:
         """Report that the work succeeded: resolve what is open for this table and entity.
 
+        Parked and escalated errors stay open: they need a person. So do errors that were recorded or changed since the
+        successful run began: another run may have failed meanwhile. The result names both.
+
         code: only errors with this code; default: every code. work_key: the piece of the work that succeeded; default:
-        errors without one. ran_for: how long the successful run took. What was recorded or changed since it began stays
-        open: another run may have failed meanwhile. Parked and escalated errors stay open, too: they need a person.
-        The result names both.
+        errors without one. ran_for: how long the successful run took.
         """
         ids = _entities(outreach_id)
 
@@ -262,7 +264,7 @@ def _entities(given: Entity | Sequence[Entity]) -> tuple[UUID, ...]:
     if isinstance(given, UUID | str) or given is None:
         one = entity(given)
         if one is None:
-            raise InputRefused("entity_null", "No entity is given.", "Give its outreach_id.")
+            raise InputRefused("entity_missing", "No entity is given.", "Give its outreach_id.")
         return (one,)
     return tuple(one for each in given for one in _entities(each))
 
@@ -277,6 +279,5 @@ def _filter(given: Mapping[str, Any]) -> Filter:
     try:
         return Filter(**several)
     except TypeError as error:
-        raise InputRefused(
-            "filter_unknown", f"There is no such filter: {error}.", f"Use: {', '.join(Filter.__dataclass_fields__)}."
-        ) from None
+        known = ", ".join(Filter.__dataclass_fields__)
+        raise InputRefused("filter_unknown", f"There is no such filter: {error}.", f"Use one of: {known}.") from None

@@ -115,20 +115,19 @@ def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege, authority: 
             "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
         )
     role = "this authority" if authority is None else authority.role
+    happened = f"{role} has no right to do that: {message}."
     found = re.search(r"permission denied for (schema|table|view|sequence) (.+)", message)
     kind, name = found.groups() if found else ("", "")
-    own = kind and not (kind == "schema" and name in OUR_SCHEMAS)
-    rights = {"schema": "USAGE", "sequence": "USAGE"}.get(kind, "SELECT, INSERT, UPDATE")
+    facts = {"sqlstate": error.sqlstate, "role": role, "object": name or None}
+    if not kind or (kind == "schema" and name in OUR_SCHEMAS):
+        pages = "docs/lifecycles.md lists which authority may make which move."
+        return LawRefused("authority_lacks_right", happened, pages, **facts)
+    rights = {"schema": "USAGE ON SCHEMA", "sequence": "USAGE ON SEQUENCE"}.get(kind, "SELECT, INSERT, UPDATE ON TABLE")
     return LawRefused(
         "authority_lacks_right",
-        f"{role} has no right to do that: {message}.",
-        (
-            f"If the {kind} {name} is your own: use your own connection and pass it to Recoup as tx="
-            f" (docs/howto/ask-before-you-promote.md), or GRANT {rights} ON"
-            f" {'TABLE' if kind == 'view' else kind.upper()} {name} TO {role}. If it is Recoup's: "
-            if own
-            else ""
-        )
-        + "docs/lifecycles.md lists which authority may make which move.",
-        sqlstate=error.sqlstate, role=role, object=name or None,
-    )  # fmt: skip
+        happened,
+        f"If the {kind} is your own: use your own connection, and pass it to Recoup as tx="
+        f" (docs/howto/ask-before-you-promote.md); or GRANT {rights} {name} TO {role}. If it is Recoup's:"
+        " docs/lifecycles.md lists which authority may make which move.",
+        **facts,
+    )

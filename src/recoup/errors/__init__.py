@@ -6,17 +6,19 @@ What a hub uses is named here. What people do with errors is in ``parking``; ove
 from recoup.errors.capture import failures
 from recoup.errors.clearing import Cleared, clear
 from recoup.errors.decision import Decision, decide, delay
-from recoup.errors.promotion import blocked_locking, blocking, is_blocked
+from recoup.errors.promotion import Blocking, blocked_locking, blocking, is_blocked
 from recoup.errors.recording import NewError, Recorded, record
-from recoup.errors.retrying import Claimed, Failed, Succeeded, claim, finish, turn
+from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded, claim, finish, turn
 from recoup.errors.vocabulary import Category, Disposition, ErrorStatus, ParkReason, Severity, Tier, Want
 
 __all__ = [
+    "Blocking",
     "Category",
     "Claimed",
     "Cleared",
     "Decision",
     "Disposition",
+    "Ended",
     "ErrorStatus",
     "Failed",
     "NewError",

@@ -9,6 +9,7 @@ from recoup.database.arrays import Routine
 from recoup.database.connection import Transaction
 from recoup.errors import active_policy
 from recoup.errors.recording import usable_code, usable_work_key
+from recoup.refusals import InputRefused
 
 CLEAR = Routine(
     name="recoup.clear_errors",
@@ -42,6 +43,13 @@ def clear(
     is running is cut off, and counted.
     """
     active_policy.check_tables(tx, [table])
+    if active_policy.cached(tx).errors.tables[table].insert_only:
+        raise InputRefused(
+            "table_insert_only",
+            f"{table} keeps its errors forever, as they were recorded.",
+            "Report the success for another table; nothing in this one is ever resolved.",
+            table=table,
+        )
     found = CLEAR.call(
         tx,
         entities=list(entities),

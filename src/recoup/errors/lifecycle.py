@@ -36,7 +36,9 @@ def _retries() -> Iterator[Move]:
         yield Move(RETRY_PENDING, RETRY_PENDING, by, "a retry begins, or failed with others left")
         yield Move(RETRY_PENDING, PARKED, by, "the last retry failed, or the window closed")
         yield Move(RETRY_PENDING, ACTIVE, by, "the same where nothing may be parked: it waits for the archive")
-        yield Move(RETRY_PENDING, RESOLVED, by, "a retry succeeded")
+        yield Move(
+            RETRY_PENDING, RESOLVED, by, "a retry succeeded" + (", or a later run of the work" if by is HUB else "")
+        )
 
 
 ERROR = Lifecycle(
@@ -54,6 +56,7 @@ ERROR = Lifecycle(
     moves=(
         *_retries(),
         *(Move(status, status, HUB, "a newer one supersedes it") for status in (ACTIVE, PARKED, ESCALATED)),
+        Move(ACTIVE, RESOLVED, HUB, "a later run of the same work succeeded"),
         Move(ACTIVE, PARKED, OPERATOR, "a person parks it"),
         Move(ACTIVE, RETRY_PENDING, OPERATOR, "a person has it retried"),
         Move(ACTIVE, RESOLVED, OPERATOR, "a person resolved it"),

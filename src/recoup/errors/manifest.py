@@ -33,6 +33,7 @@ ERRORS = Domain(
         "tables",
         "recording",
         "retrying",
+        "clearing",
         "archive",
         "comments",
     ),

@@ -43,6 +43,7 @@ HAPPENED = {
     "PARKED": "parked",
     "UNPARKED": "to be retried once more",
     "RESOLVED": "resolved",
+    "CLEARED": "resolved: a later run of the same work succeeded",
     "ESCALATED": "escalated",
     "ASSIGNED": "assigned",
     "REVIEWED": "reviewed",

@@ -1856,7 +1856,7 @@ create table recoup.error_event (
   digest bytea,
   constraint error_event_pkey PRIMARY KEY (seq),
   constraint error_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
-  constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
+  constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text, 'CLEARED'::text])),
   constraint error_event_logged_at_check CHECK (isfinite(logged_at))
 );
 comment on table recoup.error_event is 'Append-only: every birth, move and exit of an error, written by the move''s recorder.';
@@ -3031,6 +3031,20 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET jit TO 'off'; -- body e2b0a73f2cfaccfac29217408c4a54f5
 comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
+grant execute on function recoup.clear_errors(error_table_ text, entities uuid[], code text, work_key_ text, ran_for interval, OUT resolved bigint[], OUT parked bigint[], OUT changed bigint[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.clear_errors(error_table_ text, entities uuid[], code text, work_key_ text, ran_for interval, OUT resolved bigint[], OUT parked bigint[], OUT changed bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 29fae4ede1373fde0fd5b7f520c85d30
+comment on function recoup.clear_errors(error_table_ text, entities uuid[], code text, work_key_ text, ran_for interval, OUT resolved bigint[], OUT parked bigint[], OUT changed bigint[]) is 'Resolves what is open for a table and entities, after a later success. Leaves parked errors, and those changed since.';
+
 CREATE OR REPLACE PROCEDURE recoup.close_all(IN log_ text)
  LANGUAGE plpgsql; -- body 05bfd73ab79a4d6b381b684493506af4
 comment on procedure recoup.close_all(IN log_ text) is 'Closes a declared log and all its partitions.';
@@ -3238,7 +3252,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body cca2fd5fecfdeeb867df73fa6fd12f06
+ STABLE; -- body 5dfdce03a3e909bf4c984411e65cde87
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3368,7 +3382,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 47eeea076f0cc6ed8d60a096c5d454fd
+ SET enable_mergejoin TO 'off'; -- body 74f2b23f731303a92e00b2d8827dcf74
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
@@ -3902,7 +3916,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 1ac38d8d9fe23bb39071883389cb1d03
+ SET enable_mergejoin TO 'off'; -- body 6021708043db1f610b0c6af697646884
 comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) to public;

@@ -21,6 +21,7 @@ with lawful (event_type, from_status, to_status) as (values
   ('UNPARKED', 'ESCALATED', 'RETRY_PENDING'),
   ('RESOLVED', 'ACTIVE', 'RESOLVED'), ('RESOLVED', 'RETRY_PENDING', 'RESOLVED'), ('RESOLVED', 'PARKED', 'RESOLVED'),
   ('RESOLVED', 'ESCALATED', 'RESOLVED'),
+  ('CLEARED', 'ACTIVE', 'RESOLVED'), ('CLEARED', 'RETRY_PENDING', 'RESOLVED'),
   ('ESCALATED', 'PARKED', 'ESCALATED'), ('ESCALATED', 'PARKED', 'PARKED'), ('ESCALATED', 'ESCALATED', 'ESCALATED'),
   ('ARCHIVED', 'ACTIVE', 'ARCHIVED'), ('ARCHIVED', 'RETRY_PENDING', 'ARCHIVED'), ('ARCHIVED', 'PARKED', 'ARCHIVED'),
   ('ARCHIVED', 'ESCALATED', 'ARCHIVED'), ('ARCHIVED', 'RESOLVED', 'ARCHIVED')),
@@ -43,7 +44,7 @@ select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, 
                 and not (e.event_type in ('ASSIGNED', 'REVIEWED', 'SUPERSEDED', 'EXPIRED', 'RETIRED')
                          and e.from_status = e.to_status) is true
              or e.before_type = 'ARCHIVED'
-             or e.before_type in ('SUPERSEDED', 'EXPIRED', 'RETIRED', 'SUCCEEDED', 'RESOLVED')
+             or e.before_type in ('SUPERSEDED', 'EXPIRED', 'RETIRED', 'SUCCEEDED', 'RESOLVED', 'CLEARED')
                 and e.event_type <> 'ARCHIVED'
            then 'errors/2/state-machine' end,
       case when not case e.to_status
@@ -74,6 +75,7 @@ select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, 
            then 'errors/5/one-retry-at-a-time' end,
       case when e.event_type in ('PARKED', 'UNPARKED', 'RESOLVED', 'ESCALATED', 'ASSIGNED', 'REVIEWED', 'RETIRED')
                 and e.authority <> 'recoup_operator'
+             or e.event_type = 'CLEARED' and e.authority <> 'recoup_hub'
              or e.event_type in ('CLAIMED', 'SUCCEEDED', 'FAILED', 'LAPSED', 'WINDOW_CLOSED')
                 and e.authority not in ('recoup_error_worker', 'recoup_hub')
            then 'laws/L1/error-authority' end
@@ -180,7 +182,7 @@ with events as (
          -- A claim leaves the error as it is.
          row_number() over (partition by e.error_table, e.error_id
                             order by e.event_type = 'CLAIMED' and e.token is not null, e.seq desc) as from_end,
-         e.event_type in ('SUCCEEDED', 'RESOLVED', 'SUPERSEDED', 'RETIRED', 'EXPIRED')
+         e.event_type in ('SUCCEEDED', 'RESOLVED', 'CLEARED', 'SUPERSEDED', 'RETIRED', 'EXPIRED')
            or e.event_type = 'RECORDED' and coalesce(e.facts ? 'superseded_by', false) as closes,
          e.event_type in ('FAILED', 'LAPSED', 'WINDOW_CLOSED') and e.to_status <> 'RETRY_PENDING' as spends
     from recoup.error_story e),
@@ -198,8 +200,8 @@ told as (
                   max(e.actor_id) filter (where e.event_type = 'ARCHIVED')) as left_by,
          bool_or(e.facts @> '{"was_blocking": true}') filter (where e.event_type = 'ARCHIVED') as left_blocking,
          -- How it was over before it left, and when; superseded in the call that recorded it, with its birth.
-         max(case e.event_type when 'SUCCEEDED' then 'RESOLVED' when 'RETIRED' then 'MANUAL'
-                               when 'EXPIRED' then 'TTL_EXPIRED' when 'RECORDED' then 'SUPERSEDED'
+         max(case e.event_type when 'SUCCEEDED' then 'RESOLVED' when 'CLEARED' then 'RESOLVED'
+                               when 'RETIRED' then 'MANUAL' when 'EXPIRED' then 'TTL_EXPIRED' when 'RECORDED' then 'SUPERSEDED'
                                else e.event_type end) filter (where e.closes) as over_why,
          max(e.logged_at) filter (where e.closes) as over_at,
          count(*) filter (where e.event_type = 'CLAIMED') as claims,

@@ -103,7 +103,7 @@ beside as (
 exits as (
   select e.error_table,
          coalesce(max(e.logged_at) filter (
-                    where e.event_type in ('SUCCEEDED', 'RESOLVED', 'SUPERSEDED', 'RETIRED', 'EXPIRED')
+                    where e.event_type in ('SUCCEEDED', 'RESOLVED', 'CLEARED', 'SUPERSEDED', 'RETIRED', 'EXPIRED')
                        or e.event_type = 'RECORDED' and coalesce(e.facts ? 'superseded_by', false)),
                   max(e.logged_at) filter (where e.event_type = 'ARCHIVED')) as at
     from recoup.error_event e

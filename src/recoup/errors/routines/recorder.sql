@@ -84,6 +84,7 @@ begin
          when n.assigned_to is distinct from o.assigned_to then 'ASSIGNED'
          when n.escalation_level <> o.escalation_level then 'ESCALATED'
          else 'REVIEWED' end
+       when n.status = 'RESOLVED' and n.last_outcome is distinct from 'SUCCEEDED' then 'CLEARED'
        when n.retry_count > o.retry_count then coalesce(n.last_outcome, 'FAILED')
        else 'WINDOW_CLOSED' end as event_type) said
    -- What erases texts and moves nothing is told in the control log. A retry that ends has its own words.

@@ -110,6 +110,9 @@ language sql stable as $$
         when not coalesce(recoup.may_expire(o, now_, policy), false) then 'held' end
       when 'RESOLVED' then case
         when acting = 'recoup_operator' then null
+        -- A later run of a hub succeeded: the error keeps what its own retries came to.
+        when acting = 'recoup_hub' and (n.last_outcome, n.last_failure)
+                                       is not distinct from (o.last_outcome, o.last_failure) then null
         when n.retry_count = o.retry_count then 'resolved_unclaimed'
         when n.last_outcome is distinct from 'SUCCEEDED' then 'resolved_by_failure' end end,
     -- It is not retried any more, by the word of those who retry it.
