@@ -6,7 +6,7 @@ from recoup.domain import Command, Demo, Domain, routines
 from recoup.errors import checks, refusals, tables
 from recoup.errors.duties import DUTIES
 from recoup.errors.invariants import INVARIANTS
-from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION
+from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION, TRACEBACK
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.subject import SUBJECT
 from recoup.lifecycles.declaration import CONTENT_LOG
@@ -16,8 +16,8 @@ ERRORS = Domain(
     package="recoup.errors",
     description="Every failure of a hub, recorded once, and what becomes of it by policy.",
     epoch=3,  # errors are recorded, and superseded, by their work key too
-    release=4,
-    lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION),
+    release=5,
+    lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION, TRACEBACK),
     logs=(EVENTS, ARCHIVE),
     records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
     routines=routines(
@@ -33,6 +33,7 @@ ERRORS = Domain(
         "tables",
         "recording",
         "retrying",
+        "tracebacks",
         "archive",
     ),
     policy=(ErrorPolicy,),
