@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from recoup import clock, gate
@@ -170,6 +171,16 @@ def claimed_error(tx: Transaction, *, table: str = ERRORS) -> int:
     with acting(tx, Authority.ERROR_WORKER):
         assert error in {one.error_id for one in retrying.claim(tx, limit=100_000, worker=WORKER, tables=[table])}
     return error
+
+
+def failed_retry(tx: Transaction) -> dict[str, Any]:
+    """An error whose first retry failed, and the token of that retry."""
+    error = claimed_error(tx)
+    with acting(tx, Authority.ERROR_WORKER):
+        (token,) = tx.execute("select token from recoup.error_queue where unit = %s", (error,)).fetchone() or (None,)
+        assert isinstance(token, UUID)
+        retrying.finish(tx, [retrying.Failed(error_table=ERRORS, error_id=error, token=token, failure="again")])
+    return {"error": error, "token": token}
 
 
 def error_in(tx: Transaction, status: str) -> int:

@@ -75,11 +75,11 @@ def test_one_error_from_its_record_to_its_end(cli: Run, hub: Hub) -> None:
     (why,) = parsed(cli("blocked", entity, "--json", ends=1))
     assert (why["error_id"], why["owner"]) == (error_id, "dol-hub")
     assert "Nothing keeps them" in cli("blocked", uuid.uuid4()).stdout
-    assert "Nothing is due" in cli("claim", "--table", DOL).stdout
+    assert "No retry is due" in cli("claim", "--table", DOL).stdout
     hub.advance(hub.row(error_id)["next_retry_at"] - hub.now())
     (claimed,) = parsed(cli("claim", "--table", DOL, "--lease", "10m", "--worker", "shell", "--json"))
     assert claimed["error_id"] == error_id
-    (ended,) = parsed(cli("fail", error_id, "--token", claimed["token"], "--said", "still slow", "--json"))
+    (ended,) = parsed(cli("fail", error_id, "--token", claimed["token"], "--message", "still slow", "--json"))
     assert ended["status"] == "RETRY_PENDING"
     again = parsed(cli("fail", error_id, "--token", claimed["token"], "--said", "still slow", "--json"))
     assert again == [ended]
@@ -529,7 +529,7 @@ def test_a_claim_of_what_is_paused_says_so(cli: Run, hub: Hub) -> None:
         with hub.db.transaction(Authority.OPERATOR, actor=Actor("human", "eve")) as tx:
             pause(tx, *scope, reason="the vendor is down")
         said = cli("claim", "--table", PEOPLE)
-        assert "Nothing is claimed" in said.stdout
+        assert "Nothing was claimed" in said.stdout
         assert "paused by eve" in said.stderr
         assert "the vendor is down" in said.stderr
         with hub.db.transaction(Authority.OPERATOR) as tx:

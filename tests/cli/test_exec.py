@@ -9,6 +9,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -17,6 +18,7 @@ import pytest
 from command_line import RECOUP, Run, clean_environment, run_in, started
 from hub import DOL, LOG, Hub
 from recoup.database.connection import Database
+from recoup.errors.reruns import rerun
 from recoup.redaction import redacted_arguments
 
 
@@ -181,3 +183,66 @@ def test_a_promotion_in_the_way_is_waited_for_twice_and_named(hub: Hub) -> None:
         assert time.monotonic() - begun > 1.4
         assert f"session {tx.info.backend_pid}" in done.stderr
         assert "(entity_held)" in done.stderr
+
+
+def test_without_retry_nobody_runs_it_again_and_it_does_not_pretend_to_be_due(hub: Hub, exec_: Run) -> None:
+    """D10: what the policy would retry is parked; what it would ignore stays ignored."""
+    failing = ("--", "sh", "-c", "echo timed out >&2; exit 3")
+    exec_("--table", DOL, "--entity", uuid.uuid4(), *failing, ends=3)
+    row = last(hub)
+    assert (row["status"], row["next_retry_at"], row["park_reason"]) == ("PARKED", None, "ESCALATION_REQUIRED")
+    assert "rerun" not in row["payload"]
+    exec_("--table", DOL, "--entity", uuid.uuid4(), "--severity", "LOW", *failing, ends=3)
+    assert (last(hub)["status"], last(hub)["disposition"]) == ("ACTIVE", "ARCHIVE")
+
+
+def test_with_retry_a_worker_runs_it_again_in_its_folder_with_the_chosen_variables(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o755)
+    hub.apply_policy("[errors.retry.TRANSIENT]\nbase_s = 1")
+    script = 'echo "timed out, $YEAR $OTHER" >&2; test -e ready && pwd > done && echo "$YEAR $OTHER" >> done'
+    exec_ = run_in({"RECOUP_DSN": hub.db.conninfo, "YEAR": "2024", "OTHER": "no"}, "exec")
+    given = ("--table", DOL, "--entity", uuid.uuid4(), "--retry", "--env", "YEAR")
+    said = exec_(*given, "--", "sh", "-c", script, ends=1).stderr
+    row = last(hub)
+    assert f'"{DOL}" = "recoup.errors.reruns:rerun"' in said
+    assert (row["status"], row["payload"]["rerun"]["env"]) == ("RETRY_PENDING", {"YEAR": "2024"})
+    (tmp_path / "recoup.toml").write_text(f'[handlers]\n"{DOL}" = "recoup.errors.reruns:rerun"\n')
+    recoup = run_in({"RECOUP_DSN": hub.db.conninfo})
+    for outcome in ("RETRY_PENDING", "RESOLVED"):
+        time.sleep(max((hub.row(row["error_id"])["next_retry_at"] - hub.now()).total_seconds(), 0) + 0.1)
+        recoup("errors", "retry", row["error_id"], ends=1 if outcome == "RETRY_PENDING" else 0)
+        assert hub.row(row["error_id"])["status"] == outcome
+        (tmp_path / "ready").touch()
+    assert hub.row(row["error_id"])["last_failure"] == "timed out, 2024"
+    assert (tmp_path / "done").read_text() == f"{tmp_path}\n2024 \n"
+
+
+def test_a_secret_is_not_kept_for_a_retry(hub: Hub) -> None:
+    """The failure is recorded all the same; that it is not run again is said."""
+    exec_ = run_in({"RECOUP_DSN": hub.db.conninfo, "API_TOKEN": "0123456789abcdef"}, "exec")
+    given = ("--table", DOL, "--entity", uuid.uuid4(), "--retry")
+    failing = ("--", "sh", "-c", "echo timed out >&2; exit 3")
+    for options, arguments, why in (
+        ((), ("--password", "hunter2-hunter2"), "its command line holds a secret"),
+        (("--env", "API_TOKEN"), (), "a variable holds a secret"),
+        (("--env", "NOT_SET"), (), "the variable NOT_SET is not set"),
+    ):
+        done = exec_(*given, *options, *failing, *arguments, ends=3)
+        assert f"it is not run again: {why}" in done.stderr
+        row = last(hub)
+        assert (row["status"], "rerun" in row["payload"]) == ("PARKED", False)
+        assert "hunter2" not in str(row)
+        assert "0123456789abcdef" not in str(row)
+
+
+def test_an_error_without_consent_is_not_run(hub: Hub) -> None:
+    hub.apply_policy("[errors.retry.TRANSIENT]\nbase_s = 1")
+    hub.record("timed out")
+    time.sleep(1.2)
+    (claimed,) = hub.claim()
+    outcome = rerun(claimed)
+    assert outcome is not None
+    assert "not recorded by exec --retry" in outcome.failure

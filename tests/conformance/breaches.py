@@ -82,7 +82,8 @@ def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
             yield f"laws/L2/chain/{life.table}", f"delete from {story.log} where seq = {long}"
         if story.rebuilds:
             one = f"(select ctid from {life.table} limit 1)"
-            told = f"(select {log_key} from {story.log} e where {about} order by e.seq desc limit 1)"
+            there = f"exists (select from {life.table} r where {row_key} = {log_key})"  # some rows have left
+            told = f"(select {log_key} from {story.log} e where {about} and {there} order by e.seq desc limit 1)"
             events = f"delete from {story.log} e where {about} and {log_key} = {told}"
             other = f"update {life.table} r set {life.status_column} = 'NOWHERE' where {row_key} = {told}"
             yield f"rebuild/{life.table}", f"delete from {life.table} where ctid = {one}"

@@ -45,6 +45,7 @@ _ONE_MONTH = (
 )
 
 ROWS: tuple[tuple[str, str], ...] = (
+    ("laws/L5/tracebacks", "update recoup.retry_traceback set token = gen_random_uuid()"),
     ("errors/1/tiers", _error("waiting", "ttl_tier = 'ETERNAL'")),
     ("errors/1/tiers", _error("waiting", "expires_at = null")),
     ("errors/1/tiers", _error("for_ever", "expires_at = '3000-01-01'")),

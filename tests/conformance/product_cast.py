@@ -17,6 +17,7 @@ from company import (
     batch_in,
     claimed_error,
     error_in,
+    failed_retry,
     intake_in,
     minted,
     new_archive_month,
@@ -30,7 +31,7 @@ from company import (
 from conformance.cast import Role
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
-from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, REDACTION
+from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, REDACTION, TRACEBACK
 from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority
 from recoup.mint.lifecycle import IDENTITY
@@ -128,6 +129,29 @@ def redaction_in(tx: Transaction, _: str) -> int:
         )
         (redaction,) = made.fetchone() or (0,)
     return int(redaction)
+
+
+TRACEBACK_ROW = (
+    "(error_table, error_id, retry, token, traceback, recorded_at)"
+    " values ('outreach.dol_errors', %(error)s, 1, %(token)s, 'Traceback', recoup.now())"
+)
+
+
+def traceback_in(tx: Transaction, _: str) -> int:
+    with acting(tx, Authority.HUB):
+        statement = f"insert into recoup.retry_traceback {TRACEBACK_ROW} returning traceback_id"
+        (made,) = tx.execute(statement.encode(), failed_retry(tx)).fetchone() or (0,)
+    return int(made)
+
+
+def without_its_error(tx: Transaction, traceback: int) -> None:
+    """Its error is in no table any more, as when a month of its archive was dropped."""
+    tx.execute("alter table recoup.error disable trigger all")
+    tx.execute(
+        "delete from recoup.error where error_id = (select error_id from recoup.retry_traceback"
+        " where traceback_id = %s)",
+        (traceback,),
+    )
 
 
 MONTH_DROPPED = "status = 'DROPPED', dropped_at = recoup.now(), rows = 0, digest = sha256('')"
@@ -339,6 +363,14 @@ ROLES: tuple[Role, ...] = (
         {"DONE": "last_failure = 'forged'"},
         row_in=redaction_in,
         given=lambda tx: {"error": new_error(tx)},
+    ),
+    Role(
+        TRACEBACK,
+        {"KEPT": TRACEBACK_ROW},
+        {"KEPT": "traceback = 'forged'"},
+        row_in=traceback_in,
+        given=failed_retry,
+        before_exit=without_its_error,
     ),
     Role(
         OPERATION,

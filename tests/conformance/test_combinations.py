@@ -12,7 +12,7 @@ from conformance.forms import both_forms_say_the_same
 from conformance.product_cast import ROLES
 from product import LIFECYCLES
 from recoup.database.connection import Transaction
-from recoup.errors.lifecycle import ERROR
+from recoup.errors.lifecycle import ERROR, TRACEBACK
 from recoup.lifecycles.declaration import Authority, Lifecycle
 
 
@@ -45,8 +45,12 @@ def test_both_forms_of_the_guard_say_the_same(scratch: Transaction, life: Lifecy
     both_forms_say_the_same(scratch, life)
 
 
-def test_errors_alone_leave_and_by_the_archiver_alone() -> None:
-    assert {(life.table, e.authority) for life in LIFECYCLES for e in life.exits} == {(ERROR.table, Authority.ARCHIVER)}
+def test_errors_and_tracebacks_alone_leave_and_by_listed_authorities() -> None:
+    assert {(life.table, e.authority) for life in LIFECYCLES for e in life.exits} == {
+        (ERROR.table, Authority.ARCHIVER),
+        (TRACEBACK.table, Authority.ARCHIVER),
+        (TRACEBACK.table, Authority.OPERATOR),
+    }
 
 
 LOCKS = {("recoup.error", "UPDATE"): {Authority.ARCHIVER}}

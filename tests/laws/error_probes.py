@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
 from company import (
@@ -13,6 +14,7 @@ from company import (
     claimed_error,
     decide_error,
     error_in,
+    failed_retry,
     new_archive_month,
     new_error,
     new_operation,
@@ -465,6 +467,56 @@ def a_redaction_erases(tx: Transaction) -> None:
     error = new_error(tx)
     redact(tx, error)
     seen(tx, "select from recoup.error where error_id = %s and error_message = '[redacted]'", error)
+
+
+TRACEBACK = "recoup.retry_traceback"
+TRACE = (
+    "insert into recoup.retry_traceback (error_table, error_id, retry, token, traceback, recorded_at)"
+    " values ('outreach.dol_errors', %(error)s, 1, %(token)s, 'Traceback', recoup.now()) returning traceback_id"
+)
+UNTRACE = "delete from recoup.retry_traceback where traceback_id = %s"
+
+key(TRACEBACK, "retry_traceback_pkey", "A traceback has an identity.", "traceback_id", then={"retry": "2"})
+key(TRACEBACK, "retry_traceback_error_id_retry_key", "A retry has one traceback.", "error_id", "retry")
+check(TRACEBACK, "retry_traceback_status_check", "A status is a listed one.", status="'LOST'")
+check(TRACEBACK, "retry_traceback_retry_check", "Retries are counted from 1.", retry="0")
+check(TRACEBACK, "retry_traceback_traceback_check", "A traceback has a bounded length.", traceback="''")
+check(TRACEBACK, "retry_traceback_recorded_at_check", "Times are times.", recorded_at=INFINITE)
+
+
+def traced(tx: Transaction) -> int:
+    with acting(tx, WORKER):
+        (made,) = tx.execute(TRACE, failed_retry(tx)).fetchone() or (0,)
+    return int(made)
+
+
+@law(TRACEBACK, "recoup.rule_retry_tracebacks", "insert")
+def a_traceback_is_of_a_retry_that_failed(tx: Transaction) -> None:
+    """Under the token of its claim, and no other."""
+    retry = failed_retry(tx) | {"token": uuid.uuid4()}
+    refused(tx, TRACE, retry, who=WORKER, by="recoup.rule_retry_tracebacks", sqlstate="RC064", words=ERRORS)
+
+
+@law(TRACEBACK, "recoup.rule_traceback_exits", "delete")
+def a_traceback_is_kept_with_its_error(tx: Transaction) -> None:
+    """The archiver does not delete it before."""
+    made = traced(tx)
+    refused(tx, UNTRACE, (made,), who=ARCHIVER, by="recoup.rule_traceback_exits", sqlstate="RC064", words=ERRORS)
+
+
+@law(TRACEBACK, "recoup.record_control", "insert")
+def a_traceback_is_logged(tx: Transaction) -> None:
+    """BIRTH is in the control log."""
+    seen(tx, TOLD, TRACEBACK, str(traced(tx)), "BIRTH")
+
+
+@law(TRACEBACK, "recoup.record_control", "delete")
+def a_deleted_traceback_is_logged(tx: Transaction) -> None:
+    """EXIT is in the control log, with who deleted it and why."""
+    made = traced(tx)
+    with acting(tx, OPERATOR):
+        tx.execute(UNTRACE, (made,))
+    seen(tx, TOLD, TRACEBACK, str(made), "EXIT")
 
 
 @law(MONTH, "recoup.rule_archive_months", "update")

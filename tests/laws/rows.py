@@ -95,6 +95,10 @@ SAMPLES: dict[str, Row] = {
         "error_table": f"'{ERRORS}'", "error_id": "1", "error_message": "'[redacted]'", "digest": ZEROS,
         "redacted_at": NOW,
     },
+    "recoup.retry_traceback": {
+        "error_table": f"'{ERRORS}'", "error_id": "1", "retry": "1", "token": ID, "traceback": "'Traceback'",
+        "recorded_at": NOW,
+    },
     "recoup.error_event": {
         "incarnation": "1", "logged_at": NOW, "error_table": f"'{ERRORS}'", "error_id": "1", "event_type": "'REVIEWED'",
         "disposition": "'RETRY'", "retry_count": "0", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",

@@ -35,6 +35,7 @@ app = App(
 )
 app.command(record)
 app.command(redact)
+app.command(retry.retry)
 app.command(retry.claim)
 app.command(retry.succeed)
 app.command(retry.fail)

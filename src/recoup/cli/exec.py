@@ -7,7 +7,8 @@ from cyclopts import Parameter
 
 from recoup.cli.context import opened
 from recoup.cli.output import say, shown
-from recoup.errors.commands import failed, run
+from recoup.errors.commands import FailureRecorded, failed, run
+from recoup.errors.reruns import HANDLER
 from recoup.errors.vocabulary import Severity
 from recoup.refusals import InputRefused, Refusal
 
@@ -17,13 +18,22 @@ def exec_(
     table: Annotated[str | None, Parameter(help="The error table; else errors.fallback_table of the policy.")] = None,
     entity: Annotated[UUID | None, Parameter(help="The entity it works for (outreach_id).")] = None,
     work_key: Annotated[str | None, Parameter(help="Which piece of the entity's work: a person, a document.")] = None,
-    code: Annotated[str | None, Parameter(help="The error code; else EXIT_3, SIGNAL_KILL, NOT_FOUND …")] = None,
-    severity: Annotated[Severity | None, Parameter(help="How bad a failure of it is.", name_transform=str)] = None,
+    code: Annotated[str | None, Parameter(help="The error code. Default: EXIT_3, SIGNAL_KILL, NOT_FOUND …")] = None,
+    severity: Annotated[Severity | None, Parameter(help="Severity of a failure.", name_transform=str)] = None,
+    retry: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Let a worker run the command again if it fails.")
+    ] = False,
+    env: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", show_default=False, help="A variable to keep for --retry; may be repeated."),
+    ] = (),
 ) -> None:
-    """Run a command. If it ends with anything but 0, that is recorded as an error, with the end of what it said.
+    """Run a command. If it fails, record that as an error, with the end of its standard error.
 
-    Its output passes through, and recoup exec ends as it did: with its exit code, or 128 and the number of its signal.
-    What stands under telling names in its arguments (--password x, TOKEN=x) is redacted.
+    Output and signals pass through, and the exit status is the command's, or 128 and the number of its signal. Secrets
+    in its arguments (--password x, TOKEN=x) are redacted. Without --retry nobody runs it again, so an error that the
+    policy would retry is parked. With --retry a worker runs it again, if its recoup.toml names the handler
+    recoup.errors.reruns:rerun for the table. A command line with a secret is not kept for that.
 
     recoup exec --table outreach.dol_errors --entity 5a0c… -- python import_filings.py --year 2024
     """
@@ -35,14 +45,23 @@ def exec_(
     if ended.code != 0:
         try:
             recorded = failed(
-                opened(demo=False), ended,
-                table=table, outreach_id=entity, work_key=work_key, code=code, severity=severity,
+                opened(demo=False), ended, table=table, outreach_id=entity, work_key=work_key, code=code,
+                severity=severity, retry=retry, variables=env,
             )  # fmt: skip
             say(f"recoup: recorded as {recorded.error_table}/{recorded.error_id}")
             if table is not None and recorded.error_table != table:
                 say(f"  {table} did not take it; why: recoup errors show {recorded.error_id}")
+            elif retry:
+                say(f"  {_retried(recorded)}")
         except Refusal as refusal:
-            # What the command did is done; that nobody recorded it must not change how it ended.
+            # The command is done: that its failure was not recorded must not change its exit status.
             say(f"recoup: the command failed, and that was not recorded ({refusal.code}): {shown(refusal.happened)}")
             say(f"  Next: {shown(refusal.next_step)}")
     raise SystemExit(ended.code)
+
+
+def _retried(recorded: FailureRecorded) -> str:
+    if recorded.is_retried:
+        return f'a worker runs it again; in its recoup.toml: [handlers] "{recorded.error_table}" = "{HANDLER}"'
+    why = shown(recorded.why_not) or f"the policy does not retry it; see: recoup errors show {recorded.error_id}"
+    return f"it is not run again: {why}"

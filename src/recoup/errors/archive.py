@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors import active_policy
+from recoup.errors import active_policy, tracebacks
 from recoup.errors.policy import ErrorPolicy, ErrorTable
 from recoup.worker.duty import seconds
 
@@ -82,7 +82,9 @@ def drop_month(tx: Transaction, *, only: Month | None = None) -> Dropped | None:
         return None  # or somebody else has just dropped it
     # A month may hold more than is read within the time of other statements.
     tx.execute("select set_config('statement_timeout', %s, true)", (str(DROP_MOST_MS),))
+    held = tracebacks.of_month(tx, month.table, month.month)
     rows, digest = tx.execute(Q["drop_month"], month._asdict()).fetchone() or (0, b"")
+    tracebacks.delete(tx, held)
     return Dropped(error_table=month.table, month=month.month, rows=rows, digest=bytes(digest))
 
 

@@ -1,7 +1,8 @@
 """Erasing a secret that was recorded before it was known for one: from an error's texts, live or archived.
 
 What is found by the list of today is replaced, and a text that is given. The row says ``[redacted]`` from then on, the
-control log who erased it, when and why, with the digest of what is left. The log of events is sealed: what a failed
+control log who erased it, when and why, with the digest of what is left. A traceback of a retry that holds a secret is
+deleted as a whole. The log of events is sealed: what a failed
 retry said stands there as it was said, and is counted here so that it is not forgotten.
 """
 
@@ -13,6 +14,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import active_policy
 from recoup.errors.lookup import ErrorKey
+from recoup.errors.tracebacks import delete, tracebacks
 from recoup.redaction import REDACTED, in_words, redacted
 from recoup.refusals import InputRefused
 
@@ -53,8 +55,12 @@ def erase(tx: Transaction, errors: Sequence[ErrorKey], secret: str | None = None
     changed = [(before, after) for before in found if (after := _without(before, secret, own_keys)) != before]
     if changed:
         tx.execute(Q["redact"], _arrays([after for _, after in changed]))
+    traced = [one for one in tracebacks(tx, errors) if _text(one.traceback, secret) != one.traceback]
+    delete(tx, [(one.error_id, one.retry) for one in traced])
     said = tx.execute(Q["said"], {"ids": named["ids"]}).fetchall()
     erased = {before.error_id: tuple(_differing(before, after)) for before, after in changed}
+    for one in traced:
+        erased[one.error_id] = tuple(dict.fromkeys((*erased.get(one.error_id, ()), "traceback")))
     held = [error_id for error_id, reason in said if _text(reason, secret) != reason]
     return [Erased(*key, erased.get(key.error_id, ()), held.count(key.error_id)) for key in errors]
 

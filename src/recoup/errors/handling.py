@@ -62,7 +62,7 @@ def call(function: Function, claimed: Claimed) -> Outcome:
     """Call a handler and wait for its result. What it raises is a failure with its traceback."""
     try:
         return _called(function, claimed)
-    except Exception as error:  # noqa: BLE001 - whatever it raises is its outcome
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is its outcome
         return raised(error)
 
 

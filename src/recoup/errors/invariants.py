@@ -202,6 +202,7 @@ DECISION: tuple[Invariant, ...] = (
 LAWS: tuple[Invariant, ...] = (
     _log("laws/L1/error-authority", "neighbours",
         "What only a person does was done by an operator, retries by a worker or a hub, and clearing by a hub."),
+    _log("laws/L5/tracebacks", "tracebacks", "A traceback is of a retry that failed under its token."),
     _of("laws/L8/error-stamped", "births", "Every error carries the policy that was in force when it was recorded."),
     _log("rebuild/recoup.error", "histories",
         "What the log says of an error is what stands in its table, or in its archive."),

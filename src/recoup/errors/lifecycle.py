@@ -148,6 +148,20 @@ REDACTION = Lifecycle(
     consequences=(On("insert", ERASE),),
 )  # fmt: skip
 
+TRACEBACK = Lifecycle(
+    table="recoup.retry_traceback",
+    description="The traceback of a retry that failed. It never changes.",
+    key=("traceback_id",),
+    births=tuple(Birth("KEPT", by, "a retry failed") for by in (HUB, WORKER)),
+    exits=(
+        Exit("KEPT", OPERATOR, "it holds a secret"),
+        Exit("KEPT", ARCHIVER, "the archive of its error was dropped"),
+    ),
+    frozen=("traceback_id", "error_table", "error_id", "retry", "token", "traceback", "recorded_at"),
+    rules=(On("insert", "recoup.rule_retry_tracebacks"), On("delete", "recoup.rule_traceback_exits")),
+    recorders=(On("insert", RECORD_CONTROL), On("delete", RECORD_CONTROL)),
+)
+
 EVENTS = Log(
     table="recoup.error_event",
     at="logged_at",

@@ -6,7 +6,7 @@ from recoup.domain import Command, Demo, Domain, routines
 from recoup.errors import checks, refusals, tables
 from recoup.errors.duties import DUTIES
 from recoup.errors.invariants import INVARIANTS
-from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION
+from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION, TRACEBACK
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.subject import SUBJECT
 from recoup.lifecycles.declaration import CONTENT_LOG
@@ -17,7 +17,7 @@ ERRORS = Domain(
     description="Records every failure of a hub once, and decides by policy what happens next.",
     epoch=3,  # errors have a work key, which also decides what they supersede
     release=5,
-    lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION),
+    lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION, TRACEBACK),
     logs=(EVENTS, ARCHIVE),
     records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
     routines=routines(
@@ -34,6 +34,7 @@ ERRORS = Domain(
         "recording",
         "retrying",
         "clearing",
+        "tracebacks",
         "archive",
         "comments",
     ),

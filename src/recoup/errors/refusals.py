@@ -13,6 +13,7 @@ LAWS = {
     "RC051": ("archive_kept", "a month of an archive is kept as long as the policy says"),
     "RC052": ("table_taken", "error tables do not take the place of tables that somebody else made"),
     "RC063": ("redaction", "a text of an error may lose parts of it after it was recorded, and gains nothing"),
+    "RC064": ("retry_traceback", "a traceback belongs to a retry that failed, and is kept as long as its error"),
     "RC053": ("table_not_made", "an error table of the policy is made by a migration"),
     "RC061": ("entity_null", "the gate answers for entities, and not for what is missing"),
     "RC062": (

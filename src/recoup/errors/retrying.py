@@ -13,6 +13,8 @@ from recoup.database.queries import load
 from recoup.errors import active_policy, lookup
 from recoup.errors.inputs import shown
 from recoup.errors.lifecycle import ERROR
+from recoup.errors.lookup import ErrorKey
+from recoup.errors.tracebacks import NewTraceback, keep
 from recoup.errors.vocabulary import Category, Severity
 from recoup.redaction import in_words
 from recoup.refusals import InputRefused
@@ -95,8 +97,15 @@ def claim(
 
 
 def finish(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> list[Ended]:
-    """Write the outcomes of a set, succeeded and failed alike, in one statement. Late ones are stored, not applied."""
-    return records(Ended, END.call(tx, **_reports(outcomes))) if outcomes else []
+    """Write the outcomes of a set, succeeded and failed alike, in one statement. Late ones are stored, not applied.
+
+    Tracebacks, if there are any, are a second statement.
+    """
+    if not outcomes:
+        return []
+    ended = records(Ended, END.call(tx, **_reports(outcomes)))
+    _keep_tracebacks(tx, outcomes)
+    return ended
 
 
 def turn(
@@ -113,6 +122,7 @@ def turn(
         return [], claim(tx, limit=limit, worker=worker, tables=tables, lease=lease)
     asked = _asked(tx, limit, worker, tables, lease)
     ended, claimed = call_in_turn(tx, (END, _reports(outcomes)), (CLAIM, asked))
+    _keep_tracebacks(tx, outcomes)
     return records(Ended, ended), records(Claimed, claimed)
 
 
@@ -191,6 +201,12 @@ def _reports(outcomes: Sequence[Succeeded | Failed]) -> dict[str, Any]:
         "outcomes": ["FAILED" if isinstance(outcome, Failed) else "SUCCEEDED" for outcome in outcomes],
         "failures": [_said(outcome) for outcome in outcomes],
     }
+
+
+def _keep_tracebacks(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> None:
+    failed = [one for one in outcomes if isinstance(one, Failed) and one.traceback]
+    keys = (ErrorKey(one.error_table, one.error_id) for one in failed)
+    keep(tx, [NewTraceback(key, one.token, one.traceback or "") for key, one in zip(keys, failed, strict=True)])
 
 
 def _said(outcome: Succeeded | Failed) -> str | None:

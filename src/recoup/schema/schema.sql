@@ -1185,6 +1185,8 @@ grant usage on sequence recoup.event_seq to recoup_operator;
 
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
 
+create sequence recoup.retry_traceback_traceback_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.retry_traceback.traceback_id;
+
 create sequence recoup.subscription_position as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.subscription_position is 'Positions of subscriptions; no number is used twice.';
 grant usage on sequence recoup.subscription_position to recoup_consumer;
@@ -2557,6 +2559,57 @@ CREATE INDEX queue_form_wake_at_idx1 ON recoup.queue_form USING btree (wake_at) 
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.queue_form FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.queue_form enable replica trigger a_refuse_replicated;
 
+create table recoup.retry_traceback (
+  traceback_id bigint not null generated always as identity,
+  error_table text not null,
+  error_id bigint not null,
+  retry integer not null,
+  token uuid not null,
+  status text not null default 'KEPT'::text,
+  traceback text not null,
+  recorded_at timestamp with time zone not null,
+  constraint retry_traceback_pkey PRIMARY KEY (traceback_id),
+  constraint retry_traceback_error_id_retry_key UNIQUE (error_id, retry),
+  constraint retry_traceback_recorded_at_check CHECK (isfinite(recorded_at)),
+  constraint retry_traceback_retry_check CHECK (retry > 0),
+  constraint retry_traceback_status_check CHECK (status = 'KEPT'::text),
+  constraint retry_traceback_traceback_check CHECK (length(traceback) >= 1 AND length(traceback) <= 20000)
+);
+comment on table recoup.retry_traceback is 'The traceback of each retry that a handler failed. Deleted by an operator when it holds a secret, and with the archive.';
+comment on column recoup.retry_traceback.traceback_id is 'Identity.';
+comment on column recoup.retry_traceback.error_table is 'Table of the error …';
+comment on column recoup.retry_traceback.error_id is '… and its id there.';
+comment on column recoup.retry_traceback.retry is 'Number of the retry, from 1: retry_count of its event FAILED.';
+comment on column recoup.retry_traceback.token is 'Token of the claim.';
+comment on column recoup.retry_traceback.status is 'KEPT.';
+comment on column recoup.retry_traceback.traceback is 'Innermost frames and message, without secrets that are known.';
+comment on column recoup.retry_traceback.recorded_at is 'When.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.retry_traceback REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_retry_traceback_births('recoup.retry_traceback');
+alter table recoup.retry_traceback enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.retry_traceback REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_retry_traceback_exits('recoup.retry_traceback');
+alter table recoup.retry_traceback enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.retry_traceback REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recoup.retry_traceback');
+alter table recoup.retry_traceback enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.retry_traceback FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.retry_traceback');
+alter table recoup.retry_traceback enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.retry_traceback FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.retry_traceback enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_retry_tracebacks_on_insert AFTER INSERT ON recoup.retry_traceback REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_retry_tracebacks();
+alter table recoup.retry_traceback enable always trigger b_rule_retry_tracebacks_on_insert;
+CREATE TRIGGER b_rule_traceback_exits_on_delete AFTER DELETE ON recoup.retry_traceback REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_traceback_exits();
+alter table recoup.retry_traceback enable always trigger b_rule_traceback_exits_on_delete;
+CREATE TRIGGER c_content_retry_traceback_births_on_insert AFTER INSERT ON recoup.retry_traceback REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_retry_traceback_births();
+alter table recoup.retry_traceback enable always trigger c_content_retry_traceback_births_on_insert;
+CREATE TRIGGER c_record_control_on_delete AFTER DELETE ON recoup.retry_traceback REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control();
+alter table recoup.retry_traceback enable always trigger c_record_control_on_delete;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.retry_traceback REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control();
+alter table recoup.retry_traceback enable always trigger c_record_control_on_insert;
+grant delete on table recoup.retry_traceback to recoup_archiver;
+grant delete on table recoup.retry_traceback to recoup_operator;
+grant insert (error_id, error_table, recorded_at, retry, token, traceback) on table recoup.retry_traceback to recoup_error_worker;
+grant insert (error_id, error_table, recorded_at, retry, token, traceback) on table recoup.retry_traceback to recoup_hub;
+grant select on table recoup.retry_traceback to recoup_reader;
+
 create table recoup.routine (
   name text not null,
   checksum text not null,
@@ -3131,6 +3184,16 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
  SET bytea_output TO 'hex'; -- body d0ca69b01e9f1a84abda2afc0ff23b71
 comment on function recoup.content_operation_item_births() is 'Digests of rows of recoup.operation_item at their birth, generated from the declaration.';
 
+CREATE OR REPLACE FUNCTION recoup.content_retry_traceback_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 8b228dd4ba59cb352b0b40bf4d4c711a
+comment on function recoup.content_retry_traceback_births() is 'Digests of rows of recoup.retry_traceback at their birth, generated from the declaration.';
+
 CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3501,6 +3564,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_queue()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4f329c1d6749a7611c21032ecb13dc1a
 comment on function recoup.guard_queue() is 'Refuses to put something into a queue, or to take it out, by hand.';
 grant execute on function recoup.guard_queue() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_retry_traceback_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body e1b5fb5598a19a90fef78e5a6ff37fb1
+comment on function recoup.guard_retry_traceback_births() is 'The guard of births of recoup.retry_traceback, generated from the declaration.';
+grant execute on function recoup.guard_retry_traceback_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_retry_traceback_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 19c7ef31d425ccdc9b4704129f7d6a1b
+comment on function recoup.guard_retry_traceback_exits() is 'The guard of exits of recoup.retry_traceback, generated from the declaration.';
+grant execute on function recoup.guard_retry_traceback_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
@@ -4097,12 +4182,26 @@ CREATE OR REPLACE FUNCTION recoup.rule_pauses()
 comment on function recoup.rule_pauses() is 'Only something that exists is paused; a pause is changed now, by the acting login.';
 grant execute on function recoup.rule_pauses() to public;
 
+CREATE OR REPLACE FUNCTION recoup.rule_retry_tracebacks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 17754fdf7f03a4c4dd76954f8ed59002
+comment on function recoup.rule_retry_tracebacks() is 'A traceback belongs to a retry that failed, under its token.';
+grant execute on function recoup.rule_retry_tracebacks() to public;
+
 CREATE OR REPLACE FUNCTION recoup.rule_times()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3394865d713d63036000e58993b15e46
 comment on function recoup.rule_times() is 'Refuses rows with a time in the future. Arguments: the key, then the columns with times.';
 grant execute on function recoup.rule_times() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_traceback_exits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c081ae1df7a5a14b0735e6e5e93755d6
+comment on function recoup.rule_traceback_exits() is 'The archiver deletes a traceback when its error is in no table any more; an operator, when it holds a secret.';
+grant execute on function recoup.rule_traceback_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_workers()
  RETURNS trigger

@@ -427,3 +427,11 @@ union all
 -- What one erasure leaves may hold what the next one erases: texts are not kept.
 select 'errors/2/erased-by-people', null, 'recoup.error_redaction', array[r.redaction_id::text], null, null
   from recoup.error_redaction r where num_nonnulls(r.error_message, r.payload, r.last_failure) > 0
+
+-- name: tracebacks
+select 'laws/L5/tracebacks' as breaks, t.traceback_id, t.error_table, t.error_id, t.retry, t.token
+  from recoup.retry_traceback t
+  left join recoup.error_event v
+    on v.error_id = t.error_id and v.error_table = t.error_table and v.token = t.token and v.retry_count = t.retry
+       and v.event_type = 'FAILED'
+ where v.seq is null

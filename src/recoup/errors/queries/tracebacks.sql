@@ -1,0 +1,28 @@
+-- name: keep
+-- Of retries whose failure counts: a late one has no event. One that is reported again has its traceback already.
+insert into recoup.retry_traceback (error_table, error_id, retry, token, traceback, recorded_at)
+select g.error_table, g.error_id, v.retry_count, g.token, g.traceback, recoup.now()
+  from unnest(%(tables)s::text[], %(ids)s::bigint[], %(tokens)s::uuid[], %(tracebacks)s::text[])
+    g (error_table, error_id, token, traceback)
+ cross join lateral (
+   select v.retry_count from recoup.error_event v
+    where v.error_id = g.error_id and v.error_table = g.error_table and v.token = g.token and v.event_type = 'FAILED'
+    limit 1) v
+on conflict (error_id, retry) do nothing;
+
+-- name: of_errors
+select t.error_table, t.error_id, t.retry, t.recorded_at, t.traceback
+  from recoup.retry_traceback t
+ where t.error_id = any(%(ids)s::bigint[])
+ order by t.error_id, t.retry;
+
+-- name: delete
+delete from recoup.retry_traceback t
+ using unnest(%(ids)s::bigint[], %(retries)s::integer[]) g (error_id, retry)
+ where t.error_id = g.error_id and t.retry = g.retry;
+
+-- name: of_month
+select t.error_id, t.retry
+  from recoup.error_archive a join recoup.retry_traceback t on t.error_id = a.error_id and t.error_table = a.error_table
+ where a.error_table = %(table)s and a.archived_at >= %(month)s::timestamp at time zone 'UTC'
+   and a.archived_at < (%(month)s::timestamp + interval '1 month') at time zone 'UTC';

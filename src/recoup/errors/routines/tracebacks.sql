@@ -1,0 +1,51 @@
+-- Tracebacks of failed retries: kept beside the error, one for each retry, and never changed.
+
+create or replace function recoup.rule_retry_tracebacks() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  now_ constant timestamptz := recoup.now();
+  bad  record;
+begin
+  select n.error_table, n.error_id, n.retry into bad
+    from new_rows n
+   where n.recorded_at not between now_ - interval '1 minute' and now_ + interval '1 second'
+      or not exists (
+        select from recoup.error_event v
+         where v.error_id = n.error_id and v.error_table = n.error_table and v.token = n.token
+           and v.retry_count = n.retry and v.event_type = 'FAILED')
+   limit 1;
+  if found then
+    raise exception using errcode = 'RC064',
+      message = format('Error %s of %s: retry %s did not fail under that token, or the time is not now.', bad.error_id,
+                       bad.error_table, bad.retry),
+      hint = 'Report the failed retry first, in the same transaction.',
+      detail = jsonb_build_object('error_table', bad.error_table, 'error_id', bad.error_id, 'retry', bad.retry);
+  end if;
+  return null;
+end $$;
+comment on function recoup.rule_retry_tracebacks() is 'A traceback belongs to a retry that failed, under its token.';
+
+create or replace function recoup.rule_traceback_exits() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  bad record;
+begin
+  if recoup.acting_role() = 'recoup_operator' then
+    return null;
+  end if;
+  select o.error_table, o.error_id, o.retry into bad
+    from old_rows o
+   where exists (select from recoup.error e where e.error_table = o.error_table and e.error_id = o.error_id)
+      or exists (select from recoup.error_archive a where a.error_table = o.error_table and a.error_id = o.error_id)
+   limit 1;
+  if found then
+    raise exception using errcode = 'RC064',
+      message = format('Error %s of %s is kept, and so is the traceback of its retry %s.', bad.error_id,
+                       bad.error_table, bad.retry),
+      hint = 'To delete one that holds a secret: recoup errors redact ID --reason …',
+      detail = jsonb_build_object('error_table', bad.error_table, 'error_id', bad.error_id, 'retry', bad.retry);
+  end if;
+  return null;
+end $$;
+comment on function recoup.rule_traceback_exits() is
+'The archiver deletes a traceback when its error is in no table any more; an operator, when it holds a secret.';
