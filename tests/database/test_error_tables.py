@@ -139,7 +139,10 @@ def test_an_error_table_that_is_there_stays_what_it_is(connection: Transaction, 
     for text, words in (
         ("", "does not list"),
         (OWN.format("INFINITE"), "makes it INFINITE"),
-        (OWN.format("LONG") + '\n[errors.tables."public.shq_master_error_log"]\nttl = "LONG"\n', "kept for ever"),
+        (
+            OWN.format("LONG") + '\n[errors.tables."public.shq_master_error_log"]\nttl = "LONG"\n',
+            "was created INFINITE",
+        ),
     ):
         with pytest.raises(LawRefused, match=words) as caught:
             applied(connection, text)

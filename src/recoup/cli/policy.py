@@ -214,7 +214,7 @@ def _confirm(proposal: Proposal, *, ask: bool) -> None:
         keys = [change.key for change in proposal.taken_back]
         raise InputRefused(
             "policy_takes_back",
-            f"The document does not name {len(keys):,} values that would return to the shipped ones: "
+            f"Values that the document does not name would return to the shipped ones ({len(keys):,}): "
             + ", ".join(keys[:10])
             + (" …" if len(keys) > 10 else "."),
             "Nothing was changed. Leave out --replace to keep them, or confirm with --yes.",

@@ -13,6 +13,7 @@ from recoup.policy.section import Parts
 from recoup.refusals import InputRefused
 
 Path = tuple[str, ...]
+MAX_NAMES = 20  # of a key
 
 
 def path(key: str, values: Mapping[str, Any]) -> Path:
@@ -22,7 +23,7 @@ def path(key: str, values: Mapping[str, Any]) -> Path:
         names = _names(given)
     except (ValueError, RecursionError):
         names = []
-    if not names:
+    if not 0 < len(names) <= MAX_NAMES:
         raise InputRefused(
             "policy_key_unreadable",
             f"{key!r} is not a key of the policy.",

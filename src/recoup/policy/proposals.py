@@ -125,7 +125,7 @@ def _proposal(
         figures=figures,
         document=text,
         changes=differing,
-        taken_back=[change for change in differing if change.key not in mentioned],
+        taken_back=[change for change in differing if change.before is not None and change.key not in mentioned],
         effects=[effect for part in parts for effect in wanted[part].effects(tx, now[part])],
     )
 
