@@ -5,6 +5,7 @@ from datetime import timedelta
 from recoup.domain import Command, Demo, Domain, routines
 from recoup.errors import checks, refusals, tables
 from recoup.errors.duties import DUTIES
+from recoup.errors.finding import FINDER
 from recoup.errors.invariants import INVARIANTS
 from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION
 from recoup.errors.policy import ErrorPolicy
@@ -41,23 +42,24 @@ ERRORS = Domain(
     checks=(checks.error_tables,),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
+    finders=(FINDER,),
     commands=(
         Command(
             name="errors",
             path="recoup.cli.errors:app",
-            help="Errors: record, list, claim, park, unpark, resolve, what blocks whom.",
+            help="Record, list, retry, park and resolve errors; list what blocks an entity.",
         ),
         Command(
             name="exec",
             path="recoup.cli.exec:exec_",
-            help="Run any command; if it fails, that is recorded as an error.",
+            help="Run any command, and record an error if it fails.",
         ),
     ),
     demo=Demo(
         name="errors",
-        help="Ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park"
-        " queue.\n\nErrors in every status and disposition, archives for every reason; then where they stand, and one"
-        " error's story.",
+        help="Show ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park"
+        " queue.\n\nErrors in every status and disposition, archives for every reason; then counts by table, and one"
+        " error in full.",
         span=timedelta(days=90),
         exists="select exists (select from recoup.error_event)",
         play="recoup_demo.errors:play",
