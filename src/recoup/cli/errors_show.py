@@ -1,12 +1,10 @@
 """One error in full, as ``recoup errors show`` prints it."""
 
 from recoup.cli.layout import folded, shown, width
-from recoup.cli.output import hint, print_wrapped
+from recoup.cli.output import PIPED_WIDTH, hint, print_wrapped
 from recoup.errors.listing import Shown
 from recoup.errors.rendering import expiry, history, status
 from recoup.formatting import plural, timestamp
-
-NARROW = 100  # up to this width, a history has no room for who acted on the same line
 
 
 def print_shown(found: Shown, *, demo: bool) -> None:
@@ -14,7 +12,7 @@ def print_shown(found: Shown, *, demo: bool) -> None:
     row = found.row
     print(f"Error {row['error_id']} · {row['error_table']} · {row['status']} · {row['category']}")
     for line in str(row["error_message"]).splitlines() or [""]:
-        for part in folded(shown(line), (width() or 160) - 2):
+        for part in folded(shown(line), (width() or PIPED_WIDTH) - 2):
             print(f"  {part}")
     print()
     print_wrapped(summary(found), indent=2)
@@ -24,7 +22,7 @@ def print_shown(found: Shown, *, demo: bool) -> None:
         print("\n  Traceback")
         for line in found.traceback.rstrip().splitlines():
             print(f"  {shown(line)}")
-    print(f"\n  Next: {shown(hint(found.next_step + (' --demo' if demo and 'recoup' in found.next_step else '')))}")
+    print(f"\n  Next: {shown(hint(found.next_step, demo=demo))}")
 
 
 def print_history(found: Shown) -> None:

@@ -3,13 +3,11 @@
 from recoup import find as finding
 from recoup.cli.context import acting
 from recoup.cli.layout import folded, width
-from recoup.cli.output import Demo, Json, Limit, hint, print_fields, shown
+from recoup.cli.output import PIPED_WIDTH, Demo, Json, Limit, hint, print_fields, shown
 from recoup.domain import finders
 from recoup.domains import DOMAINS
 from recoup.find import Found
 from recoup.lifecycles.declaration import Authority
-
-PIPED_WIDTH = 160
 
 
 def find(*text: str, limit: Limit = 20, demo: Demo = False, json: Json = False) -> None:
@@ -41,13 +39,8 @@ def find(*text: str, limit: Limit = 20, demo: Demo = False, json: Json = False) 
 
 
 def _print(one: Found, *, demo: bool) -> None:
-    room = (width() or PIPED_WIDTH) - 2
-    lines = [
-        one.status,
-        f"Next: {hint(one.next_step)}{' --demo' if demo and '--demo' not in hint(one.next_step) else ''}",
-    ]
     print(f"{one.kind} {shown(one.id)}")
-    for line in [*([] if one.title is None else [one.title]), *lines]:
-        for part in folded(shown(line), room):
+    for line in (one.title, one.status):
+        for part in folded(shown(line), (width() or PIPED_WIDTH) - 2) if line is not None else ():
             print(f"  {part}")
-    print()
+    print(f"  Next: {shown(hint(one.next_step, demo=demo))}\n")  # not folded, so that it can be copied

@@ -1,5 +1,6 @@
 """``recoup gate``"""
 
+from dataclasses import asdict
 from typing import Annotated
 from uuid import UUID
 
@@ -99,9 +100,16 @@ def list_(
     """
     with acting(Authority.READER, demo=demo) as tx:
         found = gate.list_intakes(tx, batch_id=batch, statuses=status, name=name, limit=limit, after=after)
-    print_rows(found, as_json=json, columns=INTAKE_COLUMNS, empty="No companies match.")
+    print_rows(
+        found if json else map(_listed, found), as_json=json, columns=INTAKE_COLUMNS, empty="No companies match."
+    )
     if len(found) == limit and not json:
         print(f"\n{plural(limit, 'company', 'companies')} shown. Older ones: --after {found[-1].intake_id}")
+
+
+def _listed(intake: gate.Intake) -> dict[str, object]:
+    """Without a next attempt, where none follows."""
+    return asdict(intake) | ({} if intake.status == IntakeStatus.FAILED else {"next_eligible_at": None})
 
 
 @app.command

@@ -35,9 +35,7 @@ def run(
     done: dict[str, Tally] = {}
     with opened(demo=demo) as database, beside(demo=demo):
         hands = verifying.Standalone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
-        stop_by_signal(
-            hands.stop, "\nfinishing the attempts in progress; press Ctrl-C again to end at once", again=_interrupt
-        )
+        stop_by_signal(hands.stop, "\nfinishing the attempts in progress; Ctrl-C again ends at once", again=_interrupt)
         for name, again, wanted in (
             ("first attempts", False, first or not retries),
             ("retries", True, retries or not first),

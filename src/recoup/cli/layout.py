@@ -81,7 +81,8 @@ def laid_out(columns: Sequence[Column], records: Sequence[Mapping[str, Any]]) ->
     for number, place in enumerate(growing):
         more = min(place.natural - place.width, room // (len(growing) - number))
         if place.cut == "time":
-            more = max(wide for wide in TIME_WIDTHS if wide <= place.width + more) - place.width
+            wider = [wide for wide in TIME_WIDTHS if place.width < wide <= place.width + more]
+            more = wider[0] - place.width if wider else 0
         place.width += more
         room -= more
     return places

@@ -121,12 +121,12 @@ def command(text: str, *, demo: bool = False) -> str:
     return f"{_program()} {text}{' --demo' if demo else ''}"
 
 
-def hint(text: str) -> str:
-    """The next step of a refusal, its commands likewise."""
-    demo = "--demo" in sys.argv and "--demo" not in text
+def hint(text: str, *, demo: bool | None = None) -> str:
+    """A next step for the reader, its commands likewise; one at its end for the demo if this one was."""
     said = re.sub(r"(?<![\w/.'-])recoup(?= [a-z])", lambda _: _program(), text)
-    ends = re.search(r"(?:^|: |, )" + re.escape(_program()) + r" (?!demo|db|doctor|completion)[^.,;]*$", said)
-    return f"{said} --demo" if demo and ends else said
+    last = re.search(r"(?:^|: |, )" + re.escape(_program()) + r" (?!demo|db|doctor|completion)[^,;]*[^.,;]$", said)
+    wanted = "--demo" in sys.argv if demo is None else demo
+    return f"{said} --demo" if wanted and last and "--demo" not in said else said
 
 
 def _program() -> str:
