@@ -19,6 +19,7 @@ from importlib.resources import files
 from recoup.audit.invariant import Invariant
 from recoup.database.connection import Transaction
 from recoup.database.releases import Release
+from recoup.find import Finder
 from recoup.health import Check
 from recoup.lifecycles.declaration import CONTENT_LOG, Lifecycle
 from recoup.lifecycles.logs import Log
@@ -101,6 +102,7 @@ class Domain:
     pausable: tuple[Pausable, ...] = ()  # in addition to its duties and its tables
     refusals: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # SQLSTATE: code, and what it protects
     subjects: tuple[Subject, ...] = ()  # what people act on, and the verbs for it
+    finders: tuple[Finder, ...] = ()  # how its rows are found by name or id
     commands: tuple[Command, ...] = ()
     demo: Demo | None = None
     ensure: Callable[[Transaction], Iterable[str]] | None = None  # creates what the policy asks for; returns its names
@@ -142,6 +144,11 @@ def lifecycles(domains: Sequence[Domain]) -> tuple[Lifecycle, ...]:
 def logs(domains: Sequence[Domain]) -> tuple[Log, ...]:
     """Every log, with the recorders of other domains."""
     return tuple(log for domain in domains for log in _logs(domain, domains))
+
+
+def finders(domains: Sequence[Domain]) -> tuple[Finder, ...]:
+    """How the rows of all domains are found."""
+    return tuple(finder for domain in domains for finder in domain.finders)
 
 
 def pausables(domains: Sequence[Domain]) -> Iterator[Pausable]:

@@ -6,6 +6,7 @@ from recoup.ledger import invariants as of_logs
 from recoup.ledger.logs import CONTENT_LOG, CONTROL_LOG, DECLARATION_LOG, INCARNATION, LATE_RESULT, POLICY, SEAL
 from recoup.ledger.policy import SealPolicy
 from recoup.operations import invariants as of_operations
+from recoup.operations.finding import FINDER
 from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
 from recoup.pauses.lifecycle import PAUSE, PAUSE_LOG
 from recoup.pauses.scopes import GLOBAL, Pausable
@@ -59,6 +60,7 @@ PLATFORM = Domain(
         ),
     ),
     refusals=refusals.PLATFORM,
+    finders=(FINDER,),
     commands=(
         Command(
             name="operations",

@@ -17,36 +17,34 @@ from recoup.database.connection import connect
 from recoup.domains import DOMAINS
 from recoup.schema import laws
 
-SILENT_S = 3.0  # a quick audit says nothing before its result
+SILENT_S = 3.0  # a quick audit prints only its result
 EVERY_S = 1.0
 
 Only = Annotated[
     list[str] | None,
     Parameter(
-        consume_multiple=True, negative="", show_default=False, help="Ask only these, by the beginning of their id."
+        consume_multiple=True, negative="", show_default=False, help="Check only these, by the beginning of their id."
     ),
 ]
 Listed = Annotated[
-    bool, Parameter(name="--list", negative="", show_default=False, help="List what would be asked, and ask nothing.")
+    bool, Parameter(name="--list", negative="", show_default=False, help="List the invariants, and check nothing.")
 ]
 
 
-Verbose = Annotated[
-    bool, Parameter(negative="", show_default=False, help="Show each invariant with its time, and not only the broken.")
-]
+Verbose = Annotated[bool, Parameter(negative="", show_default=False, help="Show each invariant with its time.")]
 
 
 def audit(
     *, only: Only = None, listed: Listed = False, verbose: Verbose = False, demo: Demo = False, json: Json = False
 ) -> None:
-    """Ask every promise of the documents of the rows themselves: laws, logs, seals, and status rebuilt from the events.
+    """Check every invariant against the data: rules, logs, seals, and each status rebuilt from its events.
 
-    Looks at one moment; work may go on meanwhile. Changes nothing. Ends with 1 when something is broken, and shows at
-    most 100 of the rows that break it.
+    Reads one snapshot; work may continue meanwhile. Changes nothing. Exits with status 1 when an invariant is broken,
+    and shows up to 100 of the rows that break it.
     """
     invariants = chosen(laws.invariants(DOMAINS), only or ())
     if listed:
-        print_rows([_told(i) for i in invariants], as_json=json, empty="Nothing is asked.")
+        print_rows([_told(i) for i in invariants], as_json=json, empty="No invariants match.")
         return
     verdicts = _ask(invariants, demo=demo)
     with ends_with(0 if all(verdict.holds for verdict in verdicts) else 1):
@@ -96,7 +94,7 @@ def _by_document(verdicts: Sequence[InvariantResult]) -> list[dict[str, object]]
         groups.setdefault(verdict.id.split("/")[0], []).append(verdict)
     return [
         {
-            "asked": name, "invariants": len(group), "broken": sum(not verdict.holds for verdict in group),
+            "area": name, "invariants": len(group), "broken": sum(not verdict.holds for verdict in group),
             "seconds": f"{sum(verdict.seconds for verdict in group):.2f}",
         }
         for name, group in groups.items()
@@ -104,13 +102,13 @@ def _by_document(verdicts: Sequence[InvariantResult]) -> list[dict[str, object]]
 
 
 def _in_words(row: Offending) -> str:
-    """A row on one line, which the terminal may fold. As a table of a dozen columns ids would be squeezed away."""
+    """A row on one line, which the terminal may fold: in a table of a dozen columns its ids would be cut."""
     return ", ".join(f"{name} {shown(value)}" for name, value in row.items() if value is not None)
 
 
 def _print(verdicts: Sequence[InvariantResult], *, verbose: bool) -> None:
     rows = _each(verdicts) if verbose else _by_document(verdicts)
-    print_rows(rows, as_json=False, empty="Nothing was asked.")
+    print_rows(rows, as_json=False, empty="No invariants match.")
     broken = [verdict for verdict in verdicts if not verdict.holds]
     for verdict in broken:
         print(f"\n{verdict.id}: broken\n{verdict.description}")

@@ -4,6 +4,8 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -12,25 +14,37 @@ from cyclopts import App, Parameter
 from recoup.cli import errors_retry as retry
 from recoup.cli import errors_signatures as signatures
 from recoup.cli.context import acting, opened, person
-from recoup.cli.errors_filter import ANY, FilterOptions
+from recoup.cli.errors_filter import ANY, Archived, FilterOptions
 from recoup.cli.errors_record import record
 from recoup.cli.errors_redact import redact
+from recoup.cli.errors_show import print_shown
 from recoup.cli.operations import list_operations
-from recoup.cli.output import Demo, Json, Limit, ends_with, print_fields, print_rows, say, shown
+from recoup.cli.output import (
+    Column,
+    Demo,
+    Json,
+    Limit,
+    command,
+    ends_with,
+    print_fields,
+    print_rows,
+    say,
+    shortened,
+)
 from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
-from recoup.errors import listing, lookup, promotion
+from recoup.errors import counting, listing, lookup, promotion
 from recoup.errors.listing import Filter, Listed
-from recoup.errors.rendering import story
 from recoup.errors.subject import SUBJECT
+from recoup.formatting import plural, timestamp
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 
 app = App(
     name="errors",
-    help_epilogue="Every failure is recorded once; the policy decides whether it is retried, waits for a person, or is"
-    " only kept.\n\nWhat waits for a person: recoup errors list --status PARKED. Why: recoup errors show ID."
-    " Fixed? recoup errors unpark ID --reason …\n\nWhat fails most: recoup errors groups.",
+    help_epilogue="Every failure is recorded once; the policy decides whether it is retried, parked or only kept."
+    "\n\nList the park queue: recoup errors list --status PARKED. See why: recoup errors show ID."
+    " Retry after a fix: recoup errors unpark ID --reason …\n\nList the most frequent failures: recoup errors groups.",
     help_format="plaintext",
 )
 app.command(record)
@@ -46,33 +60,76 @@ MAX_MESSAGE_CHARS = 100
 WATCH_EVERY_S = 2.0
 PAGE = 1000
 CLEAR = "\033[H\033[2J"
-# As many as a terminal has room for; recoup errors show and --json have the rest.
-LIST_COLUMNS = ("error_id", "error_table", "status", "error_code", "work_key", "first_failed", "next", "message")
+LIST_COLUMNS = (
+    Column("error_id", "id"),
+    Column("error_table", "table", cut="middle", least=14, rank=4),
+    Column("status", rank=2),
+    Column("retries", rank=12),
+    Column("occurrences", "seen", rank=5),
+    Column("last_seen_at", "last seen", least=12, rank=3),
+    Column("first_seen_at", "first seen", least=12, rank=9),
+    Column("error_code", "code", cut="middle", least=12, rank=6),
+    Column("owner", cut="end", least=10, rank=7),
+    Column("reason", cut="end", least=14, rank=8),
+    Column("next_retry_at", "next retry", least=12, rank=10),
+    Column("leased_by", "claimed by", cut="middle", least=12, rank=13),
+    Column("work_key", cut="middle", least=10, rank=11),
+    Column("message", cut="end", least=16, rank=1),
+)
+STATS_COLUMNS = (
+    Column("error_table", "table", cut="middle", least=19, rank=0),
+    Column("open", rank=1),
+    Column("retry_pending", "pending", rank=3),
+    Column("due_now", "due", rank=5),
+    Column("retrying", rank=7),
+    Column("parked", rank=2),
+    Column("escalated", rank=6),
+    Column("blocking", rank=4),
+    Column("oldest_parked_at", "oldest parked", least=12, rank=9),
+    Column("overdue", rank=8),
+    Column("lapsed", "lease expired", rank=12),
+    Column("ignored", rank=11),
+    Column("to_archive", rank=14),
+    Column("for_the_archiver", "closed", rank=13),
+    Column("archived", rank=10),
+)
+BLOCKED_COLUMNS = (
+    Column("outreach_id", "entity", cut="middle", least=13, rank=5),
+    Column("error_id", "id"),
+    Column("error_table", "table", cut="middle", least=14, rank=4),
+    Column("status", rank=2),
+    Column("since", least=12, rank=3),
+    Column("error_code", "code", cut="middle", least=12, rank=6),
+    Column("owner", cut="end", least=10, rank=7),
+    Column("park_reason", "reason", cut="end", least=14, rank=8),
+    Column("next_retry_at", "next retry", least=12, rank=9),
+    Column("error_message", "message", cut="end", least=16, rank=1),
+)
 
 
 @app.command(name="list")
 def list_(
     *,
     which: FilterOptions = ANY,
-    archived: Annotated[
-        bool, Parameter(negative="", show_default=False, help="Also those that are over, and the archives.")
-    ] = False,
+    archived: Archived = False,
     limit: Limit = 50,
     after: Annotated[
-        int | None, Parameter(show_default=False, help="Older than this one: the last id of the page before.")
+        int | None, Parameter(show_default=False, help="Older than this error: the last id of the page before.")
     ] = None,
     watch: Annotated[
-        bool, Parameter(negative="", show_default=False, help="Look again every 2 seconds, until Ctrl-C.")
+        bool, Parameter(negative="", show_default=False, help="Refresh every 2 seconds, until Ctrl-C.")
     ] = False,
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """List errors, newest first. A message is cut short here; recoup errors show has it in full.
+    """List errors, newest first. Narrow terminals show fewer columns; --json has every field.
 
     For example: recoup errors list --status PARKED --table outreach.dol_errors --parked-longer-than 48h
+
+    seen: how often the failure was recorded, of the same table, entity, signature and work key.
     """
     if watch and json:
-        raise InputRefused("watch_json", "JSON is not watched.", "Leave out --watch, or --json.")
+        raise InputRefused("watch_json", "--watch and --json do not go together.", "Leave out one of them.")
     asked = which.filter()
 
     def look() -> None:
@@ -87,14 +144,14 @@ def list_(
 
         print_listed(noticed(), as_json=json)
         if last is not None and seen == limit and not json:
-            print(f"\n{seen:,} are shown; what is older: --after {last.error_id}")
+            print(f"\n{plural(seen, 'error')} shown. Older ones: --after {last.error_id}")
 
     _watched(look) if watch else look()
 
 
 @app.command
 def show(error: str, *, demo: Demo = False, json: Json = False) -> None:
-    """Show one error in full: its row, why it stands so, and everything that happened to it; also when it is archived.
+    """Show one error in full: status, owner, why, history and traceback; also when it is archived.
 
     Parameters
     ----------
@@ -105,24 +162,18 @@ def show(error: str, *, demo: Demo = False, json: Json = False) -> None:
         found = listing.show(tx, error)
     if json:
         print_fields(found, as_json=True)
-        return
-    print_fields({name: value for name, value in found.row.items() if value is not None}, as_json=False)
-    print("\nWhy it stands so:\n")
-    for sentence in found.explanation:
-        print(f"  {shown(sentence)}")
-    print("\nWhat happened:\n")
-    for line in story(found.events):
-        print(f"  {shown(line)}")
+    else:
+        print_shown(found, demo=demo)
 
 
 @app.command
 def blocked(*entities: UUID, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
-    """Tell what keeps entities from moving on. Ends with 1 if anything does, with 0 if they are free.
+    """List the errors that block entities. Exits with status 1 if there are any, with 0 if there are none.
 
     For example: recoup errors blocked 5e6f… && promote 5e6f…
 
     A program that promotes asks recoup.is_blocked_locking(outreach_id) in its own transaction instead: then no error
-    can slip in between.
+    can be recorded in between.
 
     Parameters
     ----------
@@ -134,41 +185,32 @@ def blocked(*entities: UUID, limit: Limit = 50, demo: Demo = False, json: Json =
     with acting(Authority.READER, demo=demo) as tx:
         found = promotion.blocking(tx, entities, limit=limit)
         more = promotion.count_blocking(tx, entities) - limit if len(found) == limit else 0
-    rows = found if json else [one._replace(error_message=_shortened(one.error_message)) for one in found]
+    rows = found if json else [one._replace(error_message=_short(one.error_message)) for one in found]
+    columns = BLOCKED_COLUMNS if len(entities) > 1 else BLOCKED_COLUMNS[1:]
+    nothing = "Nothing blocks it." if len(entities) == 1 else "Nothing blocks them."
     with ends_with(1 if found else 0):
-        print_rows(rows, as_json=json, empty="Nothing keeps them from moving on.")
+        print_rows(rows, as_json=json, columns=columns, empty=nothing)
         if more > 0:
             say(f"and {more:,} more: --limit shows them")
 
 
 @app.command
 def stats(*, demo: Demo = False, json: Json = False) -> None:
-    """Count errors, table by table: where they stand, what is due, what blocks, what the archiver still has to move.
+    """Count errors by table: open ones by status, what is due, what blocks, what is closed or archived.
 
-    Counts every row, so on millions it takes a moment. Overdue: nobody retried it before its window closed. Lapsed:
-    whoever claimed it was never heard of again.
+    Reads every row, so with millions it takes seconds. overdue: not retried before the retry window closed. closed:
+    waiting for the archiver. Narrow terminals show fewer columns; --json has every field.
     """
     with acting(Authority.READER, demo=demo) as tx:
-        found = listing.stats(tx)
-    if json:
-        print_rows(found, as_json=True, empty="")
-        return
-    columns = ("open", "ignored", "to_archive", "retry_pending", "parked", "escalated", "blocking")
-    work = ("due_now", "overdue", "retrying", "lapsed", "oldest_parked_at", "for_the_archiver")
-    told = [{name: getattr(one, name) for name in ("error_table", *columns, *work)} for one in found]
+        found = counting.stats(tx)
+    rows = found if json else [{**asdict(one), "archived": sum(one.archived.values())} for one in found]
     print_rows(
-        told, as_json=False, columns=("error_table", *columns), empty="There are no error tables: recoup migrate"
+        rows, as_json=json, columns=STATS_COLUMNS, empty=f"No error tables yet. Run: {command('migrate', demo=demo)}"
     )
-    print()
-    archived = [
-        {**row, "archived": ", ".join(f"{reason} {count:,}" for reason, count in one.archived.items()) or None}
-        for row, one in zip(told, found, strict=True)
-    ]
-    print_rows(archived, as_json=False, columns=("error_table", *work, "archived"), empty="")
 
 
 def _pages(asked: Filter, *, limit: int, archived: bool, after: int | None, demo: bool) -> Iterator[Listed]:
-    """Page by page, each in a transaction of its own: however long they are printed, nobody waits for it."""
+    """Page by page, each in its own transaction: however long printing takes, nothing waits for it."""
     with opened(demo=demo) as database:
         while limit > 0:
             with database.transaction(Authority.READER, actor=person(database)) as tx:
@@ -180,37 +222,24 @@ def _pages(asked: Filter, *, limit: int, archived: bool, after: int | None, demo
 
 
 def print_listed(found: Iterable[Listed], *, as_json: bool) -> None:
-    """Errors as a list has them."""
+    """Errors as a list shows them."""
     if as_json:
         print_rows(found, as_json=True, empty="")
         return
-    told = (
+    rows = (
         {
-            "error_id": one.error_id,
-            "error_table": one.error_table,
-            "status": f"{one.status} {one.retry_count}/{one.max_retries}" if one.disposition == "RETRY" else one.status,
-            "error_code": one.error_code,
-            "work_key": one.work_key,
-            "first_failed": one.created_at,
-            "next": _next(one),
-            "message": _shortened(one.error_message),
+            **{column.field: getattr(one, column.field, None) for column in LIST_COLUMNS},
+            "retries": f"{one.retry_count}/{one.max_retries}" if one.disposition == "RETRY" else None,
+            "reason": one.archive_reason or one.park_reason,
+            "message": _short(one.error_message),
         }
         for one in found
     )
-    print_rows(told, as_json=False, columns=LIST_COLUMNS, empty="No error fits.")
+    print_rows(rows, as_json=False, columns=LIST_COLUMNS, empty="No errors match.")
 
 
-def _next(one: Listed) -> str | None:
-    """Why nothing comes next, or when."""
-    if one.archived_at is not None:
-        return one.archive_reason
-    if one.next_retry_at is None:
-        return None if one.park_reason is None else _shortened(one.park_reason)
-    return f"{one.leased_by} is at it" if one.leased_by is not None else f"due {shown(one.next_retry_at)}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + "…"
+def _short(text: str) -> str:
+    return shortened(text, MAX_MESSAGE_CHARS)
 
 
 def _watched(look: Callable[[], None]) -> None:
@@ -218,6 +247,7 @@ def _watched(look: Callable[[], None]) -> None:
         while True:
             if sys.stdout.isatty():
                 print(CLEAR, end="")
+            print(f"{timestamp(datetime.now(UTC))}, every {WATCH_EVERY_S:.0f}s; Ctrl-C ends it\n")
             look()
             sys.stdout.flush()
             time.sleep(WATCH_EVERY_S)
@@ -227,9 +257,15 @@ def _units(tx: Transaction, names: Sequence[str]) -> list[str]:
     return [f"{key.error_table}/{key.error_id}" for key in lookup.keys(tx, names)]
 
 
+def _statuses(tx: Transaction, units: Sequence[str]) -> list[str | None]:
+    keys = lookup.keys(tx, units)
+    found = listing.statuses(tx, keys)
+    return [found.get(key) for key in keys]
+
+
 @app.command
 def operations(*, limit: Limit = 20, demo: Demo = False, json: Json = False) -> None:
-    """List operations over many errors, newest first: what was asked for, how far it is, what was refused."""
+    """List operations over many errors, newest first: progress, and what was refused."""
     list_operations(subject=SUBJECT.table, limit=limit, demo=demo, json=json)
 
 
@@ -239,6 +275,7 @@ Verbs(
     which=ANY,
     ids="Ids, such as 123, or table and id, such as outreach.dol_errors/123.",
     units=_units,
+    statuses=_statuses,
     first=lambda tx, asked, limit: listing.list_errors(tx, asked, limit=limit),
     print_first=lambda found: print_listed(found, as_json=False),
 ).into(app)

@@ -1,20 +1,41 @@
-"""Which errors a command is about: a filter, as a person gives it."""
+"""The filter options of commands about errors."""
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Literal
+from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from cyclopts import Parameter
 
 from recoup.cli.clock import duration
+from recoup.cli.completers import error_tables
 from recoup.errors.listing import Filter
 from recoup.errors.vocabulary import Category, Severity
 
-# ErrorStatus and the archive's own, written out: of a union, cyclopts shows and refuses the choices less clearly.
-Status = Literal["ACTIVE", "RETRY_PENDING", "PARKED", "ESCALATED", "RESOLVED", "ARCHIVED"]
-AS_STORED = Parameter(name_transform=str)  # the words of an enumeration; else cyclopts has them in lower case
+
+class Status(StrEnum):
+    """ErrorStatus, and the status of errors in the archive."""
+
+    ACTIVE = "ACTIVE"
+    RETRY_PENDING = "RETRY_PENDING"
+    PARKED = "PARKED"
+    ESCALATED = "ESCALATED"
+    RESOLVED = "RESOLVED"
+    ARCHIVED = "ARCHIVED"
+
+
+def _upper(word: str) -> str:
+    return word.upper().replace("-", "_")
+
+
+def word(option: str) -> Parameter:
+    """An option whose values are the words of an enumeration, in any case."""
+    return Parameter(name=f"--{option}", name_transform=_upper)
+
+
 LONGEST = timedelta(days=36_500)
+Archived = Annotated[bool, Parameter(negative="", show_default=False, help="Include closed errors and the archives.")]
 
 
 def _many(description: str) -> Parameter:
@@ -24,24 +45,28 @@ def _many(description: str) -> Parameter:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOptions:
-    """Which errors. Each of these may be given several times, but for the lengths of time."""
+    """Which errors. Each may be given several times, except text and durations."""
 
-    table: Annotated[tuple[str, ...], _many("Of this table, such as outreach.dol_errors.")] = ()
-    status: Annotated[tuple[Status, ...], _many("In this status.")] = ()
+    table: Annotated[
+        tuple[str, ...], _many("Of this table, such as outreach.dol_errors."), Parameter(completer=error_tables)
+    ] = ()
+    status: Annotated[tuple[Status, ...], _many("In this status."), word("status")] = ()
     code: Annotated[tuple[str, ...], _many("With this code.")] = ()
-    signature: Annotated[tuple[str, ...], _many("Of this signature: the same failure, whatever its values.")] = ()
-    severity: Annotated[tuple[Severity, ...], _many("Of this severity."), AS_STORED] = ()
-    category: Annotated[tuple[Category, ...], _many("Of this category."), AS_STORED] = ()
+    text: Annotated[str | None, _many("With this text in the message or the code, in any case.")] = None
+    signature: Annotated[tuple[str, ...], _many("Of this signature: the same failure, whatever the values in it.")] = ()
+    severity: Annotated[tuple[Severity, ...], _many("Of this severity."), word("severity")] = ()
+    category: Annotated[tuple[Category, ...], _many("Of this category."), word("category")] = ()
     entity: Annotated[tuple[UUID, ...], _many("About this entity (outreach_id).")] = ()
     older_than: Annotated[str | None, _many("First failed longer ago, such as 3d.")] = None
-    newer_than: Annotated[str | None, _many("First failed more lately, such as 2h.")] = None
-    parked_longer_than: Annotated[str | None, _many("Waiting for a person for longer, such as 48h.")] = None
+    newer_than: Annotated[str | None, _many("First failed less long ago, such as 2h.")] = None
+    parked_longer_than: Annotated[str | None, _many("Parked for longer, such as 48h.")] = None
 
     def filter(self) -> Filter:
         return Filter(
             tables=self.table,
             statuses=self.status,
             codes=self.code,
+            text=self.text,
             signatures=self.signature,
             severities=self.severity,
             categories=self.category,

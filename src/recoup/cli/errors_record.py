@@ -11,8 +11,8 @@ from cyclopts import Parameter, validators
 from psycopg import Error
 
 from recoup.cli.context import opened, person
-from recoup.cli.errors_filter import AS_STORED
-from recoup.cli.output import Demo, FileFormat, Json, ends_with, print_fields, print_rows, say, shown
+from recoup.cli.errors_filter import word
+from recoup.cli.output import Demo, FileFormat, Json, ends_with, hint, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.database.connection import Database
 from recoup.errors import listing
@@ -23,6 +23,7 @@ from recoup.errors.recording import record as record_errors
 from recoup.errors.resilient import retried
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.files import Format
+from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, ServerRefused
 
@@ -36,9 +37,9 @@ def record(
     entity: UUID | None = None,
     work_key: str | None = None,
     code: str | None = None,
-    severity: Annotated[Severity | None, AS_STORED] = None,
-    category: Annotated[Category | None, AS_STORED] = None,
-    want: Annotated[Want | None, AS_STORED] = None,
+    severity: Annotated[Severity | None, word("severity")] = None,
+    category: Annotated[Category | None, word("category")] = None,
+    want: Annotated[Want | None, word("want")] = None,
     payload: str | None = None,
     file: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     format_: FileFormat = None,
@@ -47,57 +48,56 @@ def record(
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Record a failure; the policy decides what becomes of it. Or a file of them.
+    """Record a failure, or a file of failures; the policy decides what happens to each.
 
     For example: recoup errors record --table outreach.dol_errors --entity 5e6f… --message "the registry timed out"
 
     A file is JSONL, CSV or Parquet, with the columns table, entity (or outreach_id), work_key, code, message, severity,
-    category, want and payload (in CSV the text of a JSON object). Only table and message have to be there, and every
-    other column goes into the payload. It is recorded in batches of 1,000 lines, each for good. Lines that make no
-    sense are refused one by one. In Parquet a line is a row.
+    category, want and payload (in CSV the text of a JSON object). Only table and message are required; every other
+    column goes into the payload. Lines are recorded in batches of 1,000, each committed. Invalid lines are refused one
+    by one. In Parquet a line is a row.
 
-    Interrupted and run again, it records the first lines anew: an error about an entity supersedes the one from before
-    and keeps its age and its retries; one about no entity is then there twice. --skip leaves out lines that are in.
+    After an interruption, use --skip to leave out the lines that were recorded. Without it they are recorded again: an
+    error with an entity then supersedes the first one and keeps its age and retries; one without is recorded twice.
 
     Parameters
     ----------
     table
-        The error table; of a file, for lines that name none.
+        The error table; for a file, the table of lines that name none.
     message
-        What was said.
+        The error message.
     entity
-        The entity that failed (outreach_id). Needed, but for tables of the schema public.
+        The entity that failed (outreach_id). Required, except for tables of the schema public.
     work_key
-        Which piece of the entity's work failed: the id of a person, of a document. Each fails, and is retried, by
-        itself.
+        Which piece of the entity's work failed: the id of a person, of a document. Each is retried by itself.
     code
-        The hub's code for it.
+        Its error code.
     severity
-        How bad it is, if you know.
+        How severe it is, if known.
     category
-        How it is retried. Default: by its words and its code.
+        How it is retried. Default: from its message and code.
     want
-        What is to become of it, whatever the policy would decide; within what the table allows.
+        What happens to it, instead of what the policy would decide; within what the table allows.
     payload
-        A JSON object to keep with it. Secrets are redacted.
+        A JSON object to store with it. Secrets are redacted.
     file
-        A file of errors; its name tells the format, and .gz is fine. - reads standard input.
+        A file of errors. Its name gives the format, also with .gz. - reads standard input.
     format_
-        What the file is, when its name does not tell. Default: jsonl. csv is also for tabs and semicolons.
+        The format, if the name does not give it. Default: jsonl. csv also reads tabs and semicolons.
     report
-        Where to write the refused lines of a file, each with its reason: a .csv or .jsonl file.
+        A .csv or .jsonl file for the refused lines of the file, each with its reason.
     skip
         Skip the first N lines of the file.
     """
     one = (message, entity, work_key, code, severity, category, want, payload)
     if file is not None and any(given is not None for given in one):
-        raise InputRefused("record_both", "A file, and an error beside it.", "Give one or the other.")
+        raise InputRefused("record_both", "Both a file and a single error were given.", "Give one or the other.")
     if file is not None:
         _record_file(file, format_, table=table, skip=skip, report=report, demo=demo, as_json=json)
         return
     if table is None or message is None:
         raise InputRefused(
-            "record_what", "An error has a table and a message.", "Give --table and --message, or --file ROWS.jsonl."
+            "record_what", "An error needs a table and a message.", "Give --table and --message, or --file ROWS.jsonl."
         )
     new = NewError(
         table=table,
@@ -115,8 +115,8 @@ def record(
     if json:
         print_fields(found, as_json=True)
         return
-    print(f"{recorded.error_table}/{recorded.error_id} is {found.row['status']}")
-    for sentence in found.explanation:
+    print(f"Error {recorded.error_id} of {recorded.error_table} is {found.row['status']}")
+    for sentence in (*found.explanation, f"Next: {hint(found.next_step)}"):
         print(f"  {shown(sentence)}")
 
 
@@ -133,7 +133,7 @@ def _object(text: str) -> Mapping[str, Any]:
         given = None
     if not isinstance(given, dict):
         raise InputRefused(
-            "payload_unreadable", f"{text[:50]!r} is no JSON object.", """Write it as '{"ein": "12-3456789"}'."""
+            "payload_unreadable", f"{text[:50]!r} is not a JSON object.", """Write it as '{"ein": "12-3456789"}'."""
         )
     return given
 
@@ -174,24 +174,24 @@ def _record_file(
 
 @contextmanager
 def _how_far(so_far: Imported) -> Iterator[None]:
-    """Whoever is interrupted, by Ctrl-C, by the server or by a damaged file, is told how far it came."""
+    """Say how many lines were recorded when Ctrl-C, the server or a damaged file interrupts the import."""
     try:
         yield
     except KeyboardInterrupt:
-        say(f"{so_far.done:,} {so_far.noun}s are in. To go on: the same with --skip {so_far.done}")
+        say(f"{_done(so_far)}. To continue, repeat the command with --skip {so_far.done}")
         raise
     except InputRefused as refusal:
         if refusal.code in ("file_missing", "file_is_folder"):
             refusal.code = "file_unreadable"
         if so_far.done:
-            refusal.happened += f" {so_far.done:,} {so_far.noun}s are in."
-            refusal.next_step = f"Mend it; then go on: the same with --skip {so_far.done}"
+            refusal.happened += f" {_done(so_far)}."
+            refusal.next_step = f"Fix the file, then repeat the command with --skip {so_far.done}"
         raise
     except Error as error:
         raise ServerRefused(
             "import_broken_off",
-            f"{so_far.done:,} {so_far.noun}s are in; then the server said: {' '.join(str(error).split())[:500]}",
-            f"To go on: the same with --skip {so_far.done}",
+            f"{_done(so_far)}; then the server reported: {' '.join(str(error).split())[:500]}",
+            f"To continue, repeat the command with --skip {so_far.done}",
             done=so_far.done,
         ) from error
 
@@ -204,17 +204,19 @@ def _fields(so_far: Imported) -> dict[str, Any]:
 
 
 def _refusals(so_far: Imported) -> list[dict[str, Any]]:
-    return [{"line": row.number, "refused": row.reason, "happened": row.said} for row in so_far.refused.kept]
+    kept = sorted(so_far.refused.kept, key=lambda row: row.number)
+    return [{"line": row.number, "refused": row.reason, "happened": row.said} for row in kept]
 
 
 def _print(so_far: Imported, report: Path | None) -> None:
     lines, refused = f"{so_far.noun}s", so_far.refused
-    print(f"{so_far.lines:,} {lines}: {so_far.recorded:,} errors recorded, {refused.count:,} {lines} refused")
+    recorded = f"{plural(so_far.recorded, 'error')} recorded"
+    print(f"{plural(so_far.lines, so_far.noun)}: {recorded}, {plural(refused.count, so_far.noun)} refused")
     if not refused.count:
         return
     print()
     print_rows([{"refused": why, lines: n} for why, n in refused.reasons.most_common()], as_json=False, empty="")
-    print("\nThe first of them:\n" if refused.count > MAX_SHOWN else "\nThey are:\n")
+    print(f"\nThe first {MAX_SHOWN}:\n" if refused.count > MAX_SHOWN else "\nRefused:\n")
     print_rows(_refusals(so_far)[:MAX_SHOWN], as_json=False, empty="")
     if report is not None:
         print(f"\nAll of them are in {shown(report)}.")
@@ -222,4 +224,8 @@ def _print(so_far: Imported, report: Path | None) -> None:
 
 def _said(so_far: Imported) -> str:
     refused = f", {so_far.refused.count:,} refused" if so_far.refused.count else ""
-    return f"{so_far.lines:,} {so_far.noun}s are in{refused}"
+    return f"{_done(so_far)}{refused}"
+
+
+def _done(so_far: Imported) -> str:
+    return f"{plural(so_far.done, so_far.noun)} done"

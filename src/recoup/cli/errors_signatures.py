@@ -7,19 +7,42 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup.cli.context import acting
-from recoup.cli.errors_filter import ANY, FilterOptions
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_wrapped, say, shown
+from recoup.cli.errors_filter import ANY, Archived, FilterOptions
+from recoup.cli.output import (
+    Column,
+    Demo,
+    Json,
+    Limit,
+    command,
+    print_fields,
+    print_rows,
+    print_wrapped,
+    say,
+    shortened,
+    shown,
+)  # fmt: skip
 from recoup.errors import active_policy, grouping
-from recoup.errors.grouping import Group
+from recoup.errors.grouping import Group, pattern
+from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 from recoup.signatures import VERSION, OwnRule, judge, signature
 
 MAX_TEXT_BYTES = 1_000_000
-MAX_CHARS = 300  # of what counts, in a list of groups
-MAX_MASKED = 8  # values of a kind
+MAX_CHARS = 300  # of a message, in a list of groups
+MAX_MASKED = 8  # variable parts of a kind
 MAX_MASKED_CHARS = 60
+COLUMNS = (
+    "errors",
+    Column("entities", rank=6),
+    Column("last_seen", least=12, rank=3),
+    Column("first_seen", least=12, rank=7),
+    Column("code", cut="middle", least=12, rank=4),
+    Column("error_id", "newest", rank=5),
+    Column("pattern", cut="end", least=20, rank=1),
+    Column("signature", cut="middle", least=27, rank=8),
+)
 
 
 def explain(
@@ -31,27 +54,26 @@ def explain(
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Explain the signature and the category of a text: what counts in it, what does not and why, which rule decides.
+    """Explain the signature and the category of a text: its pattern, its variable parts, and which rule decides.
 
-    Errors with the same signature are the same failure. Nothing is recorded, and no database is needed, unless the
-    policy's own rules are asked.
+    Errors with the same signature are the same failure. Nothing is recorded. Only --policy needs a database.
 
     For example: recoup errors explain "GET https://a.example/7 timed out after 30 s" --code EIN_TIMEOUT
 
     Parameters
     ----------
     text
-        What was said. - reads it from standard input, such as a trace.
+        The error message. - reads it from standard input, such as a traceback.
     code
-        The error code that comes with it.
+        Its error code.
     version
-        By the rules of this version of signatures; the newest unless it is given.
+        Version of the signature rules. Default: the newest.
     policy
-        Ask the rules of the policy in force first, errors.category_rules.
+        Apply the rules of the active policy first (errors.category_rules).
     """
     message = in_words(_piped() if text == "-" else text)
     if not message.strip():
-        raise InputRefused("text_empty", "The text is empty.", "Give what was said when it failed.")
+        raise InputRefused("text_empty", "The text is empty.", "Give the error message.")
     code = in_words(code) if code else None
     try:
         made = signature(message, code, version=VERSION if version is None else version)
@@ -72,7 +94,7 @@ def explain(
         [
             ("signature", f"{made.key} (version {made.version})"),
             *([] if code is None else [("code", code)]),
-            ("counts", made.remained),
+            ("pattern", pattern(message[:MAX_CHARS], made.remained)),
             *_masked_lines(made.masked),
             ("category", judged.category),
             ("decided by", f"{judged.rule}{because}"),
@@ -83,16 +105,19 @@ def explain(
 def groups(
     *,
     which: FilterOptions = ANY,
-    archived: Annotated[
-        bool, Parameter(negative="", show_default=False, help="Also those that are over, and the archives.")
-    ] = False,
+    archived: Archived = False,
     limit: Limit = 20,
+    verbose: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Show tables, statuses and variable parts of each group.")
+    ] = False,
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Show the largest groups of errors: the same failure, whatever the values in it; how many, where and since when.
+    """List the largest groups of errors: the same failure, whatever the values in it.
 
     For example: recoup errors groups --status PARKED --newer-than 2d
+
+    newest is the id of the newest error of a group, and its message makes the pattern.
     """
     asked = which.filter()
     with acting(Authority.READER, demo=demo) as tx:
@@ -101,31 +126,47 @@ def groups(
         print_fields(found, as_json=True)
         return
     if not found.groups:
-        print("No error fits: there is nothing to group.")
+        print("No errors match.")
         return
-    for group in found.groups:
-        _print_group(group)
-    in_all = f"{_many(found.all_errors, 'error')} in {_many(found.all_groups, 'group')}"
-    cut = f" Shown: the largest {limit:,}; --limit shows more." if found.all_groups > limit else ""
-    print(f"{in_all}.{cut}")
-    print("The errors of a group: recoup errors list --signature SIGNATURE. One in full: recoup errors show ID.")
+    if verbose:
+        for group in found.groups:
+            _print_group(group)
+    else:
+        print_rows([_row(group) for group in found.groups], as_json=False, columns=COLUMNS, empty="")
+        print()
+    largest = f" The largest {limit:,} are shown; --limit shows more." if found.all_groups > limit else ""
+    print(f"{plural(found.all_errors, 'error')} in {plural(found.all_groups, 'group')}.{largest}")
+    first = found.groups[0]
+    print(f"Next: {command(f'errors list --signature {shown(first.error_signature)}', demo=demo)}")
+
+
+def _row(group: Group) -> dict[str, object]:
+    return {
+        "errors": group.errors,
+        "entities": group.entities,
+        "last_seen": group.last_recorded_at,
+        "first_seen": group.first_failed_at,
+        "code": group.error_code,
+        "error_id": group.error_id,
+        "pattern": shortened(group.pattern, MAX_CHARS),
+        "signature": group.error_signature,
+    }
 
 
 def _print_group(group: Group) -> None:
-    whose = f"of {_many(group.entities, 'entity', 'entities')}" if group.entities else "about no entity"
-    print(f"{_many(group.errors, 'error')} {whose}: {shown(group.error_signature)}")
-    counts = "– (by rules that this program does not know)" if group.remained is None else _short(group.remained)
+    whose = f"of {plural(group.entities, 'entity', 'entities')}" if group.entities else "without an entity"
+    print(f"{plural(group.errors, 'error')} {whose}: {shown(shortened(group.pattern, MAX_CHARS))}")
     print_wrapped(
         [
-            ("counts", counts),
+            ("signature", group.error_signature),
             *_masked_lines((one.kind, one.text) for one in group.masked),
             *([] if group.error_code is None else [("code", group.error_code)]),
             ("tables", _counts(group.tables)),
             ("statuses", _counts(group.statuses)),
             ("categories", _counts(group.categories)),
-            ("first failed", group.first_failed_at),
-            ("last recorded", group.last_recorded_at),
-            ("newest", f"{group.error_id}: {_short(group.error_message)}"),
+            ("first seen", group.first_failed_at),
+            ("last seen", group.last_recorded_at),
+            ("newest", f"{group.error_id}: {shortened(group.error_message, MAX_CHARS)}"),
         ],
         indent=2,
     )
@@ -133,14 +174,14 @@ def _print_group(group: Group) -> None:
 
 
 def _masked_lines(masked: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A line for each kind of value, with the first of them."""
+    """A line for each kind of variable part, with the first values."""
     kinds: dict[str, dict[str, None]] = {}
     for kind, text in masked:
-        kinds.setdefault(kind, {})[_short(text, MAX_MASKED_CHARS)] = None
+        kinds.setdefault(kind, {})[shortened(text, MAX_MASKED_CHARS)] = None
     lines: list[tuple[str, str]] = []
     for kind, texts in kinds.items():
         more = f" and {len(texts) - MAX_MASKED:,} more" if len(texts) > MAX_MASKED else ""
-        lines.append(("" if lines else "masked", f"{kind}: {', '.join(list(texts)[:MAX_MASKED])}{more}"))
+        lines.append(("" if lines else "variable parts", f"{kind}: {', '.join(list(texts)[:MAX_MASKED])}{more}"))
     return lines
 
 
@@ -148,16 +189,8 @@ def _counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counted.items())
 
 
-def _many(count: int, one: str, several: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
-
-
-def _short(text: str, most: int = MAX_CHARS) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
-
-
 def _piped() -> str:
-    """What comes from standard input, as far as anybody would record it."""
+    """Standard input, up to the length that is recorded."""
     given = b"" if sys.stdin is None else sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
     if len(given) > MAX_TEXT_BYTES:
         say(f"Only the first {MAX_TEXT_BYTES:,} bytes are explained.")

@@ -2,34 +2,36 @@
 
 from collections.abc import Mapping
 
+from recoup.formatting import plural
 from recoup.gate import Funnel
 
 BAR = 40  # characters of the longest bar
 
 
 def print_funnel(funnel: Funnel) -> None:
-    """Counts as bars: where companies stand, then why attempts failed."""
-    print(f"\n{funnel.came_in:,} {'company' if funnel.came_in == 1 else 'companies'} came in")
+    """Counts as bars: companies by status, then failed attempts by reason."""
+    print(f"\n{plural(funnel.came_in, 'company', 'companies')} imported")
     _print_bars(
         {
-            "passed at first": funnel.passed_at_first,
-            "recovered by a retry": funnel.recovered,
+            "passed at first attempt": funnel.passed_at_first,
+            "passed in a retry": funnel.recovered,
             "exhausted": funnel.exhausted,
-            "wait for a retry": funnel.waiting_retry,
-            "wait for their first": funnel.waiting_first,
+            "waiting for a retry": funnel.waiting_retry,
+            "waiting for first attempt": funnel.waiting_first,
         },
         of=funnel.came_in,
     )
-    print(f"{funnel.minted:,} identities minted, {funnel.in_flight:,} companies being looked at")
+    minted = plural(funnel.minted, "identity", "identities")
+    print(f"{minted} minted, {plural(funnel.in_flight, 'company', 'companies')} being verified")
     if funnel.failures:
-        print(f"\n{sum(funnel.failures.values()):,} attempts failed")
+        print(f"\n{plural(sum(funnel.failures.values()), 'failed attempt')}")
         _print_bars(funnel.failures, of=max(funnel.failures.values()))
 
 
 def _print_bars(counts: Mapping[str, int], *, of: int) -> None:
     width = max(map(len, counts))
     for name, count in counts.items():
-        # At least a sliver for what is there at all.
+        # At least a sliver for any count above zero.
         eighths = max(round(count / of * BAR * 8), 1) if count else 0
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
         print(f"  {name:<{width}}  {count:>7,}  {bar}")

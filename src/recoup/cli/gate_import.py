@@ -7,13 +7,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup.cli.context import opened, person
-from recoup.cli.output import Demo, FileFormat, Json, print_fields, print_rows, shown
+from recoup.cli.output import Column, Demo, FileFormat, Json, command, print_fields, print_rows, shortened, shown
 from recoup.cli.progress import progress
 from recoup.files import Format
+from recoup.formatting import plural, timestamp
 from recoup.gate.importing import Imported, Progress, import_file
 
 MAX_SHOWN = 10
 MAX_SHOWN_CHARS = 120
+REFUSED_COLUMNS = ("number", "column", "reason", Column("said", "message"), Column("row", cut="end"))
 
 
 def import_(
@@ -29,27 +31,27 @@ def import_(
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Bring a file of companies into a batch: CSV, JSONL or Parquet. Rows that make no sense are refused one by one.
+    """Import a file of companies into a batch: CSV, JSONL or Parquet. Invalid rows are refused one by one.
 
     Columns: company_name (name, company), company_domain (domain, website), linkedin_url (linkedin), state (us_state).
-    Only the name has to be there. An import that is interrupted leaves nothing behind; run it again.
+    Only the name is required. An interrupted import leaves nothing behind; run it again.
 
     Parameters
     ----------
     file
-        The file; its name tells the format, and .gz is fine. - reads standard input.
+        The file. Its name gives the format, also with .gz. - reads standard input.
     batch
-        What to call the batch, for example after the file.
+        Name of the batch.
     append
-        Add to a batch that exists and is not complete. Without this, a batch that exists is refused.
+        Add to an existing batch that is not complete. Without --append, an existing batch is refused.
     complete
-        Declare the batch complete when everything is in: its recovery window opens.
+        Mark the batch as complete after the import: its recovery window opens.
     strict
-        Bring in nothing if any row is refused.
+        Import nothing if any row is refused.
     format_
-        What the file is, when its name does not tell. csv is also for tabs and semicolons.
+        The format, if the name does not give it. csv also reads tabs and semicolons.
     report
-        Where to write the refused rows, each with its reason: a .csv or .jsonl file.
+        A .csv or .jsonl file for the refused rows, each with its reason.
     """
     with opened(demo=demo) as database, progress(quiet=json) as tell:
         imported = import_file(
@@ -67,50 +69,44 @@ def import_(
     if json:
         _print_json(imported)
     else:
-        _print(imported)
+        _print(imported, demo=demo)
 
 
-def _print(imported: Imported) -> None:
+def _print(imported: Imported, *, demo: bool) -> None:
     rate = imported.rows / max(imported.seconds, 0.001)
     print(
-        f"{imported.accepted:,} of {imported.rows:,} rows came into batch {shown(imported.batch_id)},"
-        f" in {imported.seconds:.1f} s ({rate:,.0f} rows/s)"
+        f"Imported {imported.accepted:,} of {plural(imported.rows, 'row')} into batch {shown(imported.batch_id)}"
+        f" in {imported.seconds:.1f}s ({rate:,.0f} rows/s)"
     )
     if imported.ignored:
-        print(f"columns that were ignored: {shown(imported.ignored)}")
+        print(f"Ignored columns: {shown(imported.ignored)}")
     if imported.refused:
         _print_refused(imported)
     name = shlex.quote(imported.batch_id)
     if imported.batch_freeze_at is None:
-        print(
-            f"Next: recoup gate complete {shown(name)}, when everything is in; recoup gate run verifies what came in."
-        )
+        print(f"When the import is complete: {command(f'gate complete {shown(name)}', demo=demo)}")
     else:
-        print(f"The batch is complete; its recovery window closes at {shown(imported.batch_freeze_at)} UTC.")
-        print("Next: recoup gate run verifies what came in.")
+        print(f"The batch is complete; its recovery window closes at {timestamp(imported.batch_freeze_at)}.")
+    print(f"Next, verify the companies: {command('gate run', demo=demo)}")
 
 
 def _print_refused(imported: Imported) -> None:
-    rows = "1 row was refused and is" if imported.refused == 1 else f"{imported.refused:,} rows were refused and are"
-    print(f"\n{rows} not in the batch:\n")
+    print(f"\n{plural(imported.refused, 'row')} refused:\n")
     counts = [{"reason": reason, "rows": rows} for reason, rows in imported.reasons.items()]
     print_rows(counts, as_json=False, empty="")
-    first = [refused._replace(row=_shortened(refused.row)) for refused in imported.refusals[:MAX_SHOWN]]
-    print(f"\n{'The first of them' if imported.refused > len(first) else 'They are'}:\n")
-    print_rows(first, as_json=False, empty="")
+    in_order = sorted(imported.refusals, key=lambda refused: refused.number)
+    first = [refused._replace(row=shortened(refused.row, MAX_SHOWN_CHARS)) for refused in in_order[:MAX_SHOWN]]
+    print(f"\n{f'The first {len(first)}' if imported.refused > len(first) else 'Refused rows'}:\n")
+    print_rows(first, as_json=False, columns=REFUSED_COLUMNS, empty="")
     if imported.report is not None:
         print(f"\nAll of them are in {shown(imported.report)}.\n")
     else:
-        print("\n--report FILE would have written all of them down.\n")
+        print("\nTo get all of them in a file: --report FILE\n")
 
 
 def _print_json(imported: Imported) -> None:
     record = {field: getattr(imported, field) for field in imported.__dataclass_fields__}
     print_fields({**record, "refusals": [refused._asdict() for refused in imported.refusals]}, as_json=True)
-
-
-def _shortened(row: str) -> str:
-    return row if len(row) <= MAX_SHOWN_CHARS else row[:MAX_SHOWN_CHARS] + "…"
 
 
 def _said(so_far: Progress) -> str:

@@ -1,4 +1,4 @@
-"""``recoup gate``, step by step: what the importer and the workers do by themselves."""
+"""``recoup gate``, step by step: what the importer and the workers do automatically."""
 
 import os
 import socket
@@ -7,27 +7,28 @@ from uuid import UUID
 
 from recoup import gate
 from recoup.cli.context import acting
-from recoup.cli.output import Demo, Json, Limit, print_fields, print_rows, shown
+from recoup.cli.output import Column, Demo, Json, Limit, command, print_fields, print_rows, shown
+from recoup.formatting import plural
 from recoup.gate import Finished
 from recoup.gate.importing.checks import domain_reader
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
 
-LATE = "The attempt had ended before, or the token is not its own: the result was stored, and not applied."
+LATE = "The attempt had already ended, or the token is of another one: the result was stored, but not applied."
 
 
 def create_batch(name: str, *, demo: Demo = False) -> None:
-    """Begin an import batch.
+    """Create an import batch.
 
     Parameters
     ----------
     name
-        What to call it, for example after the import.
+        Its name.
     """
     with acting(Authority.OPERATOR, demo=demo) as tx:
         gate.create_batch(tx, name)
-    print(f"batch {shown(name)} begun; when everything is in: recoup gate complete {shown(name)}")
+    print(f"Batch {shown(name)} created. After the import: {command(f'gate complete {shown(name)}', demo=demo)}")
 
 
 def add(
@@ -71,12 +72,21 @@ def open_(*intakes: UUID, worker: str | None = None, demo: Demo = False, json: J
     intakes
         Intake ids.
     worker
-        Who verifies. Default: this host and process.
+        Name of the worker. Default: this host and process.
     """
     refuse_none(intakes)
     with acting(Authority.GATE, demo=demo) as tx:
         opened = gate.open_attempts(tx, intakes, worker=worker or f"{socket.gethostname()}-{os.getpid()}")
-    print_rows(opened, as_json=json, empty="Nothing was opened.")
+    columns = (
+        Column("intake_id", "intake", least=13, rank=2),
+        Column("attempt_id", "attempt", least=36, rank=0),
+        Column("token", least=36, rank=1),
+        "attempt_number",
+        "opened_at",
+        "lease_until",
+        "worker",
+    )
+    print_rows(opened, as_json=json, columns=columns, empty="Nothing was opened.")
 
 
 def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo = False, json: Json = False) -> None:
@@ -87,7 +97,7 @@ def pass_(attempt: UUID, token: UUID, *, evidence: str | None = None, demo: Demo
     attempt
         The attempt, from recoup gate open.
     token
-        Its token: a worker that was declared dead changes nothing.
+        Its token, from recoup gate open. A worker whose lease expired changes nothing.
     evidence
         Optional pointer to evidence.
     """
@@ -126,17 +136,18 @@ def fail(
 
 
 def sweep(*, limit: Limit = 1000, demo: Demo = False) -> None:
-    """Declare crashed every attempt that outlived its lease. It counts as failed."""
+    """End attempts whose lease expired. They count as failed."""
     with acting(Authority.GATE, demo=demo) as tx:
         swept = gate.sweep_crashed(tx, limit=limit)
-    print(f"{len(swept)} attempts crashed")
+    print(f"{plural(len(swept), 'attempt')} ended: lease expired")
 
 
 def freeze(*, limit: Limit = 1000, demo: Demo = False) -> None:
-    """Close the window of every batch whose time has come, and end its recoveries."""
+    """Close the recovery window of batches whose time is up, and end their recoveries."""
     with acting(Authority.GATE, demo=demo) as tx:
         frozen = gate.freeze(tx, limit=limit)
-    print(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended")
+    batches = plural(len(frozen.batches), "batch", "batches")
+    print(f"{batches} frozen, {plural(len(frozen.exhausted), 'recovery', 'recoveries')} ended")
 
 
 def _print_outcome(done: Finished, *, as_json: bool) -> None:
@@ -147,12 +158,12 @@ def _print_outcome(done: Finished, *, as_json: bool) -> None:
 
 
 def refuse_no_domain(domain: str | None) -> None:
-    """Three attempts over four days are a long way to find a slip of the pen."""
+    """Refuse a domain with a typo now, rather than after three attempts over four days."""
     if domain is not None and domain_reader()(domain) is None:
         raise InputRefused(
             "domain_unreadable",
             f"{domain!r} is not a domain name.",
-            "Give it as acme.example; without one leave it out.",
+            "Give it as acme.example, or leave it out.",
             domain=domain,
         )
 

@@ -13,6 +13,7 @@ from recoup.cli.context import opened, person
 from recoup.cli.demo import beside
 from recoup.cli.output import Demo, Json, print_fields, say
 from recoup.cli.progress import stop_by_signal
+from recoup.formatting import plural
 from recoup.gate import verifying
 from recoup.gate.verifying import Tally
 
@@ -24,17 +25,17 @@ def run(
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Look at every company that waits or is due now, and end. A worker does the same by itself, all the time.
+    """Verify every company that is waiting or due now, then exit. A worker does the same continuously.
 
-    SIGTERM or Ctrl-C lets it finish what it looks at; a second one ends it at once, and its attempts count as timed out
-    when their lease has lapsed.
+    SIGTERM or Ctrl-C lets it finish the attempts in progress; a second one ends it at once, and its attempts count as
+    timed out when their lease expires.
     """
     observe.configure(level="warning")
     begun = time.monotonic()
     done: dict[str, Tally] = {}
     with opened(demo=demo) as database, beside(demo=demo):
         hands = verifying.Standalone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
-        stop_by_signal(hands.stop, "\nfinishing what is being verified; once more ends it at once", again=_interrupt)
+        stop_by_signal(hands.stop, "\nfinishing the attempts in progress; Ctrl-C again ends at once", again=_interrupt)
         for name, again, wanted in (
             ("first attempts", False, first or not retries),
             ("retries", True, retries or not first),
@@ -42,7 +43,7 @@ def run(
             if wanted:
                 done[name] = verifying.verify(hands, retries=again, tell=None if json else _Line(name))
     if json:
-        print_fields({name.replace(" ", "_"): _figures(tally) for name, tally in done.items()}, as_json=True)
+        print_fields({name.replace(" ", "_"): _counts(tally) for name, tally in done.items()}, as_json=True)
         return
     _say(done, time.monotonic() - begun, stopped=hands.stopping)
 
@@ -65,7 +66,7 @@ class _Line:
             return
         self.told = now
         rate = tally.done / max(now - self.begun, 0.001)
-        line = f"{self.name}: {tally.done:,} looked at, {tally.passed:,} passed, {rate:,.0f}/s"
+        line = f"{self.name}: {tally.done:,} verified, {tally.passed:,} passed, {rate:,.0f}/s"
         say(f"\r\x1b[K{line}" if on_terminal else line, end="" if on_terminal else "\n")
 
 
@@ -73,9 +74,9 @@ def _on_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _figures(tally: Tally) -> dict[str, object]:
+def _counts(tally: Tally) -> dict[str, object]:
     return {
-        "looked_at": tally.done,
+        "verified": tally.done,
         "passed": tally.passed,
         "failed": dict(tally.failed.most_common()),
         "late": tally.late,
@@ -89,14 +90,13 @@ def _say(done: dict[str, Tally], seconds: float, *, stopped: bool) -> None:
         say("\r\x1b[K", end="")
     for name, tally in done.items():
         if not tally.done:
-            print(f"{name}: nothing to look at")
+            print(f"{name}: nothing to verify")
             continue
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in tally.failed.most_common())
-        print(
-            f"{name}: {tally.done:,} looked at, {tally.passed:,} passed" + (f", failed: {reasons}" if reasons else "")
-        )
+        print(f"{name}: {tally.done:,} verified, {tally.passed:,} passed" + (f", failed: {reasons}" if reasons else ""))
         if tally.late:
-            print(f"  {tally.late:,} came too late and were stored, not applied: their leases had lapsed")
+            print(f"  {plural(tally.late, 'result')} stored, but not applied: the lease had expired")
         if tally.refused:
-            print(f"  {tally.refused:,} outcomes were refused; the attempts count as timed out when their leases lapse")
-    print(f"{seconds:.1f} s" + (", stopped before the end" if stopped else ""))
+            refused = plural(tally.refused, "result")
+            print(f"  {refused} refused; these attempts count as timed out when their leases expire")
+    print(f"{seconds:.1f}s" + (", stopped early" if stopped else ""))

@@ -27,34 +27,40 @@ app = App(
     help="The recovery plane for failed work, on PostgreSQL.\n\n"
     "Records each failure once and for good, decides by policy what happens next, does it at most once, "
     "and can prove afterwards what happened and why.\n\n"
-    "First steps: recoup init, recoup db start, recoup migrate, recoup demo. Something odd? recoup doctor.\n\n"
+    "First steps: recoup init, recoup db start, recoup migrate, recoup demo. Check the setup: recoup doctor.\n\n"
     "Every command takes --dsn DSN or --home FOLDER (which server), and --project FILE (which recoup.toml; none for no "
     "project file). They come before the environment (RECOUP_DSN …), and that before recoup.toml.",
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main answers it
 )
 app.command("recoup.cli.init:init", name="init", help="Write a recoup.toml, and a policy with tables of your own.")
-app.command("recoup.cli.db:app", name="db", help="Start, stop and inspect the server; back up and restore.")
-app.command("recoup.cli.migrate:migrate", name="migrate", help="Create the schema, or bring it up to date.")
-app.command("recoup.cli.doctor:doctor", name="doctor", help="Check everything Recoup relies on, and say what to fix.")
-app.command("recoup.cli.clock:app", name="clock", help="Real, simulated or released time: show, advance, release.")
+app.command("recoup.cli.db:app", name="db", help="Start and stop the server; back up and restore.")
+app.command("recoup.cli.migrate:migrate", name="migrate", help="Update the database to this program's schema.")
+app.command("recoup.cli.doctor:doctor", name="doctor", help="Check the setup, and say what to fix.")
+app.command("recoup.cli.clock:app", name="clock", help="Show, advance or release simulated time.")
 app.command(
     "recoup.cli.policy:app",
     name="policy",
-    help="Settings that drive decisions: show, check, diff, apply.",
+    help="Show and change the settings that drive decisions: limits, waits, retention.",
 )
 app.command("recoup.cli.worker:worker", name="worker", help="Run background tasks until stopped.")
-app.command(
-    "recoup.cli.worker:duties", name="duties", help="List background tasks: last run, lag, done, failed, last worker."
-)
+app.command("recoup.cli.worker:duties", name="duties", help="List background tasks: last run, lag, done, failed.")
 app.command("recoup.cli.worker:workers", name="workers", help="List running, stopped and lost workers.")
-app.command("recoup.cli.pauses:pause", name="pause", help="Pause everything, a duty, a table, an operation or a batch.")
+app.command(
+    "recoup.cli.pauses:pause",
+    name="pause",
+    help="Pause everything, a background task, a table, an operation or a batch.",
+)
 app.command("recoup.cli.pauses:resume", name="resume", help="Resume what was paused.")
 app.command("recoup.cli.pauses:list_pauses", name="pauses", help="List what is paused, by whom and why.")
 app.command("recoup.cli.seal:app", name="seal", help="Seal the logs, export the head of the chain, verify.")
-app.command("recoup.cli.audit:audit", name="audit", help="Check every invariant against the data, and list violations.")
-app.command("recoup.cli.bench:bench", name="bench", help="Compare Recoup with hand-written SQL.")
-app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, and show what happened in it.")
+app.command("recoup.cli.audit:audit", name="audit", help="Check every invariant against the data.")
+app.command("recoup.cli.bench:bench", name="bench", help="Measure Recoup compared with hand-written SQL.")
+app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, and show what is in it.")
+app.command(
+    "recoup.cli.find:find", name="find", help="Find companies, entities, errors, batches and operations by text or id."
+)
+app.command("recoup.cli.help:help_", name="help", help="Show the help of a command.")
 app.command("recoup.cli.completion:completion", name="completion", help="Print a completion script for your shell.")
 
 # Those of the domains, as their manifests have them (`make docs` writes the file): to import the domains for a line of
@@ -167,9 +173,8 @@ def _print_refusal(refusal: Refusal) -> int:
 
         print(json.dumps(refusal.as_json(), default=str), file=sys.stderr)
     else:
-        from recoup.cli.output import shown  # text of others may hold control sequences for the terminal
+        from recoup.cli.output import hint, shown  # texts from outside may hold control characters
 
-        print(
-            f"refused: {refusal.code}\n  {shown(refusal.happened)}\n  Next: {shown(refusal.next_step)}", file=sys.stderr
-        )
+        next_step = shown(hint(refusal.next_step))
+        print(f"refused: {refusal.code}\n  {shown(refusal.happened)}\n  Next: {next_step}", file=sys.stderr)
     return 1

@@ -1,7 +1,8 @@
-"""Commands made from declared verbs: one row or many, previewed, frozen, carried out and resumed in the same way."""
+"""Commands made from declared verbs: over named rows, or over many with a preview, in batches that can be resumed."""
 
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Protocol
@@ -10,14 +11,16 @@ from uuid import UUID
 from cyclopts import App, Parameter, validators
 
 from recoup.cli.context import acting, opened, person
-from recoup.cli.output import Demo, Json, ends_with, print_fields, print_rows, say, shown
+from recoup.cli.output import Column, Demo, Json, command, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.database.connection import Transaction
+from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import Act, Operation, Preview, Subject, Verb, begin, carry_on, find, preview
 from recoup.refusals import InputRefused
 
 FIRST = 5  # rows that a preview shows
+ANSWERED = ("refused", "now", Column("happened", "message"), Column("next_step", "next"))
 
 
 class Asked(Protocol):
@@ -29,10 +32,11 @@ class Asked(Protocol):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Many:
-    """Over many rows."""
+    """Options over many rows."""
 
     yes: Annotated[
-        bool, Parameter(negative="", show_default=False, help="With a filter: do it. Without this, only a preview.")
+        bool,
+        Parameter(negative="", show_default=False, help="With a filter: do it. Without it, only a preview."),
     ] = False
     resume: Annotated[
         UUID | None, Parameter(show_default=False, help="Resume an operation that was interrupted or paused.")
@@ -45,10 +49,11 @@ class Verbs:
 
     subject: Subject
     command: str  # errors: as in `recoup errors park`
-    which: Asked  # no filter at all
+    which: Asked  # no filter
     ids: str  # help for the names of rows
-    # Names as people give them to units; and what a preview prints of the first rows that match.
+    # Names as people give them to units; where units stand, in words; and the first rows that match, for a preview.
     units: Callable[[Transaction, Sequence[str]], list[str]]
+    statuses: Callable[[Transaction, Sequence[str]], Sequence[str | None]] | None = None
     first: Callable[[Transaction, Any, int], Sequence[Any]] | None = None
     print_first: Callable[[Sequence[Any]], None] | None = None
 
@@ -95,8 +100,8 @@ class _Call:
         if sum((bool(names), not asked.is_empty, many.resume is not None)) != 1:
             raise InputRefused(
                 f"{self.verbs.command}_unclear",
-                f"It is not clear what to {self.verb.name}.",
-                "Give ids, or a filter such as --status PARKED, or --resume with an operation; one of them.",
+                f"It is not clear which {self.subject.noun}s to {self.verb.name}.",
+                "Give either ids, or a filter such as --status PARKED, or --resume with an operation.",
             )
         if many.resume is not None:
             self._carry_on(many.resume)
@@ -112,32 +117,43 @@ class _Call:
 
     def _named(self, act: Act, names: Sequence[str]) -> None:
         with acting(self.subject.authority, demo=self.demo, reason=act.reason) as tx:
-            answers = self.subject.carry_out(tx, act, self.verbs.units(tx, names))
-        rows = [{**self.subject.named(answer.unit), **answer._asdict()} for answer in answers]
+            units = self.verbs.units(tx, names)
+            answers = self.subject.carry_out(tx, act, units)
+            now = self.verbs.statuses(tx, units) if self.verbs.statuses is not None else [None] * len(units)
+        rows = [
+            {**self.subject.named(answer.unit), **answer._asdict(), "now": status}
+            for answer, status in zip(answers, now, strict=True)
+        ]
         for row in rows:
             del row["unit"]
+        named = tuple(self.subject.named(answers[0].unit))
         with ends_with(0 if all(answer.done for answer in answers) else 1):
-            print_rows(rows, as_json=self.json, empty="")
+            print_rows(rows, as_json=self.json, columns=(*named, *ANSWERED), empty="")
 
     def _preview(self, act: Act, asked: Any) -> None:
         with acting(Authority.READER, demo=self.demo) as tx:
             found = preview(tx, self.subject, act, asked)
-            first = self.verbs.first(tx, asked, FIRST) if self.verbs.first is not None else ()
+            meant = self.subject.narrowed(act, asked)
+            first = self.verbs.first(tx, meant, FIRST) if self.verbs.first is not None else ()
         if self.json:
             print_fields({**_plain_preview(found), "first": [asdict(row) for row in first]}, as_json=True)
             return
         noun = self.subject.noun
-        rows = [{**group.place, f"{noun}s": group.rows} for group in found.groups]
-        print_rows(rows, as_json=False, empty=f"There is no {noun} to {self.verb.name} among those that match.")
+        counts: Counter[tuple[tuple[str, Any], ...]] = Counter()
+        for group in found.groups:
+            counts[tuple(group.place.items())] += group.rows
+        rows = [{**dict(place), f"{noun}s": count} for place, count in counts.items()]
+        print_rows(rows, as_json=False, empty=f"No {noun}s match that you can {self.verb.name}.")
         if first and self.verbs.print_first is not None:
-            print("\nThe newest that match:\n")
+            print("\nThe newest:\n")
             self.verbs.print_first(first)
         if found.refused:
-            print("\nNot these:\n")
+            print("\nNot included:\n")
             print_rows(_reasons(found.refused, noun), as_json=False, empty="")
         if found.rows:
             more = "--reason … --yes" if self.verb.needs_reason else "--yes"
-            print(f"\nNothing was changed. To {self.verb.name} these {found.rows:,}: the same with {more}")
+            these = f"this {noun}" if found.rows == 1 else f"these {plural(found.rows, noun)}"
+            print(f"\nNothing was changed. To {self.verb.name} {these}, repeat the command with {more}")
 
     def _carry_on(self, operation_id: UUID) -> None:
         with opened(demo=self.demo) as database:
@@ -146,11 +162,11 @@ class _Call:
             if operation.verb != self.verb.name:
                 raise InputRefused(
                     "operation_verb",
-                    f"Operation {operation_id} is to {operation.verb}, not to {self.verb.name}.",
+                    f"Operation {operation_id} is for {operation.verb}, not for {self.verb.name}.",
                     f"recoup {self.verbs.command} {operation.verb} --resume {operation_id}",
                 )
-            items = f"{operation.items:,} {self.subject.noun}s"
-            say(f"operation {operation_id}: {items}; if it is interrupted: --resume {operation_id}")
+            items = plural(operation.items, self.subject.noun)
+            say(f"operation {operation_id}: {items}; if it is interrupted, continue with --resume {operation_id}")
             with progress(quiet=self.json) as tell:
                 ended = carry_on(
                     database,
@@ -162,7 +178,7 @@ class _Call:
         if self.json:
             print_fields(_plain_operation(ended), as_json=True)
         else:
-            _print_ended(ended, self.subject.noun)
+            _print_ended(ended, self.subject.noun, demo=self.demo)
         if ended.refused:  # as by ids
             sys.exit(1)
 
@@ -176,15 +192,16 @@ def _plain_operation(operation: Operation) -> dict[str, Any]:
     return {**asdict(operation), "digest": operation.digest.hex()}
 
 
-def _print_ended(ended: Operation, noun: str) -> None:
-    print(f"{ended.done:,} done, {ended.refused:,} refused, of {ended.items:,}")
+def _print_ended(ended: Operation, noun: str, *, demo: bool) -> None:
+    print(f"{plural(ended.items, noun)}: {ended.done:,} done, {ended.refused:,} refused")
     if ended.refusals:
         print()
         print_rows(_reasons(ended.refusals, noun), as_json=False, empty="")
     if ended.paused is not None:
-        print(f"\nPaused by {shown(ended.paused)}. Resume it: recoup resume operation {ended.operation_id} --reason …")
+        resume = command(f'resume operation {ended.operation_id} --reason "…"', demo=demo)
+        print(f"\nPaused by {shown(ended.paused)}. Next: {resume}")
     elif ended.pending:
-        print(f"\nSomebody else works on {ended.pending:,} of them: recoup operations")
+        print(f"\nAnother process works on {ended.pending:,} of them. Next: {command('operations', demo=demo)}")
 
 
 def _reasons(refusals: Any, noun: str) -> list[dict[str, Any]]:

@@ -11,11 +11,12 @@ from uuid import UUID
 
 from recoup.client.calls import Tx, Verbs, Who
 from recoup.database.connection import Transaction
-from recoup.errors import clearing, grouping, listing, lookup, parking, promotion, recording, retrying
+from recoup.errors import clearing, counting, grouping, listing, lookup, parking, promotion, recording, retrying
 from recoup.errors.clearing import Cleared
 from recoup.errors.grouping import Groups
 from recoup.errors.inputs import entity
-from recoup.errors.listing import Filter, Listed, Shown, TableStats
+from recoup.errors.counting import TableStats
+from recoup.errors.listing import Filter, Listed, Shown
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.parking import Answer
 from recoup.errors.promotion import Blocking
@@ -220,7 +221,7 @@ class Errors(Verbs):
 
     def stats(self, *, tx: Tx = None) -> list[TableStats]:
         """How many errors each table has, by status. Counts every row."""
-        return self._call(READER, listing.stats, tx=tx)
+        return self._call(READER, counting.stats, tx=tx)
 
     def show(self, error: One, *, tx: Tx = None) -> Shown:
         """One error, open or archived: its row, why it is in this status, and its events."""

@@ -1,4 +1,4 @@
-"""Groups of errors: the same failure, whatever the values in it, how often and where. Changes nothing."""
+"""Groups of errors: the same failure, whatever the values in it. Changes nothing."""
 
 import re
 from collections import Counter
@@ -17,12 +17,14 @@ from recoup.signatures import Signature, signature
 
 Q = load("recoup.errors", "grouping.sql")
 MAX_MESSAGE = 500  # characters of an example; recoup errors show has it in full
+HOLE = "<…>"
 _KEY = re.compile(r"s([0-9]{1,3})-[0-9a-f]+")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masked:
-    """A value that does not count, and why."""
+    """A variable part of a message, and of what kind it is."""
 
     kind: str
     text: str
@@ -44,8 +46,9 @@ class Group:
     error_table: str
     error_code: str | None
     error_message: str  # shortened
-    remained: str | None  # what counts of it; None: by rules that this program does not know
-    masked: Sequence[Masked]
+    pattern: str  # its message, with <…> in place of the variable parts
+    remained: str | None  # the words that make the signature; None: by rules that this program does not know
+    masked: Sequence[Masked]  # the variable parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +61,46 @@ class Groups:
 
 
 def largest(tx: Transaction, asked: Filter, *, limit: int = 20, archived: bool = False) -> Groups:
-    """The largest groups of errors that fit; of those that are over only when they are asked for.
+    """The largest groups of errors that match; closed and archived errors only with ``archived``.
 
-    Reads every error that fits: of millions it takes a few seconds.
+    Reads every error that matches: with millions this takes a few seconds.
     """
     errors = Q["all" if archived or ARCHIVED in asked.statuses else "open"]
     query = Q["groups"].format(errors=errors, matching=listing.Q["matching"])
     with tx.cursor(row_factory=dict_row) as cursor:
-        # Not prepared: planned for what is asked for now, not for everything that ever might be.
+        # Not prepared: planned for these conditions, not for every possible set of them.
         rows = cursor.execute(query, {**listing.given(tx, asked), "limit": limit}, prepare=False).fetchall()
     return Groups(
         groups=[_group(row) for row in rows],
         all_groups=rows[0]["all_groups"] if rows else 0,
         all_errors=rows[0]["all_errors"] if rows else 0,
     )
+
+
+def pattern(message: str, remained: str | None) -> str:
+    """A message on one line, with ``<…>`` for whatever is not among the words of its signature.
+
+    Without those words, the message as it is.
+    """
+    text = " ".join(message.split())
+    if remained is None:
+        return text
+    words = _WORD.findall(remained.casefold())
+    parts, at = [""], 0
+    for word in _WORD.finditer(text):
+        if words and word[0].casefold() == words[0]:
+            words.pop(0)
+            parts += [_between(text[at : word.start()]), word[0]]
+            at = word.end()
+    parts.append(_between(text[at:]))
+    return "".join(parts).strip()
+
+
+def _between(text: str) -> str:
+    """The text between two words of a signature: a hole, or punctuation as it is."""
+    if not any(map(str.isalnum, text)):
+        return text
+    return f" {HOLE}{text[len(text.rstrip(' :;,.!?')) :] or ' '}"
 
 
 def _group(row: Mapping[str, Any]) -> Group:
@@ -95,13 +124,14 @@ def _group(row: Mapping[str, Any]) -> Group:
         error_table=row["error_table"],
         error_code=row["error_code"],
         error_message=message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…",
+        pattern=pattern(message[:MAX_MESSAGE], None if made is None else made.remained),
         remained=None if made is None else made.remained,
         masked=() if made is None else [Masked(kind=kind, text=text) for kind, text in made.masked],
     )
 
 
 def _made(key: str, message: str, code: str | None) -> Signature | None:
-    """How a key came about, if it did by a version of the rules that we know. A message that was cut may not tell."""
+    """The signature of a message, if this program knows the version of its rules; None also where a message was cut."""
     version = _KEY.fullmatch(key)
     if version is None:
         return None

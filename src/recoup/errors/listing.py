@@ -1,7 +1,7 @@
-"""Looking at errors: which there are, one in full with its story, and how many stand where. Changes nothing."""
+"""Reading errors: lists by filter, and one error in full with its history. Changes nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -12,18 +12,22 @@ from psycopg.sql import SQL, Composed
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import active_policy, lookup
-from recoup.errors.lookup import MAX_ID
-from recoup.errors.rendering import Event, explained
+from recoup.errors.lookup import MAX_ID, ErrorKey
+from recoup.errors.policy import ErrorTable
+from recoup.errors.rendering import Earlier, Event, explained, next_step, status, traceback
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
 
 Q = load("recoup.errors", "listing.sql")
-ARCHIVED = "ARCHIVED"  # the status of whatever is in an archive
+ARCHIVED = "ARCHIVED"  # the status of errors in the archive
+MAX_OCCURRENCES = 1000  # counted of one failure
+MAX_EARLIER = 100  # errors of the same failure that are read to find what an error superseded
+MAX_CHAIN = 10  # superseded errors whose history is part of an error's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which errors. Of each list one has to fit; what is empty fits everything."""
+    """Which errors. One of each list has to match; an empty list matches everything."""
 
     tables: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ()
@@ -32,6 +36,7 @@ class Filter:
     severities: tuple[Severity, ...] = ()
     categories: tuple[Category, ...] = ()
     entities: tuple[UUID, ...] = ()
+    text: str | None = None  # in the message or the code, in any case
     older_than: timedelta | None = None  # since it first failed
     newer_than: timedelta | None = None
     parked_longer_than: timedelta | None = None
@@ -42,10 +47,10 @@ class Filter:
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """What is asked for, as an operation keeps it."""
+        """The conditions, as an operation keeps them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
-            name: str(value) if isinstance(value, timedelta) else [str(one) for one in value]
+            name: str(value) if isinstance(value, timedelta | str) else [str(one) for one in value]
             for name, value in given.items()
             if value
         }
@@ -53,7 +58,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """An error as a list has it."""
+    """An error as a list shows it."""
 
     error_id: int
     error_table: str
@@ -73,11 +78,16 @@ class Listed:
     parked_at: datetime | None
     park_reason: str | None
     assigned_to: str | None
+    escalated_to: str | None
     escalation_level: int
     created_at: datetime
     expires_at: datetime | None
     archived_at: datetime | None
     archive_reason: str | None
+    owner: str | None = None  # to whom it is assigned or escalated, or the owner of its table
+    occurrences: int = 1  # errors of the same table, entity, signature and work key, as far as they are kept
+    first_seen_at: datetime | None = None
+    last_seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,80 +95,86 @@ class Shown:
     """One error in full."""
 
     row: Mapping[str, Any]
+    owner: str | None
+    blocks: bool  # its entity
+    occurrences: int
+    first_seen_at: datetime
+    last_seen_at: datetime
+    superseded: Sequence[Earlier]  # the errors that this one replaced, newest first
     explanation: Sequence[str]
-    events: Sequence[Event]
+    events: Sequence[Event]  # its own and theirs
+    traceback: str | None
+    next_step: str
+    read_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableStats:
-    """How many errors of a table stand where."""
+class Seen(NamedTuple):
+    """How often a failure was recorded, and when."""
 
-    error_table: str
-    open: int
-    ignored: int = 0
-    to_archive: int = 0
-    retry_pending: int = 0
-    parked: int = 0
-    escalated: int = 0
-    blocking: int = 0  # keep an entity from moving on
-    due_now: int = 0  # nobody has claimed them yet
-    overdue: int = 0  # nobody did before their window closed
-    retrying: int = 0  # claimed
-    lapsed: int = 0  # claimed, and the lease is over
-    oldest_parked_at: datetime | None = None
-    for_the_archiver: int = 0  # over, or expired
-    archived: Mapping[str, int]  # by reason, in the archive
-
-
-class _Count(NamedTuple):
-    error_table: str
-    archive_reason: str
-    errors: int
+    error_id: int
+    occurrences: int
+    first_seen_at: datetime
+    last_seen_at: datetime
 
 
 def list_errors(
     tx: Transaction, asked: Filter, *, limit: int = 100, archived: bool = False, after: int | None = None
 ) -> list[Listed]:
-    """Errors that fit, newest first; those that are over only when they are asked for.
+    """Errors that match, newest first; closed and archived ones only with ``archived``.
 
-    ``after``, the id of the last that was listed, gives the next page. What is recorded meanwhile moves no page.
+    ``after``, the id of the last that was listed, gives the next page. Errors recorded meanwhile move no page.
     """
     archived = archived or ARCHIVED in asked.statuses
     page = {"archived": archived, "limit": limit, "after": MAX_ID if after is None else after}
     found = _rows(tx, "list_live", asked, page)
     if archived:
         found += _rows(tx, "list_archived", asked, page)
-    return sorted(found, key=lambda error: error.error_id, reverse=True)[:limit]
+    found = sorted(found, key=lambda error: error.error_id, reverse=True)[:limit]
+    tables = active_policy.reloaded(tx).errors.tables
+    seen = _seen(tx, [asdict(error) for error in found])
+    return [
+        replace(error, owner=_owner(asdict(error), tables.get(error.error_table)), **seen[error.error_id])
+        for error in found
+    ]
 
 
 def show(tx: Transaction, name: str) -> Shown:
-    """An error, live or archived: its row, how it came to stand so, and everything that happened to it."""
+    """An error, live or archived: its row, why it has its status, and everything that happened to it."""
     (place,) = lookup.places(tx, [name])
-    given = place.key._asdict()
+    key = place.key._asdict()
     with tx.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(Q["show_archived" if place.is_archived else "show_live"], given).fetchone()
-    if row is None and not place.is_archived:  # the archiver came for it just now
+        row = cursor.execute(Q["show_archived" if place.is_archived else "show_live"], key).fetchone()
+    if row is None and not place.is_archived:  # the archiver moved it just now
         return show(tx, name)
     assert row is not None
+    superseded = _superseded(tx, row)
     with tx.cursor(row_factory=class_row(Event)) as cursor_:
-        events = cursor_.execute(Q["events"], given).fetchall()
+        ids = [row["error_id"], *(one.error_id for one in superseded)]
+        events = cursor_.execute(Q["events"], {**key, "ids": ids}).fetchall()
     table = active_policy.reloaded(tx).errors.tables.get(place.key.error_table)
-    return Shown(row=row, explanation=explained(row, table), events=events)
+    (read_at,) = tx.execute("select recoup.now()").fetchone() or (row["updated_at"],)
+    return Shown(
+        row=row,
+        owner=_owner(row, table),
+        blocks=_blocks(row, table),
+        **_seen(tx, [row])[row["error_id"]],
+        superseded=superseded,
+        explanation=explained(row, table, superseded),
+        events=events,
+        traceback=traceback(row, events),
+        next_step=next_step(row, table),
+        read_at=read_at,
+    )
 
 
-def stats(tx: Transaction) -> list[TableStats]:
-    """How many errors stand where, table by table. Counts every row: on millions it takes its time."""
-    archived = [_Count._make(row) for row in tx.execute(Q["count_archived"])]
+def statuses(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, str]:
+    """Where errors stand now, in words; archived ones are left out."""
+    parameters = {"tables": [key.error_table for key in errors], "ids": [key.error_id for key in errors]}
     with tx.cursor(row_factory=dict_row) as cursor:
-        counted = {row["error_table"]: row for row in cursor.execute(Q["count_live"])}
-    nothing = {"open": 0}
-    return [
-        TableStats(
-            **{"error_table": table, **counted.get(table, nothing)},
-            archived={one.archive_reason: one.errors for one in archived if one.error_table == table},
-        )
-        for table in lookup.tables(tx)
-    ]
+        rows = cursor.execute(Q["live"], parameters).fetchall()
+    return {
+        ErrorKey(row["error_table"], row["error_id"]): f"{row['status']}: {status(row, row['read_at'])}" for row in rows
+    }
 
 
 def matching(query: str, queries: Mapping[str, SQL] = Q) -> Composed:
@@ -167,13 +183,13 @@ def matching(query: str, queries: Mapping[str, SQL] = Q) -> Composed:
 
 
 def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
-    """The parameters of the conditions. Refuses a table that there is not, and text that no error has."""
+    """The parameters of the conditions. Refuses unknown tables, and text that no error can hold."""
     there = lookup.tables(tx)
     for name in asked.tables:
         if name not in there:
             active_policy.reloaded(tx).errors.table(name)
-            raise InputRefused("table_not_made", f"{name} is in the policy, but not made.", "Run: recoup migrate")
-    for text in (*asked.codes, *asked.signatures):
+            raise InputRefused("table_not_made", f"{name} is in the policy, but not created.", "Run: recoup migrate")
+    for text in (*asked.codes, *asked.signatures, asked.text or ""):
         if "\0" in text:
             raise InputRefused("text_has_nul", f"{text[:50]!r} holds a NUL character.", "Remove it.")
     return {
@@ -184,6 +200,7 @@ def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
         "severities": list(asked.severities) or None,
         "categories": list(asked.categories) or None,
         "entities": list(asked.entities) or None,
+        "text": asked.text or None,
         "older": asked.older_than,
         "newer": asked.newer_than,
         "parked": asked.parked_longer_than,
@@ -193,5 +210,44 @@ def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
 def _rows(tx: Transaction, query: str, asked: Filter, page: Mapping[str, Any]) -> list[Listed]:
     parameters = {**given(tx, asked), **page}
     with tx.cursor(row_factory=class_row(Listed)) as cursor:
-        # Not prepared: planned for what is asked for now, not for everything that ever might be.
+        # Not prepared: planned for these conditions, not for every possible set of them.
         return cursor.execute(matching(query), parameters, prepare=False).fetchall()
+
+
+def _seen(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Occurrences of the failures of these errors, by error."""
+    parameters = {
+        "ids": [row["error_id"] for row in rows],
+        "tables": [row["error_table"] for row in rows],
+        "entities": [row["outreach_id"] for row in rows],
+        "signatures": [row["error_signature"] for row in rows],
+        "work_keys": [row["work_key"] for row in rows],
+        "created": [row["created_at"] for row in rows],
+        "most": MAX_OCCURRENCES,
+    }
+    found = map(Seen._make, tx.execute(Q["seen"], parameters, prepare=False)) if rows else ()
+    return {one.error_id: {name: value for name, value in one._asdict().items() if name != "error_id"} for one in found}
+
+
+def _superseded(tx: Transaction, row: Mapping[str, Any]) -> list[Earlier]:
+    """The errors that this one replaced, one after the other, newest first."""
+    if row["outreach_id"] is None:
+        return []
+    with tx.cursor(row_factory=class_row(Earlier)) as cursor:
+        found = cursor.execute(Q["earlier"], {**row, "limit": MAX_EARLIER}, prepare=False).fetchall()
+    chain: list[Earlier] = []
+    newer = row["error_id"]
+    for one in found:
+        if one.superseded_by == newer and len(chain) < MAX_CHAIN:
+            chain.append(one)
+            newer = one.error_id
+    return chain
+
+
+def _owner(row: Mapping[str, Any], table: ErrorTable | None) -> str | None:
+    return row["assigned_to"] or row["escalated_to"] or (None if table is None else table.owner)
+
+
+def _blocks(row: Mapping[str, Any], table: ErrorTable | None) -> bool:
+    waits = row["archived_at"] is None and row["disposition"] in ("RETRY", "PARKED")
+    return waits and row["outreach_id"] is not None and table is not None and table.blocks

@@ -5,6 +5,7 @@ from datetime import timedelta
 from recoup.domain import Command, Demo, Domain, routines
 from recoup.errors import checks, refusals, tables
 from recoup.errors.duties import DUTIES
+from recoup.errors.finding import FINDER
 from recoup.errors.invariants import INVARIANTS
 from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION, TRACEBACK
 from recoup.errors.policy import ErrorPolicy
@@ -44,6 +45,7 @@ ERRORS = Domain(
     checks=(checks.error_tables, checks.handlers),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
+    finders=(FINDER,),
     commands=(
         Command(
             name="errors",
@@ -58,9 +60,9 @@ ERRORS = Domain(
     ),
     demo=Demo(
         name="errors",
-        help="Ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park"
-        " queue.\n\nErrors in every status and disposition, archives for every reason; then their status, and"
-        " the history of one error.",
+        help="Show ninety days of a busy outreach system over seven error tables: failures, retries, an outage, a park"
+        " queue.\n\nErrors in every status and disposition, archives for every reason; then counts by table, and one"
+        " error in full.",
         span=timedelta(days=90),
         exists="select exists (select from recoup.error_event)",
         play="recoup_demo.errors:play",

@@ -1,18 +1,20 @@
-"""An error in words: how it came to stand as it does, and what happened to it, as a story. Pure."""
+"""An error in words: why it has its status, what happened to it, and what to do next. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from recoup.errors.policy import ErrorTable
-from recoup.errors.vocabulary import ParkReason
+from recoup.errors.vocabulary import ParkReason, Want
+from recoup.formatting import duration, plural, timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One thing that happened to an error."""
+    """One event of an error's history."""
 
+    error_id: int
     logged_at: datetime
     event_type: str
     from_status: str | None
@@ -26,100 +28,181 @@ class Event:
     authority: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """A closed error of the same failure."""
+
+    error_id: int
+    status: str
+    retry_count: int
+    max_retries: int
+    created_at: datetime
+    archived_at: datetime
+    archive_reason: str
+    superseded_by: int | None
+
+
+class Line(NamedTuple):
+    """One line of a history."""
+
+    at: datetime
+    what: str
+    detail: str
+    by: str
+
+
 DECIDED = {
-    "person": "whoever recorded it said what is to become of it",
-    "hub rule": "its table has a rule for its code",
-    "code rule": "the policy has a rule for its code",
-    "severity": "its severity decided",
-    "table": "nobody said otherwise, and its table's default was taken",
+    "person": "the caller chose what happens to it",
+    "hub rule": "its table has a rule for code {code}",
+    "code rule": "the policy has a rule for code {code}",
+    "severity": "its severity {severity} decides",
+    "table": "no rule matched, the table's default applies",
 }
+# For each type of event: what happened, and more about it.
 HAPPENED = {
-    "RECORDED": "recorded as {to_status}",
-    "CLAIMED": "retry {number} began",
-    "SUCCEEDED": "retry {retry_count} succeeded",
-    "FAILED": "retry {retry_count} failed; it is {to_status}",
-    "LAPSED": "retry {retry_count} was never heard of again; it is {to_status}",
-    "WINDOW_CLOSED": "nobody retried it in time; it is {to_status}",
-    "PARKED": "parked",
-    "UNPARKED": "to be retried once more",
-    "RESOLVED": "resolved",
-    "CLEARED": "resolved: a later run of the same work succeeded",
-    "ESCALATED": "escalated",
-    "ASSIGNED": "assigned",
-    "REVIEWED": "reviewed",
-    "SUPERSEDED": "superseded by a newer error of the same failure",
-    "EXPIRED": "its time was over",
-    "RETIRED": "archived by hand",
-    "ARCHIVED": "moved to the archive",
+    "RECORDED": ("recorded", "{to_status}"),
+    "CLAIMED": ("retry {next_retry}", "started"),
+    "SUCCEEDED": ("retry {retry_count}", "succeeded"),
+    "FAILED": ("retry {retry_count}", "failed"),
+    "LAPSED": ("retry {retry_count}", "lease expired without a result"),
+    "WINDOW_CLOSED": ("retry window", "closed after {retries}"),
+    "PARKED": ("parked", ""),
+    "UNPARKED": ("unparked", ""),
+    "RESOLVED": ("resolved", ""),
+    "CLEARED": ("resolved", "a later run of the same work succeeded"),
+    "ESCALATED": ("escalated", "to {to}, tier {level}"),
+    "ASSIGNED": ("assigned", "to {to}"),
+    "REVIEWED": ("reviewed", ""),
+    "SUPERSEDED": ("superseded", "by error {superseded_by}"),
+    "EXPIRED": ("expired", ""),
+    "RETIRED": ("closed", "archived without resolving it"),
+    "ARCHIVED": ("archived", ""),
 }
+MOVES = ("FAILED", "LAPSED", "WINDOW_CLOSED")  # their status after is worth telling
 
 
-def explained(row: Mapping[str, Any], table: ErrorTable | None) -> list[str]:
-    """Why an error stands as it does, sentence by sentence."""
-    return list(_explained(row, table))
+def explained(row: Mapping[str, Any], table: ErrorTable | None, superseded: Sequence[Earlier] = ()) -> list[str]:
+    """Why an error has its disposition, sentence by sentence."""
+    return list(_explained(row, table, superseded))
 
 
-def story(events: Sequence[Event]) -> list[str]:
-    """What happened to an error, a line for each event."""
-    return [_line(event) for event in events]
+def history(error_id: int, events: Sequence[Event]) -> list[Line]:
+    """What happened to an error, and to those that it replaced, a line for each event."""
+    return [_line(error_id, event) for event in events]
 
 
-def _explained(row: Mapping[str, Any], table: ErrorTable | None) -> Iterator[str]:
+def status(row: Mapping[str, Any], now: datetime) -> str:
+    """Where an error stands, since when, and why."""
+    retries = _retries(row)
+    if row["archived_at"] is not None:
+        return f"closed {_ago(row['archived_at'], now)}: {row['archive_reason']} ({retries})"
+    match row["status"]:
+        case "RETRY_PENDING" if row.get("leased_by") is not None:
+            return f"being retried by {row['leased_by']} until {timestamp(row['lease_until'])} ({retries})"
+        case "RETRY_PENDING":
+            late = row["next_retry_at"] <= now
+            due = "due since" if late else "due in"
+            length = duration(abs(now - row["next_retry_at"]))
+            return f"waiting for retry {row['retry_count'] + 1}, {due} {length} ({retries})"
+        case "PARKED":
+            return f"parked {_ago(row['parked_at'], now)} by {row['parked_by']}: {row['park_reason']} ({retries})"
+        case "ESCALATED":
+            reason = row["escalation_reason"]
+            return f"escalated {_ago(row['escalated_at'], now)} to {row['escalated_to']}: {reason} ({retries})"
+        case _ if row["disposition"] == "IGNORE":
+            return "counted only; no action is taken"
+        case _:
+            return "kept until it is archived; no action is taken"
+
+
+def expiry(row: Mapping[str, Any]) -> str:
+    """Until when an error is kept."""
+    if row["expires_at"] is None:
+        return f"never (tier {row['ttl_tier']})"
+    return f"{timestamp(row['expires_at'], seconds=False)} (tier {row['ttl_tier']})"
+
+
+def next_step(row: Mapping[str, Any], table: ErrorTable | None) -> str:
+    """What a person can do about an error: a sentence, with the command at its end."""
+    error_id = row["error_id"]
+    if row["archived_at"] is not None:
+        return "nothing to do: it is closed"
+    if row["status"] in ("PARKED", "ESCALATED"):
+        verb = "unpark" if table is not None and Want.RETRY in table.allowed else "resolve"
+        return f'fix the cause, then: recoup errors {verb} {error_id} --reason "…"'
+    if row["status"] == "RETRY_PENDING" and row.get("leased_by") is None:
+        return f"wait for the retry, or run it now: recoup errors retry {error_id}"
+    if row["status"] == "RETRY_PENDING":
+        return f'wait for the result, or stop the retry: recoup errors park {error_id} --reason "…"'
+    return "nothing to do: it blocks nothing"
+
+
+def traceback(row: Mapping[str, Any], events: Sequence[Event]) -> str | None:
+    """The traceback of the last failure that has one: of a retry, or of the first failure."""
+    for event in reversed(events):
+        if event.event_type == "FAILED" and (event.facts or {}).get("traceback"):
+            return str((event.facts or {})["traceback"])
+    payload = row.get("payload")
+    found = row.get("last_traceback") or (payload.get("traceback") if isinstance(payload, dict) else None)
+    return None if found is None else str(found)
+
+
+def _explained(row: Mapping[str, Any], table: ErrorTable | None, superseded: Sequence[Earlier]) -> Iterator[str]:
     yield _decided(row)
     if row["overruled"] is not None:
-        yield f"That made it {row['overruled']}, but the same failure was open, and a newer error never weakens it."
+        yield _overruled(row, superseded)
+    elif superseded:
+        yield f"It replaces error {superseded[0].error_id} of the same failure, and continues its retries and its age."
     if row["park_reason"] == ParkReason.NON_RETRYABLE_ERROR and row["decided_by"] in ("severity", "table"):
-        yield f"That was a retry, but none helps against what is {row['category']}: a person may start one."
+        yield f"{row['category']} errors are not retried automatically; a person can unpark it."
     if row["archived_at"] is not None:
-        yield f"It is over since {_at(row['archived_at'])}: {row['archive_reason']}. It blocks nothing."
-        return
-    yield from _next(row)
-    blocks = table is not None and table.blocks and row["disposition"] in ("RETRY", "PARKED")
-    if row["outreach_id"] is None:
-        yield "It is about no entity, and keeps none from moving on."
+        yield f"Closed at {timestamp(row['archived_at'])}: {row['archive_reason']}. It blocks nothing."
+    elif row["outreach_id"] is None:
+        yield "It has no entity, so it blocks none."
+    elif table is not None and table.blocks and row["disposition"] in ("RETRY", "PARKED"):
+        yield "It blocks its entity."
     else:
-        yield f"It {'keeps its entity' if blocks else 'does not keep its entity'} from moving on."
-    if row["expires_at"] is None:
-        yield "It is kept for ever."
-    else:
-        yield f"It is kept {row['ttl_tier']}: until {_at(row['expires_at'])}."
+        yield "It does not block its entity."
 
 
 def _decided(row: Mapping[str, Any]) -> str:
-    by = f"When it was recorded, under policy {row['policy_version']}, {DECIDED[row['decided_by']]}"
-    severity = f" ({row['severity']})" if row["decided_by"] == "severity" else ""
-    if row["clamped_from"] is None:
-        return f"{by}{severity}."
-    return f"{by}{severity}: {row['clamped_from']}, which its table does not allow, so it took what comes nearest."
+    by = DECIDED[row["decided_by"]].format(code=row["error_code"], severity=row["severity"])
+    refused = f": {row['clamped_from']}, which its table does not allow; it fell back to the nearest that is allowed"
+    return f"Under policy {row['policy_version']}, {by}{'' if row['clamped_from'] is None else refused}."
 
 
-def _next(row: Mapping[str, Any]) -> Iterator[str]:
-    tries = f"{row['retry_count']} of {row['max_retries']} retries have ended"
-    match row["status"]:
-        case "RETRY_PENDING" if row["leased_by"] is not None:
-            yield f"It is {row['category']}; {tries}, and {row['leased_by']} is at it until {_at(row['lease_until'])}."
-        case "RETRY_PENDING":
-            yield f"It is {row['category']}; {tries}, and the next is due at {_at(row['next_retry_at'])}."
-        case "PARKED" | "ESCALATED":
-            yield f"It waits for a person since {_at(row['parked_at'])}: {row['park_reason']}; {tries}."
-            if row["escalated_to"] is not None:
-                yield f"It was escalated to {row['escalated_to']}, level {row['escalation_level']}."
-        case _ if row["disposition"] == "IGNORE":
-            yield "Nothing is done about it; it is counted."
-        case _:
-            yield "Nothing is done about it until it is archived."
-    if row["assigned_to"] is not None:
-        yield f"{row['assigned_to']} answers for it."
-
-
-def _line(event: Event) -> str:
-    words = HAPPENED[event.event_type].format(
-        to_status=event.to_status, retry_count=event.retry_count, number=event.retry_count + 1
+def _overruled(row: Mapping[str, Any], superseded: Sequence[Earlier]) -> str:
+    older = f"error {superseded[0].error_id}" if superseded else "an open error"
+    kept = "parked" if row["disposition"] == "PARKED" else "waiting for a retry"
+    return (
+        f"The report alone would have meant {row['overruled']}, but {older} of the same failure was {kept}:"
+        " a newer error never weakens an open one."
     )
-    facts = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in (event.facts or {}).items())
-    beside = "".join(f" ({part})" for part in (event.reason, facts) if part)
-    return f"{_at(event.logged_at)}  {words}{beside}, by {event.actor_id} as {event.authority.removeprefix('recoup_')}"
 
 
-def _at(time: datetime | None) -> str:
-    return "no time" if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+def _retries(row: Mapping[str, Any]) -> str:
+    of = plural(row["max_retries"], "retry", "retries")
+    return f"{row['retry_count']} of {of} used"
+
+
+def _line(error_id: int, event: Event) -> Line:
+    facts = dict(event.facts or {})
+    words = {
+        "to_status": event.to_status, "retry_count": event.retry_count, "next_retry": event.retry_count + 1,
+        "retries": plural(event.retry_count, "retry", "retries"), "to": facts.get("to"), "level": facts.get("level"),
+        "superseded_by": facts.get("superseded_by"),
+    }  # fmt: skip
+    what, detail = (text.format(**words) for text in HAPPENED[event.event_type])
+    reason = None if event.event_type == "CLAIMED" else event.reason
+    told = ": ".join(part for part in (detail, reason) if part)
+    if event.event_type == "RECORDED" and facts.get("clamped_from"):
+        told += f" ({facts['clamped_from']} is not allowed in this table)"
+    if event.event_type in MOVES and event.to_status != "RETRY_PENDING":
+        told += f"; now {event.to_status}"
+    if event.error_id != error_id:
+        told += f" (error {event.error_id})"
+    return Line(event.logged_at, what, told, f"{event.actor_id} ({event.authority.removeprefix('recoup_')})")
+
+
+def _ago(time: datetime, now: datetime) -> str:
+    return f"{duration(max(now - time, timedelta(0)))} ago"

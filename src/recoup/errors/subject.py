@@ -1,6 +1,7 @@
-"""Errors as a subject of verbs: how a filter is counted, chosen, and acted on. One error or many go the same way."""
+"""Errors as a subject of verbs: how the errors of a filter are counted, selected and acted on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from psycopg.rows import dict_row
@@ -11,7 +12,8 @@ from recoup.database.queries import load
 from recoup.errors import active_policy, parking
 from recoup.errors.listing import Filter, given, matching
 from recoup.errors.lookup import ErrorKey
-from recoup.errors.verbs import VERBS, why_not
+from recoup.errors.verbs import VERBS, Verb, why_not
+from recoup.errors.vocabulary import ErrorStatus
 from recoup.operations.verbs import Act, Answer, Group, Subject
 
 Q = load("recoup.errors", "verbs.sql")
@@ -35,6 +37,13 @@ def _chosen(tx: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, An
     return matching("chosen", Q), given(tx, asked)
 
 
+def _narrowed(act: Act, asked: Filter) -> Filter:
+    """Parked errors, for the verbs that are about those."""
+    if act.verb in (Verb.UNPARK, Verb.ESCALATE) and not asked.statuses:
+        return replace(asked, statuses=(ErrorStatus.PARKED, ErrorStatus.ESCALATED))
+    return asked
+
+
 def _carry_out(tx: Transaction, act: Act, units: Sequence[str]) -> list[Answer]:
     answers = parking.carry_out(tx, act, [_key(unit) for unit in units])
     return [Answer(unit, *answer[2:]) for unit, answer in zip(units, answers, strict=True)]
@@ -52,5 +61,6 @@ SUBJECT = Subject(
     groups=_groups,
     chosen=_chosen,
     carry_out=_carry_out,
+    narrowed=_narrowed,
     named=lambda unit: _key(unit)._asdict(),
 )

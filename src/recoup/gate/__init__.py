@@ -47,6 +47,7 @@ from recoup.gate.intake import (
     retry_lag,
     verify_lag,
 )
+from recoup.gate.listing import list_intakes
 
 __all__ = [
     "AIR",
@@ -79,6 +80,7 @@ __all__ = [
     "intakes_of_batch",
     "lapsed",
     "list_batches",
+    "list_intakes",
     "open_attempts",
     "overdue",
     "pause_batch",

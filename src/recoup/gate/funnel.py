@@ -1,4 +1,4 @@
-"""The funnel: how many came in, passed, recovered, were exhausted, still wait; and why attempts failed."""
+"""The funnel: how many companies were imported, passed, recovered, are exhausted or wait; and why attempts failed."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ Q = load("recoup.gate", "reports.sql")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Funnel:
-    """Counts, of one batch or of all. Each company stands in exactly one of the lines after ``came_in``."""
+    """Counts, of one batch or of all. Each company is in exactly one of the five counts after ``came_in``."""
 
     came_in: int
     passed_at_first: int
@@ -19,12 +19,12 @@ class Funnel:
     waiting_retry: int  # failed, and has attempts left
     exhausted: int
     minted: int
-    in_flight: int  # of those that wait: looked at right now
+    in_flight: int  # of those that wait: being verified now
     failures: dict[str, int]  # failed attempts by reason, most frequent first
 
 
 def funnel(tx: Transaction, *, batch_id: str | None = None) -> Funnel:
-    """Count everything, or one batch. Reads all of it: a report, not a gauge."""
+    """Count everything, or one batch. Reads every row: a report, not a metric."""
     given = {"batch_id": batch_id}
     row = tx.execute(Q["funnel"], given, prepare=False).fetchone()
     assert row is not None

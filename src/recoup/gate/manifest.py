@@ -7,6 +7,7 @@ from recoup.gate import batches, checks, refusals
 from recoup.gate.duties import DUTIES
 from recoup.gate.invariants import HELD, INVARIANTS
 from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.gate.listing import FINDER
 from recoup.gate.policy import GatePolicy
 from recoup.pauses.scopes import Pausable
 
@@ -35,16 +36,17 @@ GATE = Domain(
         ),
     ),
     refusals=refusals.LAWS,
+    finders=(FINDER,),
     commands=(
         Command(
-            name="gate", path="recoup.cli.gate:app", help="Verify companies: import, attempts, retries, history, mint."
+            name="gate", path="recoup.cli.gate:app", help="Import and verify companies; list them and their history."
         ),
     ),
     demo=Demo(
         name="gate",
-        help="Twenty days of Gate Zero against a local world of 2,000 companies: real DNS, real sites, a real"
-        " directory.\n\nFour batches go through their waits, a kill switch, a freeze and the mint; then the funnel, and"
-        " one history.",
+        help="Show twenty days of Gate Zero against a local world of 2,000 companies: real DNS, real sites, a real"
+        " directory.\n\nFour batches with their waits, a kill switch, a freeze and the mint; then the funnel, and the"
+        " history of one company.",
         span=timedelta(days=20),
         exists="select exists (select from cl.gate_zero_batch)",
         play="recoup_demo.gate:play",

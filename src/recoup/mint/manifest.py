@@ -3,6 +3,7 @@
 from recoup.domain import Domain, routines
 from recoup.mint import refusals
 from recoup.mint.duties import DUTIES
+from recoup.mint.finding import FINDER
 from recoup.mint.invariants import INVARIANTS
 from recoup.mint.lifecycle import IDENTITY, MINT_AIR
 
@@ -17,4 +18,5 @@ MINT = Domain(
     duties=DUTIES,
     invariants=INVARIANTS,
     refusals=refusals.LAWS,
+    finders=(FINDER,),
 )

@@ -79,7 +79,7 @@ Progress = Callable[[int, int], None]  # how many have a result, of how many
 
 def preview(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> Preview:
     """What the verb would do now. Changes nothing; counts only rows that it can change."""
-    groups = subject.groups(tx, act, asked)
+    groups = subject.groups(tx, act, subject.narrowed(act, asked))
     refused: Counter[str] = Counter()
     for group in groups:
         if group.refusal is not None:
@@ -94,6 +94,7 @@ def begin(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> UUID:
         raise InputRefused(
             "filter_empty", f"No {subject.noun}s are selected.", "Give a filter; for all rows of a table, its name."
         )
+    asked = subject.narrowed(act, asked)
     chosen, parameters = subject.chosen(tx, asked)
     given = {
         **parameters, "subject": subject.table, "verb": act.verb, "arguments": Jsonb(act.given),
@@ -153,6 +154,11 @@ def find(tx: Transaction, operation_id: UUID) -> Operation:
 def operations(tx: Transaction, *, subject: str | None = None, limit: int = 20) -> list[Operation]:
     """Operations, newest first: of one subject, or of all."""
     return _operations(tx, "list", {"subject": subject, "limit": limit})
+
+
+def operations_between(tx: Transaction, first: UUID, last: UUID, *, limit: int = 20) -> list[Operation]:
+    """Operations whose ids are in this range."""
+    return _operations(tx, "between", {"first": first, "last": last, "limit": limit})
 
 
 def _operations(tx: Transaction, query: str, parameters: Mapping[str, Any]) -> list[Operation]:

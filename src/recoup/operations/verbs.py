@@ -123,6 +123,8 @@ class Subject:
     # Applies the act to each of these units that allows it, in one statement; results come in the same order.
     carry_out: Callable[[Transaction, Act, Sequence[str]], list[Answer]]
     authority: Authority = Authority.OPERATOR
+    # The filter that a verb over many applies: the rows that it is for, where the filter does not say.
+    narrowed: Callable[[Act, Any], Any] = lambda _act, asked: asked
     named: Callable[[str], Mapping[str, Any]] = lambda unit: {"unit": unit}  # a unit as columns for display
 
     def act(self, verb: str, /, **given: Any) -> Act:

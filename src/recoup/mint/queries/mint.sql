@@ -26,6 +26,12 @@ select extract(epoch from recoup.now() - min(first.event_timestamp))::float8
    (select l.event_timestamp from cl.gate_zero_authorization l
      where place.incarnation < place.present and l.incarnation > place.incarnation order by l.seq limit 1)) first;
 
+-- name: find
+select c.sovereign_company_id, c.intake_id, c.company_name, c.company_domain, c.minted_at
+  from cl.company_identity c
+ where c.sovereign_company_id between %(low)s and %(high)s
+ order by c.sovereign_company_id limit %(limit)s;
+
 -- name: identities
 -- Newest first.
 select c.sovereign_company_id, c.intake_id, c.company_name, c.company_domain, c.minted_at

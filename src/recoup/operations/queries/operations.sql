@@ -60,6 +60,11 @@ o.operation_id, o.subject, o.verb, o.arguments, o.filter, o.items, o.digest, o.s
 select {columns}
  where o.operation_id = %(operation)s;
 
+-- name: between
+select {columns}
+ where o.operation_id between %(first)s and %(last)s
+ order by o.operation_id desc limit %(limit)s;
+
 -- name: list
 select {columns}
  where %(subject)s::text is null or o.subject = %(subject)s

@@ -1,0 +1,51 @@
+-- Companies and batches by name, domain or id.
+
+-- name: intakes
+i.intake_id, i.batch_id, i.company_name, i.company_domain, i.state, i.status, i.reentered_from, i.retry_of,
+       i.created_at, r.status as recovery_status, r.attempt_count, r.next_eligible_at, r.failure_reason
+  from cl.gate_zero_intake i
+  left join lateral (select r.* from cl.gate_zero_recovery r where r.intake_id = i.intake_id limit 1) r on true
+
+-- name: by_id
+-- The intake, or that of an attempt.
+select {intakes}
+ where i.intake_id between %(low)s and %(high)s
+    or i.intake_id in (select a.intake_id from cl.gate_zero_attempt a
+                        where a.attempt_id between %(low)s and %(high)s limit %(limit)s)
+ order by i.intake_id desc limit %(limit)s;
+
+-- name: by_name
+-- Two look-ups, each along its index.
+select {intakes}
+ where i.intake_id in (
+   (select n.intake_id from cl.gate_zero_intake n where lower(n.company_name) like %(prefix)s limit %(limit)s)
+   union
+   (select d.intake_id from cl.gate_zero_intake d where lower(d.company_domain) like %(prefix)s limit %(limit)s))
+ order by i.intake_id desc limit %(limit)s;
+
+-- name: by_text
+-- In the newest intakes only.
+select {intakes}
+ where i.intake_id in (
+   select n.intake_id
+     from (select n.intake_id, n.company_name, n.company_domain from cl.gate_zero_intake n
+            order by n.intake_id desc limit %(newest)s) n
+    where strpos(lower(n.company_name), lower(%(text)s)) > 0 or strpos(lower(n.company_domain), lower(%(text)s)) > 0
+    limit %(limit)s)
+ order by i.intake_id desc;
+
+-- name: batches
+-- There are few.
+select b.batch_id, b.status, b.imported_at, b.batch_freeze_at, b.paused_by, b.pause_reason
+  from cl.gate_zero_batch b
+ where lower(b.batch_id) like %(prefix)s
+ order by b.imported_at desc limit %(limit)s;
+
+-- name: list
+-- Newest first, along the primary key: no more rows are read than shown, unless few match.
+select {intakes}
+ where i.intake_id < %(after)s
+   and (%(batch_id)s::text is null or i.batch_id = %(batch_id)s)
+   and (%(statuses)s::text[] is null or i.status = any(%(statuses)s::text[]))
+   and (%(prefix)s::text is null or lower(i.company_name) like %(prefix)s or lower(i.company_domain) like %(prefix)s)
+ order by i.intake_id desc limit %(limit)s;
