@@ -21,6 +21,9 @@ from recoup.refusals import InputRefused
 MAX_CLAIM = 10_000
 LATE = "The retry had ended before, or the token is not its own. Stored, and not applied."
 Names = Annotated[str, Parameter(help="Ids, such as 123, or table and id, such as outreach.dol_errors/123.")]
+Message = Annotated[
+    str, Parameter(name="--message", alias="--said", show_default=False, help="The error message of the retry.")
+]
 Token = Annotated[UUID, Parameter(help="The token that recoup errors claim printed.")]
 
 
@@ -38,7 +41,7 @@ def claim(
     """Take errors whose retry is due, longest due first. Nobody else gets them until the lease is over.
 
     For example: recoup errors claim --table outreach.dol_errors --limit 5 --lease 10m; then try, and report each:
-    recoup errors succeed ID --token TOKEN, or recoup errors fail ID --token TOKEN --said "what it said".
+    recoup errors succeed ID --token TOKEN, or recoup errors fail ID --token TOKEN --message "the error message".
 
     Parameters
     ----------
@@ -71,15 +74,9 @@ def succeed(*errors: Names, token: Token, demo: Demo = False, json: Json = False
     _report(errors, lambda key: Succeeded(**key._asdict(), token=token), demo=demo, as_json=json)
 
 
-def fail(*errors: Names, token: Token, said: str = "", demo: Demo = False, json: Json = False) -> None:
-    """Report that the retries of these errors failed: once more later, or they wait for a person.
-
-    Parameters
-    ----------
-    said
-        What the retry said.
-    """
-    _report(errors, lambda key: Failed(**key._asdict(), token=token, failure=said), demo=demo, as_json=json)
+def fail(*errors: Names, token: Token, message: Message = "", demo: Demo = False, json: Json = False) -> None:
+    """Report that the retries of these errors failed: they are retried later, or parked."""
+    _report(errors, lambda key: Failed(**key._asdict(), token=token, failure=message), demo=demo, as_json=json)
 
 
 def _report(
