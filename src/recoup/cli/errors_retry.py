@@ -61,7 +61,7 @@ def claim(
     """Claim errors whose retry is due, longest due first. Nobody else gets them until the lease expires.
 
     For example: recoup errors claim --table outreach.dol_errors --limit 5 --lease 10m; then try, and report each:
-    recoup errors succeed ID --token TOKEN, or recoup errors fail ID --token TOKEN --message "what happened".
+    recoup errors succeed ID --token TOKEN, or recoup errors fail ID --token TOKEN --message "the error message".
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far a command is, and how it is stopped."""
+"""Progress of a command, and how it is stopped."""
 
 import os
 import signal
@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from recoup.cli.output import say
 
 LINE_EVERY_S = 5.0
-Tell = Callable[[str, float | None], None]  # what is done, and which share of all
+Tell = Callable[[str, float | None], None]  # a text, and the share that is done
 
 
 def end_at_once() -> None:
-    """What was in hand is rolled back, or its lease expires."""
+    """Open transactions are rolled back; leases expire."""
     os._exit(130)
 
 
 def stop_by_signal(stop: Callable[[], None], words: str, *, again: Callable[[], None] = end_at_once) -> None:
-    """Ctrl-C or SIGTERM asks for an end; a second one is served at once."""
+    """Ctrl-C or SIGTERM asks the command to finish; a second one ends it at once."""
     asked = False
 
     def ask(_number: int, _frame: object) -> None:

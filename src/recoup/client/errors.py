@@ -13,9 +13,9 @@ from recoup.client.calls import Tx, Verbs, Who
 from recoup.database.connection import Transaction
 from recoup.errors import clearing, counting, grouping, listing, lookup, parking, promotion, recording, retrying
 from recoup.errors.clearing import Cleared
+from recoup.errors.counting import TableStats
 from recoup.errors.grouping import Groups
 from recoup.errors.inputs import entity
-from recoup.errors.counting import TableStats
 from recoup.errors.listing import Filter, Listed, Shown
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.parking import Answer

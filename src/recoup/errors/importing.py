@@ -1,8 +1,8 @@
-"""Errors from a file, in batches, each in a transaction of its own; bad rows are refused one by one.
+"""Errors from a file, in batches, each in its own transaction; invalid rows are refused one by one.
 
-A file that was read half way and is read again records its first rows anew. An error about an entity supersedes the
-one from before and has its age, retries and parking; one about no entity, or in a table that keeps its errors for ever,
-is there twice. Whoever knows how far it came skips those rows.
+A file that is imported again records its first rows again. An error with an entity supersedes the first one and keeps
+its age, retries and parking; one without an entity, or in an append-only table, is recorded twice. A caller that knows
+how far the import came can skip those rows.
 """
 
 import json
@@ -26,14 +26,15 @@ from recoup.errors.resilient import HELD
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.files import Format, Refused, RefusedRow, Row, Source, Wanted, format_named, opened, reporting
 from recoup.files.rows import named
+from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, Refusal, from_database
 
 Q = load("recoup.errors", "recording.sql")
 BATCH = 1000  # rows of one transaction
-BATCH_CHARS = 8_000_000  # and no more than this, or a row more
+BATCH_CHARS = 8_000_000  # maximum, but for its last row
 WANTED = Wanted(row_chars_most=4_000_000, streamed=True)
-# What a column may be called -> what it is.
+# Names of columns -> what they hold.
 NAMES = {
     "table": "table", "error_table": "table",
     "entity": "entity", "outreach_id": "entity",
@@ -47,14 +48,14 @@ Line = tuple[Row, NewError]
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
-    """What became of a file. Grows while it is read."""
+    """The result of an import. Grows while the file is read."""
 
     noun: str = "line"  # what is counted; of a Parquet file, rows
     lines: int = 0  # read
-    done: int = 0  # lines that have their result: recorded, or refused
+    done: int = 0  # lines with a result: recorded or refused
     recorded: int = 0
     refused: Refused = field(default_factory=Refused)
-    share: float | None = None  # of the file; None where nobody knows
+    share: float | None = None  # of the file; None where its length is unknown
 
 
 class _Rest(NamedTuple):
@@ -65,7 +66,7 @@ class _Rest(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """Rows of one transaction; those of them that cannot be read; and how far the file was read with them."""
+    """Rows of one transaction; those that cannot be read; and how far the file was read."""
 
     lines: list[Line]
     unread: list[tuple[Row, Refusal]]
@@ -86,9 +87,10 @@ def import_file(
     progress: Callable[[Imported], None] | None = None,
     so_far: Imported | None = None,
 ) -> Imported:
-    """Record the failures of a file: JSONL, unless a format is given or the name tells one. ``-`` is standard input.
+    """Record the errors of a file: JSONL, unless a format is given or its name has one. ``-`` is standard input.
 
-    The table is for rows that name none. ``so_far`` grows meanwhile: whoever is interrupted knows how far it came.
+    ``table`` is for rows that name none. ``so_far`` grows meanwhile: after an interruption it says how far the import
+    came.
     """
     so_far = Imported() if so_far is None else so_far
     format_ = format_ or format_named(path) or Format.JSONL
@@ -99,7 +101,7 @@ def import_file(
         held: list[Line] = []
         batches = _batches(source, known, table, skip)
         try:
-            # Of a pipe what has come is recorded, and told, before more is waited for.
+            # What has arrived through a pipe is recorded, and reported, before waiting for more.
             with closing(batches if source.share(0) is None else prefetched(batches)) as coming:
                 for batch in coming:
                     _record_batch(database, batch, so_far, actor, known, held)
@@ -108,33 +110,33 @@ def import_file(
                     if progress is not None:
                         progress(so_far)
             _record_held(database, so_far, actor, held)
-        finally:  # what was refused until then is not read again
+        finally:  # refused rows are reported also after an interruption
             refused.finish()
             refused.publish()
     if so_far.lines < skip:
         raise InputRefused(
-            "skip_past_end", f"{path} has {so_far.lines:,} {so_far.noun}s, and {skip:,} were to be left out.",
-            "Nothing was recorded. Give --skip the number that the interrupted import said.",
+            "skip_past_end", f"{path} has {plural(so_far.lines, so_far.noun)}, and {skip:,} were to be skipped.",
+            "Nothing was recorded. Give --skip the number that the interrupted import printed.",
         )  # fmt: skip
     return so_far
 
 
 def _check_header(path: Path, header: Sequence[str], table: str | None) -> None:
-    """Refuse a file without messages, before every row of it is refused on its own."""
+    """Refuse a file without a required column, rather than every one of its rows."""
     there = {NAMES.get(column) for column in header} | ({None} if table is None else {"table"})
     missing = [column for column in ("table", "message") if column not in there]
     if header and missing:
         raise InputRefused(
             "error_columns_missing",
             f"{path} has no column {' and no column '.join(missing)}. Its columns are: {', '.join(named(header))}.",
-            "Call them table and message, or error_table and error_message; --table is for all that name none.",
+            "Name them table and message, or error_table and error_message; or give one table for all rows: --table",
             path=str(path),
             missing=missing,
         )
 
 
 def _batches(source: Source, known: list[ActivePolicy], table: str | None, skip: int) -> Generator[_Batch]:
-    """Errors that could be read, as many as go into one transaction, prepared as soon as it is known by what."""
+    """Errors that could be read, one transaction at a time, prepared as soon as the policy is known."""
     lines: list[Line] = []
     unread: list[tuple[Row, Refusal]] = []
     last = chars = 0
@@ -161,29 +163,29 @@ def _prepared(known: list[ActivePolicy], lines: list[Line]) -> Prepared | None:
     try:
         return prepare(known[0], [error for _, error in lines]) if known and lines else None
     except (Refusal, ValueError):
-        return None  # it is found again, and told of its line, when they are recorded
+        return None  # the refusal comes again, for its line, when they are recorded
 
 
 def _read(row: Row, noun: str, table: str | None) -> NewError:
-    """One row as the failure that it tells. What it has beside goes into the payload: nothing is lost."""
+    """One row as an error. Unknown columns go into the payload."""
     if row.broken is not None:
-        said = row.broken[1]
-        raise _unreadable(noun, said[0].lower() + said[1:].rstrip("."))
+        reason = row.broken[1]
+        raise _unreadable(noun, reason[0].lower() + reason[1:].rstrip("."))
     given: dict[str, object] = {}
     for column, value in row.values.items():
         if column in NAMES and value is not None:
             if NAMES[column] in given:
-                raise _unreadable(noun, f"it says the {NAMES[column]} twice, under two names")
+                raise _unreadable(noun, f"it has the {NAMES[column]} twice, under two names")
             given[NAMES[column]] = value
     beside = {name: value for name, value in row.values.items() if name not in NAMES}
     payload = _payload(given.get("payload"))
     if payload is not None and not isinstance(payload, Mapping):
-        raise _unreadable(noun, "its payload is no object")
+        raise _unreadable(noun, "its payload is not an object")
     message, name = given.get("message"), given.get("table", table)
     if not isinstance(message, str):
-        raise _unreadable(noun, "it has no message, or one that is no text")
+        raise _unreadable(noun, "it has no message, or one that is not text")
     if not isinstance(name, str):
-        raise _unreadable(noun, "it names no table, and none was given beside the file")
+        raise _unreadable(noun, "it names no table, and no --table was given")
     return NewError(
         table=name,
         message=message,
@@ -198,7 +200,7 @@ def _read(row: Row, noun: str, table: str | None) -> NewError:
 
 
 def _payload(given: object) -> object:
-    """A payload, which may be written as the text of its JSON: CSV has nothing else."""
+    """A payload, also as the text of its JSON, as CSV has it."""
     if not isinstance(given, str):
         return given
     try:
@@ -223,7 +225,7 @@ def _record_batch(
     known: list[ActivePolicy],
     held: list[Line],
 ) -> None:
-    """Record a batch; lines of entities that are being promoted are put aside, and waited for at the end."""
+    """Record a batch; lines of entities that are being promoted are put aside until the end."""
     of_held = {error.outreach_id for _, error in held}
     lines = [line for line in batch.lines if line[1].outreach_id not in of_held] if of_held else batch.lines
     aside = [line for line in batch.lines if line[1].outreach_id in of_held] if of_held else []
@@ -235,17 +237,17 @@ def _record_batch(
                 tx.execute(Q["do_not_wait"])
                 _record(tx, lines, rest, so_far.noun, batch.prepared if lines is batch.lines else None)
                 known[:] = [active_policy.cached(tx)]
-                end.enter_context(deferred())  # whoever is told how far it came is told of what is committed
+                end.enter_context(deferred())  # an interrupted import reports only what is committed
         held += sorted([*aside, *(line for line, _ in rest.held)], key=lambda line: line[0].number)
         so_far.lines = batch.last
         so_far.done = min([batch.last, *(row.number - 1 for row, _ in held[:1])])
         so_far.share = batch.share
         so_far.recorded += len(lines) + count - len(rest.refused) - len(rest.held)
-    _refuse(so_far, rest.refused)
+    _refuse(so_far, sorted(rest.refused, key=lambda one: one[0].number))
 
 
 def _record_held(database: Database, so_far: Imported, actor: Actor | None, held: list[Line]) -> None:
-    """Wait for the promotions in the way, and record what was put aside. What is held even then is refused."""
+    """Wait for the promotions, and record the lines that were put aside. Lines still held then are refused."""
     if not held:
         return
     rest = _Rest(refused=[], held=[])
@@ -267,7 +269,7 @@ def _refuse(so_far: Imported, refused: Sequence[tuple[Row, Refusal]]) -> None:
 
 
 def _record(tx: Transaction, lines: Sequence[Line], rest: _Rest, noun: str, prepared: Prepared | None = None) -> None:
-    """Record them all; where that is refused, its halves, in order, down to the line that it is about."""
+    """Record all lines; if that is refused, each half, down to the line that is refused."""
     try:
         with tx.transaction():
             if prepared is None:
@@ -297,5 +299,5 @@ def _refusal(error: Exception, noun: str) -> Refusal:
     if isinstance(error, Refusal):
         return error
     known = from_database(error) if isinstance(error, psycopg.Error) else None
-    said = " ".join(str(error).split())[:500]
-    return known or InputRefused("line_refused", f"The database does not take it: {said}", f"Mend the {noun}.")
+    text = " ".join(str(error).split())[:500]
+    return known or InputRefused("line_refused", f"The database refused it: {text}", f"Fix the {noun}.")

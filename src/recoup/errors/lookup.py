@@ -1,4 +1,4 @@
-"""How people name an error: by its id, which is unique, or by table and id: ``outreach.dol_errors/123``."""
+"""Errors by name: an id, which is unique, or table and id: ``outreach.dol_errors/123``."""
 
 import re
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ class Location(NamedTuple):
 
 
 def keys(tx: Transaction, names: Sequence[str]) -> list[ErrorKey]:
-    """The errors that these names mean, live or archived, in the order given. Refused when one means none."""
+    """The errors with these names, live or archived, in the order given. Refused when one does not exist."""
     return [place.key for place in places(tx, names)]
 
 
 def places(tx: Transaction, names: Sequence[str]) -> list[Location]:
-    """The same, with where each of them is."""
+    """The same, and whether each is archived."""
     asked = [_read(name) for name in names]
     found: dict[int, list[Location]] = {}
     # Not prepared: planned for these ids, whatever else was asked before.
@@ -43,7 +43,7 @@ def places(tx: Transaction, names: Sequence[str]) -> list[Location]:
 
 
 def tables(tx: Transaction) -> list[str]:
-    """The error tables that there are, also those that the policy does not list any more."""
+    """All error tables, also those that the policy no longer lists."""
     return [row[0] for row in tx.execute(Q["tables"])]
 
 
@@ -52,7 +52,7 @@ def _read(name: str) -> tuple[str | None, int]:
     if match is None or int(match["id"]) > MAX_ID or "\0" in name:
         raise InputRefused(
             "error_name",
-            f"{name[:200]!r} does not name an error.",
+            f"{name[:200]!r} is not the id of an error.",
             "Give its id, such as 123, or table and id, such as outreach.dol_errors/123.",
         )
     return match["table"], int(match["id"])
@@ -65,13 +65,13 @@ def _meant(name: str, table: str | None, found: Sequence[Location]) -> Location:
     if fitting:  # only rows written past the recorder can share an id
         raise InputRefused(
             "error_ambiguous",
-            f"There are {len(fitting)} errors {name}.",
+            f"{len(fitting)} errors have the id {name}.",
             f"Name the table: {', '.join(f'{p.key.error_table}/{p.key.error_id}' for p in fitting)}.",
         )
-    elsewhere = f" That id is in {found[0].key.error_table}." if found else ""
+    elsewhere = f" That id is of {found[0].key.error_table}." if found else ""
     raise InputRefused(
         "error_unknown",
-        f"There is no error {name}, nor was there in what is kept.{elsewhere}",
-        "recoup errors list shows those that there are.",
+        f"No error {name}, open or archived.{elsewhere}",
+        "List errors: recoup errors list",
         error=name,
     )

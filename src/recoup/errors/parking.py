@@ -1,7 +1,7 @@
 """What people do with errors: park, unpark, resolve, escalate, assign, review, archive; one or many, in one statement.
 
-Each error has its own answer: done, or why not. One that is refused takes none of the others with it. Rows are locked
-in the order of their ids, so that two people who act on the same errors wait for each other.
+Each error has its own answer: done, or why not. A refused error does not affect the others. Rows are locked in the
+order of their ids, so that two people who act on the same errors wait for each other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ Q = load("recoup.errors", "parking.sql")
 
 
 class Answer(NamedTuple):
-    """What became of an act on one error."""
+    """The result of a verb on one error."""
 
     error_table: str
     error_id: int
@@ -35,24 +35,24 @@ class Answer(NamedTuple):
 
 
 def park(tx: Transaction, errors: Sequence[ErrorKey], *, reason: str) -> list[Answer]:
-    """Park errors until a person acts. A retry that is under way is cut off, and counted."""
+    """Park errors until a person acts. A retry in progress is stopped, and counted."""
     return carry_out(tx, act(VERBS, Verb.PARK, reason=reason), errors)
 
 
 def unpark(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Retry errors now: with what is left of their retries, or one more."""
+    """Unpark errors: retry them now, with the retries that are left, or one more."""
     return carry_out(tx, Act(verb=Verb.UNPARK), errors)
 
 
 def resolve(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Resolve errors that are fixed. They block no longer."""
+    """Resolve errors that are fixed. They no longer block."""
     return carry_out(tx, Act(verb=Verb.RESOLVE), errors)
 
 
 def escalate(
     tx: Transaction, errors: Sequence[ErrorKey], *, reason: str, to: str | None = None, level: int | None = None
 ) -> list[Answer]:
-    """Escalate parked errors: to the next level, and to the owner of their table unless somebody is named."""
+    """Escalate parked errors: to the next tier, and to the owner of their table unless ``to`` names another."""
     return carry_out(tx, act(VERBS, Verb.ESCALATE, reason=reason, to=to, level=level), errors)
 
 
@@ -67,14 +67,14 @@ def review(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
 
 
 def archive(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Archive errors without resolving them. They block no longer, and the archiver comes for them."""
+    """Archive errors without resolving them. They no longer block, and the archiver moves them."""
     return carry_out(tx, Act(verb=Verb.ARCHIVE), errors)
 
 
 def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Answer]:
-    """Do this with these errors. Answers come in the order given."""
+    """Apply a verb to errors. Answers are in the order given."""
     policy = active_policy.reloaded(tx).errors
-    if act.verb in (Verb.PARK, Verb.UNPARK):  # what did not block may do so from now on
+    if act.verb in (Verb.PARK, Verb.UNPARK):  # an error that did not block may do so now
         tx.execute(Q["hold"], _arrays(_storable(errors)))
     found = _locked(tx, errors)
     refused = dict(_missing(tx, errors, found))
@@ -94,12 +94,12 @@ def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Snaps
 
 
 def _storable(errors: Iterable[ErrorKey]) -> set[ErrorKey]:
-    """Those that there could be."""
+    """Those that the database can hold."""
     return {key for key in errors if 0 < key.error_id <= MAX_ID and "\0" not in key.error_table}
 
 
 def standing(row: Mapping[str, Any]) -> Snapshot:
-    """Where an error stands, from a row that has it."""
+    """The snapshot of an error, from its row."""
     known = {name: row[name] for name in Snapshot._fields}
     return Snapshot(**{**known, "status": ErrorStatus(row["status"]), "ttl_tier": Tier(row["ttl_tier"])})
 
@@ -113,7 +113,7 @@ def _missing(tx: Transaction, errors: Sequence[ErrorKey], found: Mapping[ErrorKe
 
 
 def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Snapshot], policy: ErrorPolicy) -> dict[ErrorKey, Why]:
-    """Move them in one statement. Should the database refuse after all, each on its own, and what it said of each."""
+    """Change them in one statement. If the database refuses, one by one, with the refusal of each."""
     if not chosen:
         return {}
     try:
@@ -143,7 +143,7 @@ def _given(act: Act, chosen: Mapping[ErrorKey, Snapshot], policy: ErrorPolicy) -
 
 def _owner(policy: ErrorPolicy, error_table: str) -> str:
     table = policy.tables.get(error_table)
-    return "the operator" if table is None else table.owner
+    return "operator" if table is None else table.owner
 
 
 def _arrays(keys: Mapping[ErrorKey, object] | set[ErrorKey]) -> dict[str, Any]:

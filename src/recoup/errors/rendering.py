@@ -78,6 +78,7 @@ HAPPENED = {
     "RETIRED": ("closed", "archived without resolving it"),
     "ARCHIVED": ("archived", ""),
 }
+RETRIED = ("SUCCEEDED", "FAILED", "LAPSED")  # ends of a retry
 MOVES = ("FAILED", "LAPSED", "WINDOW_CLOSED")  # their status after is worth telling
 
 
@@ -87,8 +88,13 @@ def explained(row: Mapping[str, Any], table: ErrorTable | None, superseded: Sequ
 
 
 def history(error_id: int, events: Sequence[Event]) -> list[Line]:
-    """What happened to an error, and to those that it replaced, a line for each event."""
-    return [_line(error_id, event) for event in events]
+    """What happened to an error, and to those that it replaced, a line for each event; one for a retry that ended."""
+    ended = {(event.error_id, event.retry_count - 1) for event in events if event.event_type in RETRIED}
+    return [
+        _line(error_id, event)
+        for event in events
+        if event.event_type != "CLAIMED" or (event.error_id, event.retry_count) not in ended
+    ]
 
 
 def status(row: Mapping[str, Any], now: datetime) -> str:

@@ -55,10 +55,10 @@ def standing(intake: Intake) -> str:
             told = f"not tried any more: {failed}"
         case "REENTER_SUCCEEDED":
             told = "passed in a retry, and entered as a new intake"
+        case _ if intake.reentered_from is not None:
+            told = f"passed in a retry of intake {intake.reentered_from}"
         case _:
-            told = (
-                "authorized" if intake.reentered_from is None else f"authorized in a retry of {intake.reentered_from}"
-            )
+            told = "passed at its first attempt"
     return f"{intake.status}: {told}{batch}"
 
 

@@ -324,6 +324,8 @@ comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an 
 comment on column cl.gate_zero_intake.created_at is 'When it was imported.';
 comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
 CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
+CREATE INDEX gate_zero_intake_domain ON cl.gate_zero_intake USING btree (lower(company_domain) text_pattern_ops) WHERE company_domain IS NOT NULL;
+CREATE INDEX gate_zero_intake_name ON cl.gate_zero_intake USING btree (lower(company_name) text_pattern_ops);
 CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
 CREATE UNIQUE INDEX gate_zero_intake_retry_of ON cl.gate_zero_intake USING btree (retry_of) WHERE retry_of IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_intake_births('cl.gate_zero_intake');
@@ -1618,9 +1620,12 @@ comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED 
 comment on column recoup.error.token is 'Fencing token of the last ended retry; recoup.error_queue has that of the current one.';
 comment on column recoup.error.work_key is 'Which piece of the entity''s work failed: a person, a document. Null: there is only one.';
 comment on column recoup.error.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
+CREATE INDEX error_closed_failure ON ONLY recoup.error USING btree (outreach_id, error_signature) WHERE archived_at IS NOT NULL AND outreach_id IS NOT NULL;
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
+CREATE INDEX error_signature ON ONLY recoup.error USING btree (error_signature text_pattern_ops, error_id);
+CREATE INDEX error_work_key ON ONLY recoup.error USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table recoup.error enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.error REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_exits('recoup.error');
@@ -1748,7 +1753,8 @@ comment on column recoup.error_archive.was_blocking is 'Whether it still blocked
 comment on column recoup.error_archive.token is 'Fencing token of the last ended retry.';
 comment on column recoup.error_archive.work_key is 'Which piece of the entity''s work failed.';
 comment on column recoup.error_archive.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
-CREATE INDEX error_archive_entity ON ONLY recoup.error_archive USING btree (outreach_id) WHERE outreach_id IS NOT NULL;
+CREATE INDEX error_archive_failure ON ONLY recoup.error_archive USING btree (outreach_id, error_signature) WHERE outreach_id IS NOT NULL;
+CREATE INDEX error_archive_work_key ON ONLY recoup.error_archive USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_archive enable always trigger a_append_only;
 CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.error_archive FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
