@@ -1,8 +1,8 @@
 """The category of a failure, from its code and its words: does it pass by itself, is something in its way, is it wrong?
 
-The rules are data (categories.toml), tried from the sure to the likely: the policy's own, names that the field has
-given to its errors, SQLSTATEs and numbers, words that speak for a category, phrases, HTTP statuses. The first that
-decides is told. What none decides is OPERATIONAL, the middle.
+The rules are data (categories.toml), tried from the certain to the likely: the policy's own, known names of errors,
+SQLSTATEs and numbers, the advice to retry, words that indicate a category, phrases, HTTP statuses. The first that
+decides is reported. If none does, the category is OPERATIONAL, the middle.
 """
 
 import math
@@ -142,7 +142,7 @@ def _words_of_code(code: str) -> tuple[str, ...]:
 
 def _told(message: str, code: str) -> Judgement | None:
     """By what a message says."""
-    words: list[str] = [*_words_of_code(code), ""] if code else []
+    words: list[str] = []
     has_digit, before = code[:1].isdigit(), ""
     for token in message.split():
         said, names, digit, _ = _tokens.get(token) or _see(token)
@@ -153,8 +153,16 @@ def _told(message: str, code: str) -> Judgement | None:
         has_digit = has_digit or digit
         before = token[-1]
     del words[MAX_WORDS:]
-    found = _numbered(code, message, words) if has_digit else None
-    return found or _worded(words) or (_by_status(code, message) if has_digit else None)
+    all_words = [*_words_of_code(code), "", *words] if code else words
+    found = _numbered(code, message, all_words) if has_digit else None
+    return (
+        found
+        or _explicit(words)
+        # A code that no vocabulary knows must not outweigh the sentence beside it.
+        or (_certain(words) if code else None)
+        or _worded(all_words)
+        or (_by_status(code, message) if has_digit else None)
+    )
 
 
 # What is in a token depends on itself alone, and most tokens come again and again.
@@ -200,7 +208,8 @@ def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
     found = _name(code) or _family(code)
     if found is None and _STATE.fullmatch(code) and not code.isalpha():
-        found = rules().sqlstate(code)
+        # Five digits may be anybody's number: they are an SQLSTATE only if they are listed.
+        found = rules().sqlstate(code, is_whole=code.isdigit())
     return found
 
 
@@ -261,11 +270,28 @@ def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
     return None
 
 
-def _worded(words: list[str]) -> Judgement | None:
-    """By words that speak for a category, if together they are sure; else by the first phrase."""
+def _explicit(words: list[str]) -> Judgement | None:
+    """By the advice to send the same request again, or by a phrase that comes before the words."""
+    known = rules()
+    if not known.advice.first.isdisjoint(words) and (verb := known.advice.given(words)) is not None:
+        return Judgement(Category.TRANSIENT, "asks for the same request again", verb)
+    if not known.first_words.isdisjoint(words):
+        for phrase in known.first:
+            if any(w == phrase.words[0] and _follows(words, place, phrase.words) for place, w in enumerate(words)):
+                return Judgement(phrase.category, phrase.rule, " ".join(phrase.words))
+    return None
+
+
+def _certain(words: list[str]) -> Judgement | None:
+    """By words that indicate a category, if together they are certain enough."""
     kind, share, because = _spoken(words)
-    if share >= SURE:
-        return Judgement(kind, "its words", because)
+    return Judgement(kind, "its words", because) if share >= SURE else None
+
+
+def _worded(words: list[str]) -> Judgement | None:
+    """By words that indicate a category, if together they are certain enough; else by the first phrase."""
+    if (certain := _certain(words)) is not None:
+        return certain
     best: Phrase | None = None
     begins = rules().begins
     for place, word in enumerate(words):

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from recoup.categories import Category
+from recoup.signatures.advice import Advice
 
 MAX_CACHE = 50_000
 MAX_WORD = 40  # a longer one is not kept: it does not come again
@@ -60,6 +61,10 @@ class Rules:
             for rank, wording in enumerate(document["wording"])
             for phrase in wording["phrases"]
         ]
+        first = [wording.get("first", False) for wording in document["wording"]]
+        self.first = [phrase for phrase in self._phrases if first[phrase.rank]]  # asked before the words
+        self.first_words = frozenset(phrase.words[0] for phrase in self.first)
+        self.advice = Advice.read(document)
         self.begins: dict[str, tuple[Phrase, ...]] = {}  # as far as it was asked for
         self._exact: dict[str, list[Phrase]] = {}
         for phrase in self._phrases:
