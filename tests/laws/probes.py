@@ -14,6 +14,7 @@ from company import (
     acting,
     advance,
     attempt_and,
+    attempt_in,
     batch_in,
     failed_intake,
     intake_in,
@@ -354,6 +355,18 @@ def an_attempt_under_its_lease_has_not_crashed(tx: Transaction) -> None:
     refused(tx, crash, (attempt,), who=GATE, by=ATTEMPT_MOVED, sqlstate="RC030")
 
 
+@law(ATTEMPT, ATTEMPT_MOVED, "update")
+def an_outcome_points_at_evidence_that_is_recorded(tx: Transaction) -> None:
+    """A payload_ref evidence:… is the attempt's own, and its evidence is recorded."""
+    attempt = to_be_ended(tx)
+    for pointer in (f"evidence:{attempt}", "evidence:1"):
+        ended = (
+            "update cl.gate_zero_attempt set status = 'passed', ended_with = token, payload_ref = %s,"
+            " finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond') where attempt_id = %s"
+        )
+        refused(tx, ended, (pointer, attempt), who=GATE, by=ATTEMPT_MOVED, sqlstate="RC067")
+
+
 SAID = "select from cl.gate_zero_air where entity_id = %s and (event_type, reason_code) = (%s, %s)"
 
 
@@ -385,6 +398,32 @@ def the_end_of_an_attempt_has_its_consequences(tx: Transaction) -> None:
     seen(tx, "select from cl.gate_zero_intake where intake_id = %s and status = 'AUTHORIZED'", passed)
     seen(tx, "select from cl.gate_zero_intake where intake_id = %s and status = 'FAILED'", failed)
     seen(tx, "select from cl.gate_zero_recovery where intake_id = %s and status = 'ACTIVE'", failed)
+
+
+# Gate Zero: evidence -------------------------------------------------------------------------------------------------
+
+EVIDENCE = "cl.gate_zero_evidence"
+LONG = "repeat('x', 4001)"
+
+key(EVIDENCE, "gate_zero_evidence_pkey", "A number is one check's.", "attempt_id", "check_number")
+check(EVIDENCE, "gate_zero_evidence_check_number_check", "Checks are counted from 1.", check_number="0")
+check(EVIDENCE, "gate_zero_evidence_check_name_check", "A check has a name.", check_name="''")
+check(EVIDENCE, "gate_zero_evidence_finding_check", "A check finds something.", finding="''")
+check(EVIDENCE, "gate_zero_evidence_message_check", "A message has a maximum length.", message=LONG)
+check(EVIDENCE, "gate_zero_evidence_duration_ms_check", "Nothing takes less than no time.", duration_ms="-1")
+check(EVIDENCE, "gate_zero_evidence_recorded_at_check", "Times are times.", recorded_at=INFINITE)
+
+
+@law(EVIDENCE, "cl.rule_evidence_births", "insert")
+def evidence_is_recorded_while_its_attempt_is_open(tx: Transaction) -> None:
+    """Neither for an attempt that does not exist or has ended, nor at another time than now."""
+    ended, opened = attempt_in(tx, "failed"), attempt_in(tx, "open")
+    record = insertion(tx, EVIDENCE, {})
+    refused(tx, record, who=GATE, by="cl.rule_evidence_births", sqlstate="RC066", words="unknown")
+    record = insertion(tx, EVIDENCE, {"attempt_id": f"'{ended}'"})
+    refused(tx, record, who=GATE, by="cl.rule_evidence_births", sqlstate="RC066", words="failed")
+    record = insertion(tx, EVIDENCE, {"attempt_id": f"'{opened}'", "recorded_at": LATER})
+    refused(tx, record, who=GATE, by="cl.rule_evidence_births", sqlstate="RC026")
 
 
 # Gate Zero: recoveries ----------------------------------------------------------------------------------------------

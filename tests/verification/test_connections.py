@@ -133,8 +133,8 @@ def test_no_redirect_leads_to_this_machine(world: World, domain: str, site: Call
     canary = site(page(domain), address="127.0.0.1")
     here = site(redirect(location.format(port=canary.port, domain=domain)), port=canary.port)
     verdict = looked(world, domain, f"http://{{domain}}:{here.port}/")
-    assert verdict.finding is Finding.REDIRECT_FORBIDDEN, verdict.said
-    assert "secret" not in verdict.said
+    assert verdict.finding is Finding.REDIRECT_FORBIDDEN, verdict.message
+    assert "secret" not in verdict.message
     assert canary.asked == []
 
 

@@ -216,7 +216,7 @@ def history(*intakes: UUID, demo: Demo = False, json: Json = False) -> None:
     with acting(Authority.READER, demo=demo) as tx:
         gate.find_intakes(tx, intakes)
         events = gate.history(tx, intakes)
-    columns = ["event_timestamp", "event_type", "reason_code", "actor_id", "payload_ref"]
+    columns = ["event_timestamp", "event_type", "reason_code", "actor_id", "payload_ref", "evidence"]
     print_rows(
         events,
         as_json=json,

@@ -70,7 +70,10 @@ def decide(
         ttl=policy.ttl(tier),
         max_retries=max_retries,
         retry_after=delay(policy, category, 1) if want is Want.RETRY else None,
-        park_reason=(wanted.park_reason or ParkReason.ESCALATION_REQUIRED) if want is Want.PARK else None,
+        # Kept also where parking is not allowed.
+        park_reason=(wanted.park_reason or ParkReason.ESCALATION_REQUIRED)
+        if Want.PARK in (want, wanted.want)
+        else None,
         blocks=table.blocks and want in (Want.RETRY, Want.PARK),
         decided_by=wanted.by,
         clamped_from=wanted.want if want is not wanted.want else None,
@@ -85,7 +88,10 @@ def never_weaker(new: Decision, before: Decision) -> Decision:
     most = max(new.max_retries, before.max_retries)
     if _WEIGHT[new.disposition] < _WEIGHT[before.disposition]:
         own = next(want for want, stored in STORED.items() if stored is new.disposition)
-        new = before._replace(decided_by=new.decided_by, clamped_from=new.clamped_from, overruled=own)
+        reason = before.park_reason if before.disposition is Disposition.PARKED else new.park_reason
+        new = before._replace(
+            decided_by=new.decided_by, clamped_from=new.clamped_from, overruled=own, park_reason=reason
+        )
     return new._replace(ttl_tier=longer.ttl_tier, ttl=longer.ttl, max_retries=most)
 
 

@@ -32,7 +32,7 @@ from recoup.gate.batches import (
     resume_batch,
 )
 from recoup.gate.funnel import Funnel, funnel
-from recoup.gate.history import AIR, AirEvent, history
+from recoup.gate.history import AIR, AirEvent, CheckResult, evidence, history
 from recoup.gate.intake import (
     Eligible,
     Exhausted,
@@ -47,13 +47,16 @@ from recoup.gate.intake import (
     retry_lag,
     verify_lag,
 )
+from recoup.verification.findings import Evidence
 
 __all__ = [
     "AIR",
     "AirEvent",
     "Attempt",
     "Batch",
+    "CheckResult",
     "Eligible",
+    "Evidence",
     "Exhausted",
     "Failed",
     "Finished",
@@ -68,6 +71,7 @@ __all__ = [
     "complete_batch",
     "create_batch",
     "eligible",
+    "evidence",
     "exhausted",
     "find_batch",
     "find_intakes",

@@ -11,6 +11,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
+from recoup.verification.findings import Evidence
 from recoup.worker.duty import seconds
 from recoup.worker.lease import check_lease
 
@@ -36,6 +37,17 @@ FINISH = Routine(
     optional=frozenset({"payloads"}),
     results={"attempt_id": "attempts", "intake_id": "intakes", "status": "statuses", "reentered_as": "reentered"},
 )
+EVIDENCE = Routine(
+    name="cl.record_evidence",
+    sets=(
+        {
+            "attempts": "uuid", "tokens": "uuid", "numbers": "integer", "names": "text", "findings": "text",
+            "messages": "text", "durations": "integer",
+        },
+    ),
+    results={"recorded": "recorded"},
+)  # fmt: skip
+MAX_EVIDENCE = 1000  # characters of a message
 
 
 # Attempts and what became of them come in thousands: as tuples with names they cost a tenth of a dataclass each.
@@ -53,21 +65,23 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """Every check passed."""
+    """Every check passed. The event points at ``payload_ref``, or at the evidence if any is given."""
 
     attempt_id: UUID
     token: UUID
     payload_ref: str | None = None
+    evidence: Sequence[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """A check failed, for this reason."""
+    """A check failed, for this reason. The event points at ``payload_ref``, or at the evidence if any is given."""
 
     attempt_id: UUID
     token: UUID
     reason_code: ReasonCode
     payload_ref: str | None = None
+    evidence: Sequence[Evidence] = ()
 
 
 class Finished(NamedTuple):
@@ -106,13 +120,17 @@ def claim_attempts(
 
 
 def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> list[Finished]:
-    """Write the outcomes of a batch, passed and failed alike, in one statement. Late ones are stored, not applied."""
+    """Write the outcomes of a batch, passed and failed alike, in one statement. Late ones are stored, not applied.
+
+    Evidence is recorded first, one row per check (``cl.gate_zero_evidence``); with all of it in one statement too.
+    """
     attempts = [outcome.attempt_id for outcome in outcomes]
     if len(set(attempts)) < len(attempts):
         raise InputRefused(
             "outcome_twice", "One attempt is reported twice in one call.", "Report each attempt once.",
         )  # fmt: skip
-    payloads = [outcome.payload_ref for outcome in outcomes]
+    recorded = _record_evidence(tx, outcomes)
+    payloads = [_payload_ref(outcome, recorded) for outcome in outcomes]
     found = FINISH.call(
         tx,
         wanted=attempts,
@@ -121,6 +139,32 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
         payloads=payloads if any(payload is not None for payload in payloads) else None,
     )
     return records(Finished, found)
+
+
+def _record_evidence(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> set[UUID]:
+    """Record what the checks found; the attempts for which that was done. An attempt that is too late is left out."""
+    found = [(outcome, number, one) for outcome in outcomes for number, one in enumerate(outcome.evidence, 1)]
+    if not found:
+        return set()
+    made = EVIDENCE.call(
+        tx,
+        attempts=[outcome.attempt_id for outcome, _, _ in found],
+        tokens=[outcome.token for outcome, _, _ in found],
+        numbers=[number for _, number, _ in found],
+        names=[one.check for _, _, one in found],
+        findings=[one.finding for _, _, one in found],
+        messages=[one.message[:MAX_EVIDENCE] for _, _, one in found],
+        durations=[one.duration_ms for _, _, one in found],
+    )
+    return set(made["recorded"])
+
+
+def _payload_ref(outcome: Passed | Failed, recorded: set[UUID]) -> str | None:
+    if outcome.attempt_id in recorded:
+        return f"evidence:{outcome.attempt_id}"
+    if outcome.evidence:  # too late: its result is stored with what was found
+        return "; ".join(f"{one.check}: {one.message}" for one in outcome.evidence)[:MAX_EVIDENCE]
+    return outcome.payload_ref
 
 
 def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:

@@ -131,6 +131,8 @@ AIR: tuple[Invariant, ...] = (
     _of("gate_zero_air/6/events-agree-with-their-move", "attempts_and_events",
         "Events carry the times, reasons and ids of the attempt that they tell of.",
         "gate_zero_air/2/payload-ref", "gate_zero_air/3/payload-ref"),
+    _batch("gate_zero_air/2/evidence", "evidence",
+        "A payload_ref evidence:<attempt_id> on an outcome points at recorded evidence of that attempt."),
     _of("gate_zero_air/6/ordered", "neighbours",
         "Within an entity event_timestamp strictly rises, and seq with it.",
         "gate_zero_air/2/event-timestamp", "gate_zero_air/3/event-timestamp"),
@@ -174,6 +176,8 @@ LAWS: tuple[Invariant, ...] = (
         "What AIR says of an intake is what stands in cl.gate_zero_intake."),
     _of("rebuild/cl.gate_zero_attempt", "attempts_and_events",
         "What AIR says of an attempt is what stands in cl.gate_zero_attempt."),
+    _batch("rebuild/cl.gate_zero_evidence", "evidence",
+        "Evidence belongs to an attempt that AIR knows, and was recorded before the attempt ended."),
     _of("rebuild/cl.gate_zero_recovery", "histories",
         "Status, count, reason and next time that follow from AIR are what stands in cl.gate_zero_recovery."),
 )  # fmt: skip

@@ -147,6 +147,18 @@ ATTEMPT = Lifecycle(
     pausable=True,
 )  # fmt: skip
 
+EVIDENCE = Lifecycle(
+    table="cl.gate_zero_evidence",
+    description="What the checks of an attempt found, one row per check. The attempt's payload_ref points at them.",
+    key=("attempt_id", "check_number"),
+    births=(
+        Birth("PASSED", GATE, "a check passed; recorded before its attempt ends"),
+        Birth("FAILED", GATE, "a check failed; recorded before its attempt ends"),
+    ),
+    frozen=("attempt_id", "check_number", "check_name", "finding", "message", "duration_ms", "recorded_at"),
+    rules=(On("insert", "cl.rule_evidence_births"),),
+)
+
 RECOVERY = Lifecycle(
     table="cl.gate_zero_recovery",
     description="The throttled second chance of a failed intake.",

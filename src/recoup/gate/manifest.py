@@ -6,7 +6,7 @@ from recoup.domain import Command, Demo, Domain, routines
 from recoup.gate import batches, checks, refusals
 from recoup.gate.duties import DUTIES
 from recoup.gate.invariants import HELD, INVARIANTS
-from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, EVIDENCE, INTAKE, RECOVERY
 from recoup.gate.policy import GatePolicy
 from recoup.pauses.scopes import Pausable
 
@@ -14,11 +14,11 @@ GATE = Domain(
     name="gate",
     package="recoup.gate",
     description="May a company candidate enter? Verified at most three times, throttled, every step in the AIR log.",
-    release=4,
-    lifecycles=(BATCH, INTAKE, ATTEMPT, RECOVERY),
+    release=5,
+    lifecycles=(BATCH, INTAKE, ATTEMPT, RECOVERY, EVIDENCE),
     logs=(AIR,),
     records=(("recoup.pause_log", "cl.record_batch_moves"), ("recoup.control_log", "cl.record_restarts")),
-    routines=routines("recoup.gate", "rules", "recorder", "consequences", "attempts"),
+    routines=routines("recoup.gate", "evidence", "rules", "recorder", "consequences", "attempts"),
     policy=(GatePolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,

@@ -16,6 +16,8 @@ LAWS = {
     "RC055": ("attempt_token", "an attempt is ended by whoever holds its token"),
     "RC057": ("intake_unknown", "an attempt is opened on an intake that there is"),
     "RC058": ("attempt_unknown", "an outcome is reported of an attempt that there is"),
+    "RC066": ("evidence_of_ended_attempt", "evidence is recorded while its attempt is open"),
+    "RC067": ("evidence_missing", "payload_ref evidence:… points at evidence that is there"),
     "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
 }
 CONSTRAINTS = {

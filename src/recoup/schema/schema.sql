@@ -287,6 +287,53 @@ grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, pau
 grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, policy_version) on table cl.gate_zero_batch to recoup_hub;
 grant select on table cl.gate_zero_batch to recoup_reader;
 
+create table cl.gate_zero_evidence (
+  attempt_id uuid not null,
+  check_number integer not null,
+  check_name text not null,
+  finding text not null,
+  message text not null,
+  duration_ms integer not null,
+  recorded_at timestamp with time zone not null,
+  status text not null generated always as (
+CASE finding
+    WHEN 'passed'::text THEN 'PASSED'::text
+    ELSE 'FAILED'::text
+END) stored,
+  constraint gate_zero_evidence_pkey PRIMARY KEY (attempt_id, check_number),
+  constraint gate_zero_evidence_check_name_check CHECK (octet_length(check_name) >= 1 AND octet_length(check_name) <= 200),
+  constraint gate_zero_evidence_check_number_check CHECK (check_number >= 1 AND check_number <= 100),
+  constraint gate_zero_evidence_duration_ms_check CHECK (duration_ms >= 0),
+  constraint gate_zero_evidence_finding_check CHECK (octet_length(finding) >= 1 AND octet_length(finding) <= 200),
+  constraint gate_zero_evidence_message_check CHECK (octet_length(message) <= 4000),
+  constraint gate_zero_evidence_recorded_at_check CHECK (isfinite(recorded_at))
+);
+comment on table cl.gate_zero_evidence is 'What each check of an attempt found, in the order of the checks. Never changed, never deleted.';
+comment on column cl.gate_zero_evidence.attempt_id is 'The attempt. Its payload_ref, and that of its outcome events, is evidence:<attempt_id>.';
+comment on column cl.gate_zero_evidence.check_number is 'Position of the check in the attempt, from 1.';
+comment on column cl.gate_zero_evidence.check_name is 'Name of the check: dns, imprint, directory, state, or a check of an installed package.';
+comment on column cl.gate_zero_evidence.finding is 'What the check found: passed, or what is wrong, such as domain-unknown.';
+comment on column cl.gate_zero_evidence.message is 'Details, in one sentence.';
+comment on column cl.gate_zero_evidence.duration_ms is 'How long the check took, in milliseconds.';
+comment on column cl.gate_zero_evidence.recorded_at is 'When it was recorded.';
+comment on column cl.gate_zero_evidence.status is 'PASSED or FAILED, from finding.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_evidence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_evidence_births('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_evidence REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_evidence REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_evidence FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_evidence FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_evidence enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_evidence_births_on_insert AFTER INSERT ON cl.gate_zero_evidence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_evidence_births();
+alter table cl.gate_zero_evidence enable always trigger b_rule_evidence_births_on_insert;
+CREATE TRIGGER c_content_gate_zero_evidence_births_on_insert AFTER INSERT ON cl.gate_zero_evidence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_evidence_births();
+alter table cl.gate_zero_evidence enable always trigger c_content_gate_zero_evidence_births_on_insert;
+grant insert (attempt_id, check_name, check_number, duration_ms, finding, message, recorded_at) on table cl.gate_zero_evidence to recoup_gate;
+grant select on table cl.gate_zero_evidence to recoup_reader;
+
 create table cl.gate_zero_intake (
   intake_id uuid not null default recoup.new_id(),
   batch_id text,
@@ -467,7 +514,7 @@ grant execute on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.ga
 CREATE OR REPLACE FUNCTION cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 96c0ad469c94e59719cba8b39d5199e3
+ STABLE; -- body 5e1d5c81a36122a9aca8c2b19836c7a0
 comment on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) is 'An attempt ends now, with its token, and crashes only when its lease has lapsed. The SQLSTATE of what is broken.';
 
 grant execute on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -475,7 +522,7 @@ grant execute on function cl.attempt_move_refusal(code text, o cl.gate_zero_atte
 CREATE OR REPLACE FUNCTION cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body 02ef77c4a340d436e6014292c2b2d504
+ STABLE; -- body 8d5de0e6d5de5888732828a5224253ca
 comment on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'How a move is refused that cl.attempt_move_broken finds broken.';
 
 grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
@@ -523,6 +570,16 @@ CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 9a9cdf376147a94c328523cd7bcd3fb4
 comment on function cl.content_gate_zero_batch_births() is 'Digests of what rows of cl.gate_zero_batch were given at birth, written out from the declaration.';
+
+CREATE OR REPLACE FUNCTION cl.content_gate_zero_evidence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 1d85beb0c4a9289f7909838b3b4a5ebf
+comment on function cl.content_gate_zero_evidence_births() is 'Digests of what rows of cl.gate_zero_evidence were given at birth, written out from the declaration.';
 
 CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
  RETURNS trigger
@@ -622,6 +679,17 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
 comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_moves() to public;
 
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_evidence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 81a5aa1487bc4209bb7549a5735dcd7f
+comment on function cl.guard_gate_zero_evidence_births() is 'The guard of births of cl.gate_zero_evidence, written out from the declaration.';
+grant execute on function cl.guard_gate_zero_evidence_births() to public;
+
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -665,6 +733,14 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
  SET enable_mergejoin TO 'off'; -- body 5575b69e973c6f2bf23c7e6acf9db6a9
 comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, written out from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.has_evidence(attempt uuid, payload_ref text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 459f1a3c19cf2cd8d2900cab75eea96e
+comment on function cl.has_evidence(attempt uuid, payload_ref text) is 'Whether a payload_ref points at evidence of this attempt that is recorded.';
+grant execute on function cl.has_evidence(attempt uuid, payload_ref text) to public;
 
 CREATE OR REPLACE FUNCTION cl.max_attempts()
  RETURNS integer
@@ -720,6 +796,20 @@ CREATE OR REPLACE FUNCTION cl.record_batch_moves()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body caf5fe6c1922fc452af32ab0530bb245
 comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
 
+grant execute on function cl.record_evidence(attempts uuid[], tokens uuid[], numbers integer[], names text[], findings text[], messages text[], durations integer[], OUT recorded uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION cl.record_evidence(attempts uuid[], tokens uuid[], numbers integer[], names text[], findings text[], messages text[], durations integer[], OUT recorded uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body fb6977c1b124cbf60ced6c5678d9c031
+comment on function cl.record_evidence(attempts uuid[], tokens uuid[], numbers integer[], names text[], findings text[], messages text[], durations integer[], OUT recorded uuid[]) is 'Records what the checks of open attempts found, one row per check; returns the attempts whose evidence was recorded. An attempt that has ended, or whose lease has expired, is left out.';
+
 CREATE OR REPLACE FUNCTION cl.record_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -757,6 +847,13 @@ CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 426abb7c5a18cd4d900340457cd24167
 comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_evidence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bbb29ab3d57e85cc5257879bebea3477
+comment on function cl.rule_evidence_births() is 'Evidence is recorded now, and while its attempt is open.';
+grant execute on function cl.rule_evidence_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
@@ -1548,7 +1645,7 @@ CASE
     WHEN status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text]) THEN parked_at IS NOT NULL
     WHEN status <> 'RESOLVED'::text THEN parked_at IS NULL
     ELSE true
-END AND (parked_at IS NULL) = (parked_by IS NULL) AND (park_reason IS NOT NULL OR parked_at IS NULL) AND (park_reason IS NULL OR status <> 'RETRY_PENDING'::text)),
+END AND (parked_at IS NULL) = (parked_by IS NULL) AND (park_reason IS NOT NULL OR parked_at IS NULL) AND (park_reason IS NULL OR status <> 'RETRY_PENDING'::text OR NOT clamped_from IS DISTINCT FROM 'PARK'::text)),
   constraint error_parked_at_check CHECK (isfinite(parked_at)),
   constraint error_resolved CHECK ((status = 'RESOLVED'::text) = (NOT archive_reason IS DISTINCT FROM 'RESOLVED'::text)),
   constraint error_retry_count_check CHECK (retry_count >= 0),
@@ -1596,8 +1693,8 @@ comment on column recoup.error.retry_until is 'End of the window for automatic r
 comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
 comment on column recoup.error.last_failure is 'What the last failed retry said.';
 comment on column recoup.error.parked_at is 'Timestamp when error was parked.';
-comment on column recoup.error.parked_by is 'System or user that parked the error.';
-comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error.parked_by is 'Who parked the error: system, or the person who asked for it.';
+comment on column recoup.error.park_reason is 'Why the error is parked, or would be if its table allowed it (code or text).';
 comment on column recoup.error.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error.escalation_level is '0 = not escalated, 1+ = escalation tier.';
 comment on column recoup.error.last_reviewed_at is 'Last time a human reviewed this error.';
@@ -1723,8 +1820,8 @@ comment on column recoup.error_archive.retry_until is 'End of the window for aut
 comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED or LAPSED.';
 comment on column recoup.error_archive.last_failure is 'What the last failed retry said.';
 comment on column recoup.error_archive.parked_at is 'Timestamp when error was parked.';
-comment on column recoup.error_archive.parked_by is 'System or user that parked the error.';
-comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept where nothing may be parked.';
+comment on column recoup.error_archive.parked_by is 'Who parked the error: system, or the person who asked for it.';
+comment on column recoup.error_archive.park_reason is 'Why the error was parked, or would have been if its table allowed it (code or text).';
 comment on column recoup.error_archive.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error_archive.escalation_level is '0 = not escalated, 1+ = escalation tier.';
 comment on column recoup.error_archive.last_reviewed_at is 'Last time a human reviewed this error.';
@@ -3145,7 +3242,7 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body eed7ce0c7e8b67377f2aef6a7eae6034
+ SET jit TO 'off'; -- body d84ab96c6ebefa3816b3675425268e77
 comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
@@ -3586,7 +3683,7 @@ CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 755bfde0bb6cae3bde61315ae4f556a9
+ SET enable_nestloop TO 'off'; -- body 25a1489ca89274afbe7707723b6d8568
 comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()

@@ -15,7 +15,7 @@ import httpcore2
 
 from recoup.refusals import InputRefused
 from recoup.verification.findings import Finding, NotPassed
-from recoup.verification.rules import Verification, unusable
+from recoup.verification.rules import PLACE, Verification, unusable
 from recoup.verification.sites import MAX_HEAD_BYTES, user_agent
 from recoup.verification.states import normal_state
 from recoup.verification.wire import Stream
@@ -31,6 +31,7 @@ class Entry(NamedTuple):
 
     states: tuple[str, ...] = ()  # as written there
     scope: str = ""
+    linkedin_url: str = ""  # the page that the directory lists, if it lists one
 
     @property
     def is_global(self) -> bool:
@@ -40,7 +41,7 @@ class Entry(NamedTuple):
 class Directory(Protocol):
     """Where companies are looked up."""
 
-    async def entry(self, domain: str, name: str) -> Entry:
+    async def entry(self, domain: str, name: str, linkedin_url: str = "") -> Entry:
         """The entry of a company; or what was found instead, raised."""
 
     async def close(self) -> None:
@@ -49,7 +50,7 @@ class Directory(Protocol):
 
 class _Connection(httpcore2.AsyncHTTP11Connection):
     def has_more(self) -> bool:
-        """Whether the directory said more than it was asked for."""
+        """Whether the directory sent more than it was asked for."""
         return bool(self._h11_state.trailing_data[0])
 
 
@@ -77,8 +78,9 @@ class HttpDirectory:
             *([] if key is None else [("Authorization", f"Bearer {_usable(key)}")]),
         ]
 
-    async def entry(self, domain: str, name: str) -> Entry:
-        url = self._template.replace("{domain}", quote(domain, safe="")).replace("{name}", quote(name, safe=""))
+    async def entry(self, domain: str, name: str, linkedin_url: str = "") -> Entry:
+        given = {"{domain}": domain, "{name}": name, "{linkedin_url}": linkedin_url}
+        url = PLACE.sub(lambda place: quote(given[place[0]], safe=""), self._template)
         request = httpcore2.Request("GET", url, headers=self._headers)
         async with self._turn:
             try:
@@ -110,7 +112,7 @@ class HttpDirectory:
     async def _kept(self) -> _Line | None:
         while self._idle:
             line = self._idle.pop()
-            # What was said unasked, such as a farewell, must not pass for the answer to the next question.
+            # Data that nobody asked for, such as a farewell, must not be taken for the answer to the next request.
             if not line.connection.has_expired() and await line.stream.is_quiet():
                 return line
             await line.connection.aclose()
@@ -144,21 +146,21 @@ class HttpDirectory:
 
 def _entry_in(status: int, body: bytes, domain: str) -> Entry:
     """What an answer of the directory means."""
-    said = f"the directory answers {status} for {domain}"
+    message = f"the directory answers {status} for {domain}"
     if status in (404, 410):
-        raise NotPassed(Finding.NO_ENTRY, said)
+        raise NotPassed(Finding.NO_ENTRY, message)
     if status >= 500:
-        raise NotPassed(Finding.DIRECTORY_OUT, said)
+        raise NotPassed(Finding.DIRECTORY_OUT, message)
     if status >= 400:
-        raise NotPassed(Finding.DIRECTORY_REFUSES, said)
+        raise NotPassed(Finding.DIRECTORY_REFUSES, message)
     if status != 200:
-        raise NotPassed(Finding.DIRECTORY_NONSENSE, said)
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, message)
     if len(body) > MAX_ANSWER_BYTES:
-        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with more than {MAX_ANSWER_BYTES:,} bytes")
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{message}, with more than {MAX_ANSWER_BYTES:,} bytes")
     try:
         return entry_of(json.loads(body), domain)
     except (ValueError, RecursionError) as error:
-        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with something that is not JSON") from error
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{message}, with something that is not JSON") from error
 
 
 def entry_of(given: Any, domain: str) -> Entry:
@@ -167,7 +169,7 @@ def entry_of(given: Any, domain: str) -> Entry:
         raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory does not say whether it found {domain}")
     if not given["found"]:
         raise NotPassed(Finding.NO_ENTRY, f"the directory has no entry for {domain}")
-    states, scope = given.get("states"), given.get("scope")
+    states, scope, page = given.get("states"), given.get("scope"), given.get("linkedin_url")
     if not (
         states is None
         or isinstance(states, str)
@@ -176,7 +178,9 @@ def entry_of(given: Any, domain: str) -> Entry:
         raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's states for {domain} are not texts")
     if not (scope is None or isinstance(scope, str)):
         raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's scope for {domain} is not a text")
-    return Entry(states=states_in(states or ""), scope=scope or "")
+    if not (page is None or isinstance(page, str)):
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's linkedin_url for {domain} is not a text")
+    return Entry(states=states_in(states or ""), scope=scope or "", linkedin_url=page or "")
 
 
 def states_in(given: str | list[str]) -> tuple[str, ...]:
@@ -190,8 +194,8 @@ def _template(written: str) -> str:
     if unusable(written) is not None:
         raise InputRefused(
             "directory_url",
-            f"{written!r} cannot be asked for a company.",
-            "Name a URL with {domain}, {name} or both in it: policy gate.verification.directory",
+            f"{written!r} is no URL that companies can be looked up with.",
+            "Give a URL with {domain}, {name} or {linkedin_url} in it: policy gate.verification.directory",
         )
     return written
 

@@ -1,5 +1,6 @@
--- What the policy on error TTL and parking promises of errors, as queries for what breaks it. What their log says:
--- log_invariants.sql. Tables, archives and the gate: table_invariants.sql.
+-- Invariants of the error TTL and parking policy: queries for the rows that break them. The log by itself:
+-- log_invariants.sql. Errors compared with their log: history_invariants.sql. Tables, archives and the promotion gate:
+-- table_invariants.sql.
 --
 -- Every query gives rows whose first column, breaks, is the id of an invariant of invariants.py; the others say what
 -- was found. One query serves all invariants that need the same pass. No trailing semicolons: the audit counts the rows
@@ -277,6 +278,13 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
                         then r.born_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
                       else r.born_reason is not distinct from r.told_reason end
            then 'errors/4/parking-triggers' end,
+      -- Where parking was asked for and is not allowed, the reason stays until a retry or a person ends that.
+      case when not r.forgotten and r.clamped_from = 'PARK' and r.born_as <> 'PARKED'
+                and (r.born_reason is not null
+                     and r.born_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED', r.told_reason)
+                     or r.disposition = r.born_as and r.unparked_at is null
+                        and r.park_reason is distinct from r.born_reason)
+           then 'errors/4/kept-reason' end,
       case when not r.forgotten and r.category = 'STRUCTURAL' and r.born_as = 'RETRY' and r.decided_by <> 'person'
            then 'errors/5/structural-is-parked' end,
       case when not r.forgotten and r.max_retries is distinct from greatest(r.told_max, r.unparked_at + 1)

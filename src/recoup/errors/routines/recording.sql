@@ -129,6 +129,7 @@ set enable_hashjoin = on set enable_nestloop = off
 as $$
 declare
   ends constant jsonb := recoup.ends_as(policy);
+  who  constant text := recoup.acting_id();
 begin
   insert into recoup.error (
     error_table, error_id, outreach_id, work_key, error_code, error_message, error_signature, severity, category,
@@ -187,9 +188,13 @@ begin
          case when d.disposition = 'RETRY' and d.superseded_by is null then d.next_retry_at end, d.retry_until,
          d.last_retry_at, d.last_outcome, d.last_failure,
          case when d.disposition = 'PARKED' then coalesce(d.old_parked_at, now_) end,
-         case when d.disposition = 'PARKED' then coalesce(d.old_parked_by, 'system') end,
+         case when d.disposition = 'PARKED' then coalesce(d.old_parked_by, case
+           when d.decided_by = 'person' and d.wanted = 'PARKED' and num_nulls(d.clamped_from, d.overruled) = 2 then who
+           else 'system' end) end,
+         -- The reason is kept where parking was asked for and its table does not allow it.
          case when d.disposition = 'PARKED' or d.ended_by is not null
-              then coalesce(d.old_park_reason, d.park_reason, d.ended_by, 'ESCALATION_REQUIRED') end,
+              then coalesce(d.old_park_reason, d.ended_by, d.park_reason, 'ESCALATION_REQUIRED')
+              when d.clamped_from = 'PARK' then d.park_reason end,
          d.assigned_to, d.last_reviewed_at, coalesce(d.old_escalation_level, 0), d.escalated_at, d.escalated_to,
          d.escalation_reason,
          d.superseded_by, case when d.superseded_by is not null then now_ end,

@@ -51,7 +51,7 @@ begin
            next_retry_at = case when d.status = 'RETRY_PENDING' then d.next_retry_at end,
            parked_at = case when d.status = 'PARKED' then now_ end,
            parked_by = case when d.status = 'PARKED' then 'system' end,
-           park_reason = case when d.status in ('PARKED', 'ACTIVE') then d.ended_by end,
+           park_reason = case when d.status in ('PARKED', 'ACTIVE') then d.ended_by else e.park_reason end,
            token = d.token,
            updated_at = greatest(e.updated_at, now_),
            archived_at = case when d.status = 'RESOLVED' then now_ end,

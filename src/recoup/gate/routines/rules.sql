@@ -186,6 +186,9 @@ create or replace function cl.attempt_move_broken(
 language sql stable as $$
   select case when n.status = 'crashed' and n.lease_until > now_ then 'RC030'
               when n.ended_with is distinct from case when n.status <> 'crashed' then n.token end then 'RC055'
+              -- In a function of its own: with a query in it, this one would not be inlined.
+              when starts_with(n.payload_ref, 'evidence:') and not cl.has_evidence(n.attempt_id, n.payload_ref)
+                then 'RC067'
               when n.finished_at < now_ and n.finished_at < recoup.statement_time()
                    -- A clock that was set back after the opening may leave no other time than just behind it.
                    or n.finished_at > greatest(now_ + interval '10 microseconds',
@@ -204,10 +207,13 @@ language sql stable as $$
                                     n.intake_id, n.finished_at)
            when 'RC055' then format(
              'The attempt on intake %s is ended by whoever holds its token, and crashes without.', n.intake_id)
+           when 'RC067' then format('The attempt on intake %s points at evidence that is not recorded: %s.',
+                                    n.intake_id, n.payload_ref)
            else format('The attempt on intake %s has its lease until %s: it has not crashed.',
                        n.intake_id, n.lease_until) end,
          case code when 'RC026' then 'Take finished_at from recoup.now().'
                    when 'RC055' then 'Give its token in ended_with.'
+                   when 'RC067' then 'Record it first with cl.record_evidence; evidence:<attempt_id> is its own.'
                    else 'Wait for its outcome, or for the lease to lapse.' end,
          jsonb_build_object('intake_id', n.intake_id, 'finished_at', n.finished_at, 'lease_until', n.lease_until,
                             'now', recoup.now())
