@@ -179,10 +179,10 @@ def dispositions_page() -> str:
     policy = ErrorPolicy.shipped()
     words = [None, *Severity]
     lines = [
-        "# What becomes of an error",
+        "# Dispositions: what happens to a new error",
         "",
         "By the shipped policy; `recoup policy show` has yours. The columns are severities. Each cell: disposition,",
-        f"how long it is kept, and **blocks** where it keeps its entity from moving on. {WRITTEN}",
+        f"how long it is kept, and **blocks** where it blocks its entity. {WRITTEN}",
         f"| table | {' | '.join(word or 'none given' for word in words)} |",
         f"|---|{'---|' * len(words)}",
     ]
@@ -195,12 +195,12 @@ def dispositions_page() -> str:
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += [
         "",
-        "What would be retried and is STRUCTURAL is parked instead (NON_RETRYABLE_ERROR). What would be parked in a",
-        "table that does not allow it becomes what the table allows.",
+        "A STRUCTURAL error that would be retried is parked instead (NON_RETRYABLE_ERROR). In a table that does not allow",
+        "parking, an error that would be parked gets the table's default, and keeps the park reason.",
         "",
         "## Retries",
         "",
-        "| category | the retries come after | within | in all |",
+        "| category | retries after | within | maximum |",
         "|---|---|---|---|",
     ]
     for category in Category:
@@ -218,7 +218,7 @@ def dispositions_page() -> str:
             for code in [*([None] if table.operational_max_retries else []), *table.max_retries_by_code]
         ),
         "",
-        "## Codes that wait for a person",
+        "## Codes that are parked",
         "",
         "| code | in | park reason |",
         "|---|---|---|",

@@ -162,10 +162,10 @@ key(INTAKE, "gate_zero_intake_pkey", "An id is one intake's.", "intake_id")
 key(INTAKE, "gate_zero_intake_reentered_from_key", "An intake re-enters once.", "reentered_from",
     first={"status": "'AUTHORIZED'", "reentered_from": new_intake},
     then={"status": "'AUTHORIZED'"})  # fmt: skip
-key(INTAKE, "gate_zero_intake_retry_of", "An exhausted intake is started afresh once.", "retry_of",
+key(INTAKE, "gate_zero_intake_retry_of", "An exhausted intake is restarted once.", "retry_of",
     first={"retry_of": new_intake})  # fmt: skip
 reference(INTAKE, "batch_id", BATCH, "An intake's batch exists.", nobody="'nobody'")
-reference(INTAKE, "retry_of", INTAKE, "What is started afresh exists.")
+reference(INTAKE, "retry_of", INTAKE, "What is restarted exists.")
 reference(INTAKE, "reentered_from", INTAKE, "What re-entered exists.", status="'AUTHORIZED'")
 check(INTAKE, "gate_zero_intake_company_name_check", "A company has a name.", company_name="''")
 check(INTAKE, "gate_zero_intake_status_check", "A status is a listed one.", status="'LOST'")
@@ -191,17 +191,19 @@ RESTART = "insert into cl.gate_zero_intake (company_name, retry_of, created_at) 
 
 
 @law(INTAKE, "cl.rule_intake_births", "insert")
-def a_fresh_start_follows_an_exhausted_intake(tx: Transaction) -> None:
-    """What may still recover, or has, is not started afresh beside it; nor is anything before it was exhausted."""
+def a_restart_follows_an_exhausted_intake(tx: Transaction) -> None:
+    """What may still recover, or has, is not restarted; nor is anything before it was exhausted."""
     waiting, spent = failed_intake(tx), failed_intake(tx, times=3)
     refused(tx, RESTART.format(at=NOW), (waiting,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC042")
-    refused(tx, RESTART.format(at=NOW), (spent,), who=HUB, by="cl.rule_intake_births", sqlstate="RC042", words="afresh")
+    refused(
+        tx, RESTART.format(at=NOW), (spent,), who=HUB, by="cl.rule_intake_births", sqlstate="RC042", words="restart"
+    )
     earlier = RESTART.format(at="recoup.now() - interval '1 day'")
-    refused(tx, earlier, (spent,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC026", words="fresh start")
+    refused(tx, earlier, (spent,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC026", words="restart")
 
 
 @law(INTAKE, "cl.record_restarts", "insert")
-def a_fresh_start_is_logged(tx: Transaction) -> None:
+def a_restart_is_logged(tx: Transaction) -> None:
     """BIRTH is in the control log, with who and why; that a candidate came in is not."""
     spent = failed_intake(tx, times=3)
     tx.execute("select set_config('recoup.reason', 'they moved', true)")
@@ -216,7 +218,7 @@ BORN, MOVED = "cl.guard_gate_zero_intake_births", "cl.guard_gate_zero_intake_mov
 
 
 @law(INTAKE, BORN, "insert")
-def an_operator_makes_no_intake_but_a_fresh_start(tx: Transaction) -> None:
+def an_operator_makes_no_intake_but_a_restart(tx: Transaction) -> None:
     """Candidates come from hubs."""
     statement = "insert into cl.gate_zero_intake (company_name) values ('x')"
     refused(tx, statement, who=OPERATOR, by=BORN, sqlstate="RC001", words="without retry_of")

@@ -16,7 +16,7 @@ from recoup.worker.duty import seconds
 from recoup.worker.lease import check_lease
 
 Q = load("recoup.gate", "attempts.sql")
-MAX_LEASE = timedelta(days=30)  # the intake of a lost worker waits no longer than this
+MAX_LEASE = timedelta(days=30)  # the intake of a dead worker waits no longer than this
 
 _OPENED = {
     "attempt_id": "attempts", "intake_id": "intakes", "attempt_number": "numbers", "token": "tokens",
@@ -50,11 +50,11 @@ EVIDENCE = Routine(
 MAX_EVIDENCE = 1000  # characters of a message
 
 
-# Attempts and what became of them come in thousands: as tuples with names they cost a tenth of a dataclass each.
+# Attempts come in thousands: as named tuples they cost a tenth of a dataclass each.
 
 
 class Attempt(NamedTuple):
-    """An open attempt. Whoever holds the token may end it, once."""
+    """An open attempt. It is ended once, with its token."""
 
     attempt_id: UUID
     intake_id: UUID
@@ -85,7 +85,7 @@ class Failed:
 
 
 class Finished(NamedTuple):
-    """What became of a reported outcome: passed, failed, or late (stored, and not applied)."""
+    """The result of a report: passed, failed, or late (stored, and not applied)."""
 
     attempt_id: UUID
     intake_id: UUID | None
@@ -96,9 +96,9 @@ class Finished(NamedTuple):
 def open_attempts(
     tx: Transaction, intakes: Sequence[UUID], *, worker: str, lease: timedelta | None = None
 ) -> list[Attempt]:
-    """Open the next attempt of each intake, all or none. Refused too early, beside an open one, after the third.
+    """Open the next attempt of each intake, all or none. Refused too early, during an open one, after the third.
 
-    The lease is the policy's, unless another one is asked for.
+    The lease is the policy's, unless another one is given.
     """
     check_lease(lease, most=MAX_LEASE)
     asked = list(intakes)
@@ -110,9 +110,9 @@ def open_attempts(
 def claim_attempts(
     tx: Transaction, *, limit: int, worker: str, retries: bool, lease: timedelta | None = None
 ) -> list[Attempt]:
-    """Take up to so many intakes and open their next attempt: due retries, or first attempts of those that wait.
+    """Claim at most ``limit`` intakes and open their next attempt: due retries, or first attempts.
 
-    Claim no more than starts at once. Nobody gets what another worker holds; nothing is claimed in a paused scope.
+    Claim no more than starts at once. No two workers get the same intake; nothing is claimed in a paused scope.
     """
     check_lease(lease, most=MAX_LEASE)
     claim = CLAIM_RETRIES if retries else CLAIM_PENDING
@@ -168,7 +168,7 @@ def _payload_ref(outcome: Passed | Failed, recorded: set[UUID]) -> str | None:
 
 
 def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
-    """Declare crashed what outlived its lease: FAIL, TIMEOUT, and it counts. Call again until nothing is left.
+    """Declare attempts crashed whose lease expired: FAIL, TIMEOUT, and they count. Call again until none is left.
 
     ``only`` takes one intake alone, for when a whole set was refused because of one row.
     """
@@ -180,11 +180,11 @@ def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = Non
 
 
 def lapsed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
-    """Intakes whose attempt outlived its lease, longest first, and locked."""
+    """Intakes whose attempt has an expired lease, longest first, and locked."""
     given = {"limit": limit, "only": only}
     return [row[0] for row in tx.execute(Q["lock_lapsed" if only is None else "lock_lapsed_one"], given)]
 
 
 def sweep_lag(tx: Transaction) -> float | None:
-    """For how many seconds the oldest lapsed attempt has been waiting to be swept; None: there is none."""
+    """For how many seconds the oldest expired attempt has been waiting to be swept; None: there is none."""
     return seconds(tx, Q["sweep_lag"])

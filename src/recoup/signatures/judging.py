@@ -14,33 +14,33 @@ from typing import NamedTuple
 from recoup.categories import Category
 from recoup.signatures.rules import CATEGORIES, MAX_CACHE, Judgement, Phrase, Weight, rules
 
-MAX_LENGTH = 4_000  # what tells categories apart stands at the beginning
+MAX_LENGTH = 4_000  # what distinguishes categories is at the beginning
 MAX_WORDS = 300
-MAX_TOKEN = 80  # a longer one is not kept: it does not come again
+MAX_TOKEN = 80  # a longer one is not cached: it is not repeated
 ID_LEAST = 12
 MAX_CODES = 4_096
 MAX_CODE = 200  # characters that count
-MAX_GAP = 4  # words that the … in a phrase stands for
-SURE = 0.7  # so likely a category is by its words that no phrase is asked
+MAX_GAP = 4  # words that the … in a phrase matches
+SURE = 0.7  # the share from which on the words decide, and phrases are not tried
 
 
 class OwnRule(NamedTuple):
-    """A rule of the policy's: a code, which may end in `*`, or a phrase, or both, and the category it stands for."""
+    """A rule of the policy: a code, which may end in `*`, or a phrase, or both, and its category."""
 
     category: Category
     code: str | None = None
     phrase: tuple[str, ...] = ()
 
 
-# What is known of a token: its words; the names in it, with the sign before each; whether it has a digit; what a name
-# says that stands for failures of several kinds. A plain tuple: thousands are kept, and made while a message is read.
+# Of a token: its words; the names in it, with the sign before each; whether it has a digit; the category of a name that
+# is used for failures of several kinds. A plain tuple: thousands are cached, and made while a message is read.
 _Token = tuple[tuple[str, ...], tuple[tuple[str, str, Judgement], ...], bool, Judgement | None]
 _NO_NAMES: tuple[tuple[str, str, Judgement], ...] = ()
 
 # Words within words too: ThrottlingException, rate_limit_exceeded.
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:[^\W\d_A-Z]|')+|[A-Z]+|\d+")
 _NAME = re.compile(r"[A-Za-z_][\w.$-]*[\w$]")
-# What is not said by the program: ids, addresses and paths never speak, quotations only where nothing else does.
+# Not the program's own words: ids, addresses and paths are never used, quotations only where nothing else decides.
 _IDS = re.compile(
     r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{9,31}|\b(?=[a-f]*\d)[0-9a-f]{12,}\b|\b[a-z][a-z0-9+.-]{1,15}://\S*"
     r"|(?<![\w/])/[\w.@%+=~-]+/[\w./@%+=~-]*"
@@ -58,23 +58,23 @@ _THREE = re.compile(r"\b[1-5]\d\d\b")
 _AROUND = "()[]{}<>,;.:'\""
 _QUOTE = re.compile(r"[\"'`‘“]")
 _DIGIT = re.compile(r"\d")
-# A number is that of an error where it is called so, or stands first or in brackets: error 1205, (1205, 4.7.1.
+# A number is that of an error where it is called so, or comes first or in brackets: error 1205, (1205, 4.7.1.
 _NUMBERS = re.compile(
     r"(?:\b(?i:error|code|errno|number|msg)\W{0,3}|[(\[]|^)(\d{1,6})(?![\w.-])|(?<![\w.])(\d\.\d\.\d{1,3})(?![\w.])"
 )
-# An error of POSIX, or a word in capitals where a status stands: code = UNAVAILABLE, [UNAVAILABLE].
+# An error of POSIX, or a word in capitals in the place of a status: code = UNAVAILABLE, [UNAVAILABLE].
 _AFTER_SIGN = frozenset("=:.([{\"'")
-# What a word ends with after which the patterns above look for a number.
+# Endings of words after which the patterns above look for a number.
 NUMBERED = ("error", "code", "errno", "number", "msg", "http", "status", "response", "returned", "sqlstate")
 
 
 def category(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Category:
-    """What kind of failure this is. Rules of one's own go in front."""
+    """The category of a failure. Your own rules come first."""
     return judge(message, code, own_rules).category
 
 
 def judge(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Judgement:
-    """What kind of failure this is, and which rule says so."""
+    """The category of a failure, and the rule that decided."""
     found = own(message, code, own_rules) if own_rules else None
     message, code = _counting(message, code)
     if found is None and code:
@@ -91,7 +91,7 @@ def judge(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = 
 
 
 def own(message: str, code: str | None, own_rules: Sequence[OwnRule]) -> Judgement | None:
-    """What the policy's own rules say, if one of them is met."""
+    """The category by the policy's own rules, if one of them matches."""
     message, code = _counting(message, code)
     words = [word for token in message.split() for word in (_tokens.get(token) or _see(token))[0]]
     heard = frozenset(words)
@@ -112,12 +112,12 @@ def own(message: str, code: str | None, own_rules: Sequence[OwnRule]) -> Judgeme
 
 
 def _counting(message: str, code: str | None) -> tuple[str, str]:
-    """As much of a message and of its code as counts. Some callers have numbers for codes."""
+    """The part of a message and of its code that is used. Some callers have numbers for codes."""
     return message[:MAX_LENGTH], f"{code}".strip()[:MAX_CODE] if code else ""
 
 
 def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRule:
-    """A rule of the policy's, as it is written there: words of any case, names as they are."""
+    """A rule of the policy, as it is written there: words of any case, names as they are."""
     words: list[str] = []
     for part in (phrase or "").split():
         if part == "…":
@@ -141,7 +141,7 @@ def _words_of_code(code: str) -> tuple[str, ...]:
 
 
 def _told(message: str, code: str) -> Judgement | None:
-    """By what a message says."""
+    """By the text of a message."""
     words: list[str] = []
     has_digit, before = code[:1].isdigit(), ""
     for token in message.split():
@@ -165,7 +165,7 @@ def _told(message: str, code: str) -> Judgement | None:
     )
 
 
-# What is in a token depends on itself alone, and most tokens come again and again.
+# The parts of a token depend on the token only, and most tokens are repeated.
 _tokens: dict[str, _Token] = {}
 
 
@@ -183,7 +183,7 @@ def _see(token: str) -> _Token:
         names = tuple(_names(text))
         late = next((found for name in _NAME.findall(text) if (found := _late(name)) is not None), None)
     seen = (tuple(words_of(text)), names, has_digit, late)
-    return seen if has_digit else _keep(token, seen)  # what has a digit is mostly a value, and does not come again
+    return seen if has_digit else _keep(token, seen)  # a token with a digit is mostly a value, and not repeated
 
 
 def _keep(token: str, seen: _Token) -> _Token:
@@ -203,7 +203,7 @@ def _names(text: str) -> Iterator[tuple[str, str, Judgement]]:
                 yield text[: found.start()][-1:], found[0], judgement
 
 
-@lru_cache(maxsize=MAX_CODES)  # there are few, and they come again and again
+@lru_cache(maxsize=MAX_CODES)  # there are few, and they are repeated
 def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
     found = _name(code) or _family(code)
@@ -253,7 +253,7 @@ def _at_last(code: str, message: str) -> Judgement | None:
 
 
 def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
-    """By an SQLSTATE in the message, or by a number where the words say whose number it is."""
+    """By an SQLSTATE in the message, or by a number where the words tell whose number it is."""
     if "sqlstate" in words and (said := _STATE_SAID.search(message)):
         return rules().sqlstate(said[1])
     if shown := _STATE_SHOWN.search(message):
@@ -308,7 +308,7 @@ def _worded(words: list[str]) -> Judgement | None:
 
 
 def _spoken(words: list[str]) -> tuple[Category, float, str]:
-    """The category that a message's words speak for, how sure they are, and which say most."""
+    """The category that the words of a message indicate, its share, and the words with the greatest weight."""
     transient, operational, structural = rules().at_first
     heard: list[tuple[str, Weight]] = []
     weights = rules().weights
@@ -344,7 +344,7 @@ def _begins(word: str, wanted: str) -> bool:
 
 
 def _follows(words: list[str], place: int, phrase: tuple[str, ...]) -> bool:
-    """Whether the rest of a phrase stands after its first word."""
+    """Whether the rest of a phrase follows its first word."""
     if len(phrase) == 1:
         return True
     place += 1

@@ -1,7 +1,7 @@
-"""The company directory: a service that is asked over HTTP, or a file. Both give the same entries.
+"""The company directory: an HTTP service, or a file. Both give the same entries.
 
-The operator names the directory, so where it lies is not restricted. Where it might redirect to is not followed: the
-key goes to the directory and to nobody else.
+The operator configures the directory, so its address is not restricted. Redirects are not followed: the key is sent to
+the directory only.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from recoup.verification.wire import Stream
 
 MAX_ANSWER_BYTES = 1_000_000
 GLOBAL = frozenset({"global", "international", "worldwide"})
-MAX_STATES = 100  # of one company; more tell nothing more
-IDLE_S = 30.0  # so long a connection is kept for the next question
+MAX_STATES = 100  # of one company; more would add nothing
+IDLE_S = 30.0  # how long a connection is kept for the next request
 
 
 class Entry(NamedTuple):
-    """What the directory knows of a company."""
+    """The entry of a company in the directory."""
 
     states: tuple[str, ...] = ()  # as written there
     scope: str = ""
@@ -42,10 +42,10 @@ class Directory(Protocol):
     """Where companies are looked up."""
 
     async def entry(self, domain: str, name: str, linkedin_url: str = "") -> Entry:
-        """The entry of a company; or what was found instead, raised."""
+        """The entry of a company; raises the finding if there is none."""
 
     async def close(self) -> None:
-        """Let go of what is held."""
+        """Close its connections."""
 
 
 class _Connection(httpcore2.AsyncHTTP11Connection):
@@ -62,7 +62,7 @@ class _Line(NamedTuple):
 
 
 class HttpDirectory:
-    """A directory that is asked over HTTP. Connections are kept for the next question."""
+    """A directory over HTTP. Connections are kept for the next request."""
 
     def __init__(self, rules: Verification, *, key: str | None) -> None:
         self._template = _template(rules.directory)
@@ -106,7 +106,7 @@ class HttpDirectory:
             try:
                 return await self._answer(kept, request)
             except (httpcore2.NetworkError, httpcore2.ProtocolError):
-                pass  # most likely closed by the directory in this very moment: asked again on a new one
+                pass  # most likely just closed by the directory: try a new one
         return await self._answer(await self._new(request.url), request)
 
     async def _kept(self) -> _Line | None:
@@ -119,7 +119,7 @@ class HttpDirectory:
         return None
 
     async def _new(self, url: httpcore2.URL) -> _Line:
-        # By the system's resolver: the operator may mean a name that only this machine knows.
+        # By the system's resolver: the operator may use a name that only this machine knows.
         host, port = url.host.decode("ascii"), url.origin.port
         reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
         stream = Stream(reader, writer)
@@ -145,7 +145,7 @@ class HttpDirectory:
 
 
 def _entry_in(status: int, body: bytes, domain: str) -> Entry:
-    """What an answer of the directory means."""
+    """The entry in an answer of the directory."""
     message = f"the directory answers {status} for {domain}"
     if status in (404, 410):
         raise NotPassed(Finding.NO_ENTRY, message)
@@ -164,7 +164,7 @@ def _entry_in(status: int, body: bytes, domain: str) -> Entry:
 
 
 def entry_of(given: Any, domain: str) -> Entry:
-    """An entry from the three things that a directory tells, or the finding that it is none."""
+    """An entry from the fields of an answer; raises the finding if it is none."""
     if not isinstance(given, Mapping) or not isinstance(given.get("found"), bool):
         raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory does not say whether it found {domain}")
     if not given["found"]:

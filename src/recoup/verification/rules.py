@@ -45,7 +45,7 @@ def unusable(url: str) -> str | None:
         return "it begins with http:// or https://"
     if port == 0:
         return "a port is a number from 1 to 65535"
-    # An empty label, or one over 63 characters, is no name to a resolver: it raises, for each company anew.
+    # An empty label, or one over 63 characters, is no name to a resolver: it raises, for each company again.
     return None if re.fullmatch(r"([0-9A-Za-z_:-]{1,63}\.)*[0-9A-Za-z_:-]{1,63}\.?", host) else "its host is none"
 
 

@@ -1,10 +1,9 @@
--- Errors compared with what the log says of them; in the form of invariants.sql. What the log must say by itself:
--- log_invariants.sql.
+-- Errors compared with the log; in the form of invariants.sql. The log by itself: log_invariants.sql.
 --
 -- A minute is allowed where times of a row and of its event are compared, because a lock may have delayed a statement.
 
 -- name: histories
--- What the log says of each error, beside the error itself, wherever it is.
+-- The events of each error, with the error itself, live or archived.
 with events as (
   select e.error_table, e.error_id, e.seq, e.event_type, e.from_status, e.to_status, e.disposition, e.retry_count,
          e.reason, e.facts, e.logged_at, e.actor_id,
@@ -28,7 +27,7 @@ told as (
          coalesce(max(e.actor_id) filter (where e.closes),
                   max(e.actor_id) filter (where e.event_type = 'ARCHIVED')) as left_by,
          bool_or(e.facts @> '{"was_blocking": true}') filter (where e.event_type = 'ARCHIVED') as left_blocking,
-         -- How it was over before it left, and when; superseded in the call that recorded it, with its birth.
+         -- How it was closed before it left, and when; at birth, if it was superseded in the call that recorded it.
          max(case e.event_type when 'SUCCEEDED' then 'RESOLVED' when 'RETIRED' then 'MANUAL'
                                when 'EXPIRED' then 'TTL_EXPIRED' when 'RECORDED' then 'SUPERSEDED'
                                else e.event_type end) filter (where e.closes) as over_why,
@@ -120,7 +119,7 @@ select b.breaks, r.error_table, r.error_id, r.live, r.archived, r.status, r.told
       case when r.archive_reason is not null and r.archive_reason is distinct from coalesce(r.over_why, 'TTL_EXPIRED')
              or r.archived > 0 and r.left_why is distinct from r.archive_reason
            then 'errors/7/archive-reason' end,
-      -- By the clock of the statement, which a lock may have kept waiting.
+      -- By the clock of the statement, which may have waited for a lock.
       case when r.archived_at > coalesce(r.over_at, r.left_at)
              or r.archived_at < coalesce(r.over_at, r.left_at) - interval '1 minute'
            then 'errors/7/archived-at' end,
@@ -157,7 +156,7 @@ select b.breaks, r.error_table, r.error_id, r.live, r.archived, r.status, r.told
  where r.broken <> '{}'
 
 -- name: archived
--- An archived error is what it was when it left, or what was left of it when a secret in it was erased.
+-- An archived error is as it was when it left, or when a secret in it was erased.
 select 'errors/7/archived-as-it-was' as breaks, a.error_table, a.error_id, a.archived_at, e.seq
   from recoup.error_archive a
   join recoup.error_event e on e.error_id = a.error_id and e.error_table = a.error_table and e.event_type = 'ARCHIVED'
@@ -170,8 +169,8 @@ select 'errors/7/archived-as-it-was' as breaks, a.error_table, a.error_id, a.arc
        <> coalesce(r.digest, e.facts ->> 'digest')
 
 -- name: by_people
--- What an error has from people, beside their events. One that superseded another may have inherited it, and so may one
--- that is older than its record; whether that is true the births tell.
+-- What people did with an error, compared with their events. An error that superseded another may have inherited it,
+-- and so may one that is older than its record; that is checked with the births.
 with kept as (
   select e.error_table, e.error_id, e.parked_by, e.assigned_to, e.last_reviewed_at, e.escalation_level, e.created_at,
          e.decided_by
@@ -202,25 +201,25 @@ select 'errors/4/by-people' as breaks, k.error_table, k.error_id, k.parked_by, k
   join told t on t.error_table = k.error_table and t.error_id = k.error_id
   left join replaced r on r.error_table = k.error_table and r.error_id = k.error_id
  where r.error_id is null and k.created_at >= t.recorded_at
-   -- Whoever records an error may ask for it to be parked.
+   -- The reporter of an error may ask for it to be parked.
    and (k.parked_by <> 'system' and not t.parked
           and not (k.decided_by = 'person' and k.parked_by = t.recorded_by)
         or k.assigned_to is not null and not t.assigned
         or k.last_reviewed_at is not null and not t.reviewed or k.escalation_level > 0 and not t.escalated)
 
 -- name: repeated
--- What an error repeats of its last retry, of who answers for it, of its escalation and of its last review, beside the
--- events that said it. What it has from the error that it superseded has none of its own; what was erased is gone.
+-- The columns on the last retry, the owner, the escalation and the last review, compared with their events. Inherited
+-- values have no event of their own; erased texts are gone.
 with said as (
   select distinct on (e.error_id, e.error_table, k.kind) e.error_id, e.error_table, k.kind, e.token, e.facts,
          e.logged_at,
-         -- A retry that was under way is cut off.
+         -- A retry that was under way ends.
          case e.event_type when 'SUPERSEDED' then 'FAILED' else e.event_type end as event_type,
          case e.event_type when 'SUPERSEDED' then 'superseded by error ' || (e.facts ->> 'superseded_by')
                            else e.reason end as reason
     from recoup.error_event e
    cross join lateral (values
-     -- Whoever decides over an error while it is retried cuts the retry off, and takes its token.
+     -- A decision of a person ends the retry that is under way, and has its token.
      (case when e.token is not null or e.event_type in ('SUCCEEDED', 'FAILED', 'LAPSED') then 'retry' end),
      (case e.event_type when 'ASSIGNED' then 'owner' when 'ESCALATED' then 'level' when 'UNPARKED' then 'level'
                         when 'REVIEWED' then 'review' end)) k (kind)
@@ -250,7 +249,7 @@ select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s
          when 'review' then (abs(extract(epoch from e.last_reviewed_at - s.logged_at)) < 60) is not true end
 
 -- name: erasures
--- What an error was given is another thing from then on only where an operator erased something, in one transaction.
+-- The digest of an error changes only where an operator erased something, in one transaction.
 select 'errors/2/erased-by-people' as breaks, l.seq, l.subject, l.keys, l.actor_id, l.login
   from recoup.content_log l
   left join recoup.control_log c
@@ -259,6 +258,6 @@ select 'errors/2/erased-by-people' as breaks, l.seq, l.subject, l.keys, l.actor_
        and c.facts ->> 'error_table' || ', ' || (c.facts ->> 'error_id') = any(l.keys)
  where l.event_type = 'REDACTED' and c.seq is null
 union all
--- What one erasure leaves may hold what the next one erases: texts are not kept.
+-- Texts are not kept: what one erasure leaves may contain what the next one erases.
 select 'errors/2/erased-by-people', null, 'recoup.error_redaction', array[r.redaction_id::text], null, null
   from recoup.error_redaction r where num_nonnulls(r.error_message, r.payload, r.last_failure) > 0

@@ -1,12 +1,10 @@
--- What the log of errors must say by itself; in the form of invariants.sql. Errors compared with it:
--- history_invariants.sql.
+-- The log of errors by itself; in the form of invariants.sql. Errors compared with it: history_invariants.sql.
 --
 -- A move is checked against a policy that was active within a minute of it, because two transactions may have met. A
 -- second is allowed where a wait is measured, because a clock may have been set back.
 
 -- name: neighbours
--- Each event beside the one before it, within its error and in the order of the log.
--- What each event may say; where from and to are the same, any status may be meant.
+-- Each event with the one before it, within its error and in the order of the log; and the moves that it may be.
 with lawful (event_type, from_status, to_status) as (values
   ('RECORDED', '', 'ACTIVE'), ('RECORDED', '', 'RETRY_PENDING'), ('RECORDED', '', 'PARKED'),
   ('RECORDED', '', 'ESCALATED'),
@@ -31,7 +29,7 @@ events as (
          lag(e.to_status) over of_error as before_status, lag(e.retry_count) over of_error as before_count,
          lag(e.logged_at) over of_error as before_at, lag(e.event_type) over of_error as before_type,
          lag(e.disposition) over of_error as before_disposition, row_number() over of_error as place,
-         -- Retries that began less those that ended: 0, or 1 while one is under way.
+         -- Retries that began minus those that ended: 0, or 1 while one is under way.
          count(*) filter (where e.event_type = 'CLAIMED') over of_error
            - (e.retry_count - first_value(e.retry_count) over of_error) as under_way
     from recoup.error_story e
@@ -86,7 +84,7 @@ select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, 
  where e.broken <> '{}'
 
 -- name: moves
--- A disposition that changed is one that the table allowed then; and where nothing is left to retry, one that says so.
+-- A new disposition is one that the table allowed then; and when retries end, PARKED where that was allowed.
 with versions as (
   select p.version, p.figures -> 'errors' -> 'tables' as tables, p.applied_at as since,
          lead(p.applied_at) over (order by p.version) as until
@@ -122,7 +120,7 @@ select b.breaks, e.*
  where e.broken <> '{}'
 
 -- name: schedule
--- A retry comes a wait after what went before it: those that were claimed, and those that are still to come.
+-- A retry comes one wait after the previous event: claimed retries, and the next ones.
 with rules as (
   select v.since, v.until, r.category, r.backoff, r.base_s, r.cap_s, r.jitter_percent
     from (select p.figures -> 'errors' as figures, p.applied_at as since,
@@ -161,7 +159,7 @@ beside as (
     from retries r
     left join rules k on k.category = r.category and k.since <= r.since + interval '1 minute'
                          and (k.until is null or k.until >= r.since - interval '1 minute')
-    -- What is not retried by itself was started by a person, at once.
+    -- A retry that is not automatic was started by a person, at once.
    cross join lateral (
      select case when k.backoff = 'none' then interval '0'
                  else interval '1 second' * least(k.cap_s, case k.backoff

@@ -72,7 +72,7 @@ select 'laws/L2/fresh-start-told', t.key::uuid, t.retry_of::uuid, null, null, nu
  where i.intake_id is null
 
 -- name: paused_batches
--- What the pause log says of a batch is what stands in its row.
+-- The pause of a batch in its row is the last one in the pause log.
 with pauses as (
   select distinct on (p.scope_id) p.scope_id, p.event_type, p.reason, p.actor_id, p.logged_at
     from recoup.pause_log p where p.scope = 'batch' order by p.scope_id, p.seq desc)

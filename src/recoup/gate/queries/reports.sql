@@ -4,7 +4,8 @@
 -- With what the check that decided found, once per attempt.
 select a.entity_id as intake_id, a.event_type, a.reason_code, a.event_timestamp, a.payload_ref, a.actor, a.actor_id,
        (select e.check_name || ': ' || e.message from cl.gate_zero_evidence e
-         where e.attempt_id = a.attempt_id and a.event_type in ('PASS', 'FAIL') and starts_with(a.payload_ref, 'evidence:')
+         where e.attempt_id = a.attempt_id and a.event_type in ('PASS', 'FAIL')
+           and starts_with(a.payload_ref, 'evidence:')
          order by e.check_number desc limit 1) as evidence
   from cl.gate_zero_air a
  where a.entity_id = any(%(intakes)s::uuid[])

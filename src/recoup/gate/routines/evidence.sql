@@ -47,7 +47,7 @@ declare
 begin
   perform recoup.require_same_length('evidence', cardinality(attempts), cardinality(tokens), cardinality(numbers),
     cardinality(names), cardinality(findings), cardinality(messages), cardinality(durations));
-  -- The locks that cl.finish_attempts takes, in the same order: these attempts stay open until their outcome is written.
+  -- The locks of cl.finish_attempts, in the same order: these attempts stay open until their outcome is written.
   perform from (select distinct a.intake_id
                   from unnest(attempts) g (attempt_id)
                  cross join lateral (select a.intake_id from cl.gate_zero_attempt a
