@@ -197,8 +197,8 @@ def dispositions_page() -> str:
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += [
         "",
-        "An error that would be retried and is STRUCTURAL is parked instead (NON_RETRYABLE_ERROR). One that would be",
-        "parked in a table that does not allow it gets what the table allows.",
+        "A STRUCTURAL error that would be retried is parked instead (NON_RETRYABLE_ERROR). In a table that does not allow",
+        "parking, an error that would be parked gets the table's default, and keeps the park reason.",
         "",
         "## Retries",
         "",

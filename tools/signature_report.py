@@ -16,11 +16,12 @@ SHOWN, PARTS_SHOWN, MAX_TEXT = 3, 3, 110
 
 def page(written: str) -> str:
     lines = [
-        "# Quality of signatures and categories\n",
-        "On the development set in `tests/signatures/data`. *Tune* is the part the rules were made on. Of *untouched*",
-        "nobody read the messages while making them, but its scores were seen; how far they had influence is explained",
-        "in [the explanation](../explain/signatures.md). Accuracy is the share of messages whose group holds all",
-        "messages of the place that printed them and no other; precision and recall count pairs of messages.",
+        "# What signatures and categories reach\n",
+        "Measured on the development set in `tests/signatures/data`. *Tune* is the part the rules were made on. The",
+        "messages of *untouched* were not read while the rules were made, but its scores were seen; their influence is",
+        "described in [the explanation](../explain/signatures.md). *Advice* (categories only) holds errors of our own",
+        "writing, of vendors whose codes no vocabulary knows. Accuracy is the share of messages whose group holds all",
+        "messages of the place that printed them and no others; precision and recall count pairs of messages.",
         f"{written}",
     ]
     for kind, title in KINDS.items():
@@ -52,7 +53,7 @@ def _mean(found: Collection[grading.Grouping], name: str) -> float:
 
 def _category_tables() -> list[str]:
     lines = ["| part | errors | transient or not | of three |", "|---|---|---|---|"]
-    for part in ("tune", "untouched"):
+    for part in ("tune", "untouched", "advice"):
         found = grading.categories(grading.judged(DATA / f"categories-{part}.jsonl"))
         lines.append(f"| {part} | {found.errors} | {found.transient:.3f} | {found.category:.3f} |")
     lines += [

@@ -25,7 +25,7 @@ def show() -> None:
                 f"\n{intake.company_name} failed twice and passed at its last attempt"
                 f"  (intake {recovered}, {intake.status})"
             )
-            columns = ("event_timestamp", "event_type", "reason_code", "payload_ref")
+            columns = ("event_timestamp", "event_type", "reason_code", "evidence")
             events = gate.history(tx, [recovered])
             print_rows(events, as_json=False, columns=columns, empty="Nothing has happened yet.")
     print("\nLook around:   recoup gate batches --demo, recoup gate eligible --demo, recoup gate exhausted --demo")

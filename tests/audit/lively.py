@@ -26,6 +26,10 @@ from desk import LEASE, Desk, outcome
 from lively_errors import ErrorCast, play_errors
 
 WORKERS = load("recoup.worker", "worker.sql")
+FOUND = (
+    gate.Evidence("dns", "passed", "acme.example is at 203.0.113.7", 12),
+    gate.Evidence("directory", "no-entry", "none"),
+)
 OTHER_POLICY = "[gate]\nwait_hours = [12, 36]\nrecovery_window_days = 10\n"
 
 
@@ -44,6 +48,7 @@ class Cast:
     recovered: UUID
     recovered_late: UUID
     crashed: UUID
+    evidenced: UUID
     restarted: UUID
     by_hand: UUID
     last_minted: UUID
@@ -95,6 +100,8 @@ def play(database: Database) -> Cast:
     last_minted, _ = _authorized(desk), _authorized(desk)
     _mint(database, limit=1, pages=1)
     unminted = _authorized(desk)
+    evidenced = desk.intake(batch_id=batch)
+    desk.report(outcome(desk.open(evidenced), evidence=FOUND))
     failed, failed_twice, retrying = desk.failed(), desk.failed(times=2, batch_id=batch), desk.failed(batch_id=batch)
     desk.wait(retrying)
     desk.open(retrying)
@@ -108,7 +115,8 @@ def play(database: Database) -> Cast:
     return Cast(
         pending=pending, open=open_, authorized=authorized, failed=failed, failed_twice=failed_twice, retrying=retrying,
         exhausted=exhausted, exhausted_by_freeze=exhausted_by_freeze, recovered=recovered,
-        recovered_late=recovered_late, crashed=crashed, restarted=restarted, by_hand=by_hand, last_minted=last_minted,
+        recovered_late=recovered_late, crashed=crashed, evidenced=evidenced, restarted=restarted, by_hand=by_hand,
+        last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
         errors=errors,
     )  # fmt: skip

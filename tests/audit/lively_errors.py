@@ -56,6 +56,8 @@ class ErrorCast:
     low: int  # of DOL, clamped to ARCHIVE
     high: int
     spent: int  # of URLS: ACTIVE after its last retry, because nothing is parked there
+    withheld: int  # of URLS: parking was asked for, and is not allowed there
+    asked: int  # of PEOPLE: parked because its reporter asked for it
     for_ever: int
     resolved: int  # waits for the archiver
     cleared: int  # waits for the archiver; by a later success, while it was retried
@@ -264,6 +266,7 @@ def _present(hubs: Hubs, **past: int) -> ErrorCast:
     hubs.act(parking.park, TARGET, unparked, reason="the vendor is asked")
     hubs.act(parking.unpark, TARGET, unparked)
     ignored, for_ever = hubs.error(LOG), hubs.error(MASTER)
+    withheld, asked = hubs.error(URLS, want=Want.PARK), hubs.error(PEOPLE, want=Want.PARK)
     low, high = hubs.error(DOL, severity=Severity.LOW), hubs.error(TARGET, severity=Severity.HIGH)
     cut = hubs.error(PEOPLE)
     hubs.claim(cut, PEOPLE)
@@ -287,7 +290,8 @@ def _present(hubs: Hubs, **past: int) -> ErrorCast:
     return ErrorCast(
         entity=entity, waiting=waiting, fresh=fresh, leased=leased, parked=parked, coded=coded, structural=structural,
         critical=critical, escalated=escalated, unparked=unparked, ignored=ignored, low=low, high=high, spent=spent,
-        for_ever=for_ever, resolved=resolved, cleared=running.error_id, superseded=superseded,
+        withheld=withheld, asked=asked, for_ever=for_ever, resolved=resolved, cleared=running.error_id,
+        superseded=superseded,
         superseding=superseding.error_id, inheriting=inheriting, operation=operation, **past,
     )  # fmt: skip
 

@@ -76,7 +76,7 @@ def test_a_breach_ends_with_1_and_shows_sentence_and_rows(run: Run, breach: Tran
     )
     done = run("--only", "rebuild", ends=1)
     assert "rebuild/cl.gate_zero_intake: broken" in done.stdout
-    assert "What AIR says of an intake is what stands in cl.gate_zero_intake." in done.stdout
+    assert "cl.gate_zero_intake agrees with AIR." in done.stdout
     assert str(cast.pending) in done.stdout.replace("\n", "")
     assert "1 of 13 invariants is broken." in done.stdout
 

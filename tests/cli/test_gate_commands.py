@@ -85,7 +85,7 @@ def test_from_a_file_to_identities(cli: Run, dsn: str, world: World, tmp_path: P
     assert rows(dsn, "select count(*) from cl.gate_zero_attempt where status = 'open'") == [(0,)]
 
 
-def test_an_exhausted_company_is_started_afresh(cli: Run, world: World, tmp_path: Path) -> None:
+def test_an_exhausted_company_is_restarted(cli: Run, world: World, tmp_path: Path) -> None:
     """Once, with what is known better; the database says why not otherwise."""
     know(cli, world, tmp_path)
     good = next(c for c in world.companies if c.kind is Kind.GOOD)

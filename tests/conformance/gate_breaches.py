@@ -25,6 +25,11 @@ def _no_event(of: str, event_type: str) -> str:
     return f"delete from cl.gate_zero_air where entity_id = {{{of}}} and event_type = '{event_type}'"
 
 
+def _evidence(of: str, change: str) -> str:
+    of_it = f"(select attempt_id from cl.gate_zero_attempt where intake_id = {{{of}}})"
+    return f"update cl.gate_zero_evidence set {change} where attempt_id = {of_it}"
+
+
 def _intake(of: str, change: str) -> str:
     return f"update cl.gate_zero_intake set {change} where intake_id = {{{of}}}"
 
@@ -168,6 +173,11 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("gate_zero_air/6/events-agree-with-their-move", _attempt("failed", "reason_code = 'TIMEOUT'")),
     ("gate_zero_air/6/events-agree-with-their-move", _attempt("failed", "intake_id = {pending}")),
     ("gate_zero_air/6/events-agree-with-their-move", _attempt("recovered", "reentered_as = {pending}", 2)),
+    ("gate_zero_air/2/evidence", _evidence("evidenced", "attempt_id = gen_random_uuid()")),
+    ("gate_zero_air/2/evidence", _event("failed", "FAIL", "payload_ref = 'evidence:' || attempt_id")),
+    ("rebuild/cl.gate_zero_evidence", _evidence("evidenced", "attempt_id = gen_random_uuid()")),
+    ("rebuild/cl.gate_zero_evidence", _evidence("evidenced", "recorded_at = recorded_at + interval '2 minutes'")),
+    ("rebuild/cl.gate_zero_evidence", _evidence("evidenced", "recorded_at = recorded_at - interval '2 minutes'")),
     ("gate_zero_air/6/ordered", _event("failed", "FAIL", "seq = -seq")),
     ("gate_zero_air/6/ordered", "insert into cl.gate_zero_air select * from cl.gate_zero_air where entity_id = {open}"),
     ("gate_zero_air/6/traceable", _event("failed", "FAIL", "process_id = null")),

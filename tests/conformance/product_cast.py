@@ -22,17 +22,20 @@ from company import (
     minted,
     new_archive_month,
     new_error,
+    new_intake,
     new_operation,
     new_operation_item,
+    open_attempt,
     recovery_in,
     room_in_archive,
     without_window,
 )
 from conformance.cast import Role
+from recoup import gate
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
 from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, REDACTION, TRACEBACK
-from recoup.gate.lifecycle import ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.gate.lifecycle import ATTEMPT, BATCH, EVIDENCE, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority
 from recoup.mint.lifecycle import IDENTITY
 from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
@@ -104,6 +107,14 @@ def operation_in(tx: Transaction, status: str) -> uuid.UUID:
                 (operation,),
             )
     return operation
+
+
+def evidence_in(tx: Transaction, status: str) -> int:
+    found = [gate.Evidence("dns", "passed" if status == "PASSED" else "no-domain", "m")]
+    attempt = open_attempt(tx, new_intake(tx))
+    with acting(tx, Authority.GATE):
+        gate.finish_attempts(tx, [gate.Passed(attempt_id=attempt.attempt_id, token=attempt.token, evidence=found)])
+    return 1
 
 
 def item_in(tx: Transaction, status: str) -> int:
@@ -301,6 +312,17 @@ ROLES: tuple[Role, ...] = (
         row_in=attempt_in,
         given=lambda tx: {"intake": intake_in(tx, "PENDING")},
         prepare={("open", "crashed"): passing(hours=1)},
+    ),
+    Role(
+        EVIDENCE,
+        {
+            status: "(attempt_id, check_number, check_name, finding, message, duration_ms, recorded_at)"
+            f" values (%(attempt)s, 1, 'dns', '{finding}', 'm', 1, recoup.now())"
+            for status, finding in (("PASSED", "passed"), ("FAILED", "no-domain"))
+        },
+        {"PASSED": "finding = 'passed'", "FAILED": "finding = 'no-domain'"},
+        row_in=evidence_in,
+        given=lambda tx: {"attempt": attempt_in(tx, "open")},
     ),
     Role(
         RECOVERY,

@@ -70,7 +70,7 @@ def test_a_right_to_lock_is_no_right_to_change(scratch: Transaction) -> None:
             assert answer(scratch, change, {"key": error}) == "RC002"
 
 
-def test_a_candidate_comes_from_hub_or_gate_and_from_an_operator_only_as_a_fresh_start(scratch: Transaction) -> None:
+def test_a_candidate_comes_from_hub_or_gate_and_from_an_operator_only_as_a_restart(scratch: Transaction) -> None:
     """Without retry_of the operator is refused, with it the others; and the operator does not say in which status."""
     candidate = "insert into cl.gate_zero_intake (company_name) values ('x')"
     standing = "insert into cl.gate_zero_intake (company_name, retry_of, status) values ('x', %(intake)s, 'PENDING')"

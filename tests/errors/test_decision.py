@@ -49,6 +49,7 @@ def expected(table: str, severity: str | None, category: str) -> tuple[object, .
     reason = "ESCALATION_REQUIRED" if want == "PARK" else None
     if want == "RETRY" and category == "STRUCTURAL":
         want, reason = "PARK", "NON_RETRYABLE_ERROR"
+    asked_to_park = want == "PARK"
     if want not in allowed:
         nearest = {"IGNORE": "ARCHIVE", "ARCHIVE": "IGNORE"}.get(want)
         want = nearest if nearest in allowed else default
@@ -63,7 +64,7 @@ def expected(table: str, severity: str | None, category: str) -> tuple[object, .
         blocks and want in ("RETRY", "PARK"),
         retries,
         FIRST_RETRY[category] if want == "RETRY" else None,
-        (reason or "ESCALATION_REQUIRED") if want == "PARK" else None,
+        (reason or "ESCALATION_REQUIRED") if want == "PARK" or asked_to_park else None,
     )
 
 

@@ -13,7 +13,7 @@ from histories import lawful
 
 from recoup import clock, gate
 from recoup.database.connection import Actor, Database
-from recoup.gate import Attempt, Failed, Finished, Frozen, NewIntake, Passed
+from recoup.gate import Attempt, Evidence, Failed, Finished, Frozen, NewIntake, Passed
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 
@@ -126,8 +126,13 @@ class Desk:
 
 
 def outcome(
-    attempt: Attempt, reason: ReasonCode | None = FAILURE, *, payload_ref: str | None = None
+    attempt: Attempt,
+    reason: ReasonCode | None = FAILURE,
+    *,
+    payload_ref: str | None = None,
+    evidence: Sequence[Evidence] = (),
 ) -> Passed | Failed:
+    given: dict[str, Any] = {"payload_ref": payload_ref, "evidence": evidence}
     if reason is None:
-        return Passed(attempt_id=attempt.attempt_id, token=attempt.token, payload_ref=payload_ref)
-    return Failed(attempt_id=attempt.attempt_id, token=attempt.token, reason_code=reason, payload_ref=payload_ref)
+        return Passed(attempt_id=attempt.attempt_id, token=attempt.token, **given)
+    return Failed(attempt_id=attempt.attempt_id, token=attempt.token, reason_code=reason, **given)

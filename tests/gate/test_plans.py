@@ -236,7 +236,7 @@ PER_TRANSACTION = 100  # intakes whose events one transaction wrote
 
 BIG = (
     "cl.sovereign_mint_air", "cl.company_identity", "cl.gate_zero_air", "cl.gate_zero_recovery",
-    "cl.gate_zero_attempt", "cl.gate_zero_intake", "cl.gate_zero_batch",
+    "cl.gate_zero_attempt", "cl.gate_zero_intake", "cl.gate_zero_batch", "cl.gate_zero_evidence",
 )  # fmt: skip
 
 # Six kinds of intakes, by number: authorised; waiting; exhausted long ago; saved; being verified (the last few; before
@@ -273,6 +273,9 @@ select id, id, batch_id, 1, (array['passed', 'failed', 'failed', 'failed', 'open
        case kind when 4 then now() + interval '1 hour' else at + interval '1 minute' end,
        case when kind <> 4 then at + interval '1 second' end, 1
   from n;
+
+insert into cl.gate_zero_evidence (attempt_id, check_number, check_name, finding, message, duration_ms, recorded_at)
+select id, 1, 'dns', 'passed', 'm', 1, at from n where n % 5 = 0;
 
 insert into cl.gate_zero_recovery (recovery_id, intake_id, batch_id, failure_reason, attempt_count, next_eligible_at,
                                    status, created_at, updated_at)
@@ -385,9 +388,9 @@ def test_the_rows_are_there(crowded: Transaction) -> None:
     believed: dict[str, int] = dict(
         crowded.execute("select oid::regclass::text, reltuples::int from pg_class where relkind = 'r'").fetchall()
     )
-    for table in BIG[2:-1]:
+    for table in BIG[2:-2]:
         assert believed[table] == pytest.approx(IDLE, rel=0.01), table
-    for table in BIG[:2]:
+    for table in (*BIG[:2], BIG[-1]):
         assert believed[table] > 0.15 * IDLE, table
     assert believed["cl.gate_zero_batch"] > BATCHES
     off = crowded.execute(
@@ -432,6 +435,23 @@ class Asked(NamedTuple):
     most: int
 
 
+def verified(tx: Transaction, *, limit: int) -> list[gate.Finished]:
+    """First attempts, claimed and ended with evidence."""
+    found = [gate.Evidence("dns", "passed", "m"), gate.Evidence("state", "state-none", "m")]
+    claimed = gate.claim_attempts(tx, limit=limit, worker="w", retries=False)
+    return gate.finish_attempts(tx, [outcome(attempt, evidence=found) for attempt in claimed])
+
+
+def histories(tx: Transaction, *, limit: int) -> list[gate.CheckResult]:
+    """What happened to some intakes, and what their checks found."""
+    asked = [
+        row[0]
+        for row in tx.execute("select attempt_id from cl.gate_zero_evidence order by attempt_id limit %s", (limit,))
+    ]
+    gate.history(tx, asked)
+    return gate.evidence(tx, asked)
+
+
 BUSY = IN_FLIGHT + LAPSED + WAITING  # intakes that are PENDING; a claim passes over those that are being verified
 EVENTS = 5  # that an intake may have, or that an attempt may come to
 ASKED = {
@@ -441,6 +461,8 @@ ASKED = {
     "claim first attempts": Asked(
         Authority.GATE, partial(gate.claim_attempts, limit=1000, worker="w", retries=False), BUSY
     ),
+    "claim, and report with evidence": Asked(Authority.GATE, partial(verified, limit=WAITING), BUSY),
+    "histories with evidence": Asked(Authority.READER, partial(histories, limit=PAGE), EVENTS * PAGE),
     "what lapsed": Asked(Authority.GATE, partial(gate.lapsed, limit=1000), LAPSED),
     "what lapsed, a few": Asked(Authority.GATE, partial(gate.lapsed, limit=10), LAPSED),
     "sweep": Asked(Authority.GATE, gate.sweep_crashed, EVENTS * LAPSED),

@@ -75,7 +75,7 @@ def spent_by_window(desk: Desk) -> UUID:
     ("spent", "reason", "attempts"),
     [(spent_by_attempts, "MAX_ATTEMPTS_REACHED", 3), (spent_by_window, "RECOVERY_WINDOW_CLOSED", 1)],
 )
-def test_an_exhausted_intake_is_started_afresh_and_stays_what_it_is(
+def test_an_exhausted_intake_is_restarted_and_stays_what_it_is(
     desk: Desk, spent: Callable[[Desk], UUID], reason: str, attempts: int
 ) -> None:
     """Whatever exhausted it. The new one has its data, waits for its first attempt, and belongs to no batch."""
@@ -147,7 +147,7 @@ def test_a_lineage_of_fresh_starts_is_minted_once_at_its_end(desk: Desk) -> None
 
 
 @pytest.mark.parametrize("status", ["PENDING", "AUTHORIZED", "FAILED", "REENTER_SUCCEEDED"])
-def test_nothing_else_is_started_afresh(desk: Desk, status: str) -> None:
+def test_nothing_else_is_restarted(desk: Desk, status: str) -> None:
     """What waits will be tried, what failed may recover, what passed has passed."""
     with desk.db.transaction(Authority.GATE) as tx:
         intake = intake_in(tx, status)
@@ -158,7 +158,7 @@ def test_nothing_else_is_started_afresh(desk: Desk, status: str) -> None:
     assert str(intake) in caught.value.next_step
 
 
-def test_what_has_an_attempt_under_way_is_not_started_afresh(desk: Desk) -> None:
+def test_what_has_an_attempt_under_way_is_not_restarted(desk: Desk) -> None:
     """Its third attempt may still pass."""
     intake = desk.failed(times=2)
     desk.wait(intake)
@@ -177,11 +177,11 @@ def test_once(desk: Desk) -> None:
     with pytest.raises(LawRefused) as caught:
         restart(desk, exhausted)
     assert caught.value.code == "restarted_already"
-    assert "start that one afresh" in caught.value.next_step
+    assert "Restart the intake that follows it" in caught.value.next_step
 
 
 @pytest.mark.parametrize("times", [2, 6])
-def test_two_who_start_it_afresh_at_once_make_one(desk: Desk, times: int) -> None:
+def test_two_who_restart_it_at_once_make_one(desk: Desk, times: int) -> None:
     """One wins, the others are told."""
     for _ in range(5):
         exhausted = spent_by_attempts(desk)
@@ -263,7 +263,7 @@ def test_an_operator_makes_no_other_intake(scratch: Transaction, spent: UUID) ->
 
 
 @pytest.mark.parametrize("who", [a for a in Authority if a not in (Authority.OPERATOR, Authority.HUB, Authority.GATE)])
-def test_others_start_nothing_afresh(scratch: Transaction, spent: UUID, who: Authority) -> None:
+def test_others_restart_nothing(scratch: Transaction, spent: UUID, who: Authority) -> None:
     assert said(scratch, who, CANDIDATE.format(column="", value=""), spent) in ("42501", "RC001")
 
 

@@ -277,7 +277,7 @@ def test_re_entry_makes_a_new_intake_of_the_same_company(desk: Desk, failures: i
         desk.wait(intake)
     attempt = desk.open(intake)
     desk.advance(timedelta(seconds=5))
-    (finished,) = desk.report(outcome(attempt, None, payload_ref="evidence:1"))
+    (finished,) = desk.report(outcome(attempt, None, payload_ref="s3://1"))
     new = finished.reentered_as
 
     rows = desk.rows("select * from cl.gate_zero_intake where reentered_from = %s", intake)
@@ -294,7 +294,7 @@ def test_re_entry_makes_a_new_intake_of_the_same_company(desk: Desk, failures: i
         " order by event_timestamp desc limit 3", intake,
     )  # fmt: skip
     assert [event[:2] for event in events] == [
-        ("REENTER", f"intake:{new}"), ("AUTH", "evidence:1"), ("PASS", "evidence:1"),
+        ("REENTER", f"intake:{new}"), ("AUTH", "s3://1"), ("PASS", "s3://1"),
     ]  # fmt: skip
     assert len({event[2] for event in events}) == 1
     assert desk.rows("select 1 from cl.gate_zero_air where entity_id = %s", new) == []
@@ -398,12 +398,12 @@ def test_the_late_result_of_a_swept_attempt_is_stored_and_not_applied(desk: Desk
     assert desk.sweep() == [attempt.attempt_id]
     before = desk.rows("select * from cl.gate_zero_recovery where intake_id = %s", intake)
 
-    (finished,) = desk.report(outcome(attempt, reason, payload_ref="evidence:9"))
+    (finished,) = desk.report(outcome(attempt, reason, payload_ref="s3://9"))
     assert finished.status == "late"
     assert (finished.intake_id, finished.reentered_as) == (None, None)
     assert told(desk, intake) == [START, fail(ReasonCode.TIMEOUT)]
     assert desk.rows("select * from cl.gate_zero_recovery where intake_id = %s", intake) == before
-    result = {"status": "failed" if reason else "passed", "reason_code": reason, "payload_ref": "evidence:9"}
+    result = {"status": "failed" if reason else "passed", "reason_code": reason, "payload_ref": "s3://9"}
     assert late_results(desk, attempt.attempt_id) == [
         ("cl.gate_zero_attempt", attempt.token, result, desk.now(), "tester")
     ]

@@ -14,6 +14,7 @@ from company import (
     acting,
     advance,
     attempt_and,
+    attempt_in,
     batch_in,
     failed_intake,
     intake_in,
@@ -161,10 +162,10 @@ key(INTAKE, "gate_zero_intake_pkey", "An id is one intake's.", "intake_id")
 key(INTAKE, "gate_zero_intake_reentered_from_key", "An intake re-enters once.", "reentered_from",
     first={"status": "'AUTHORIZED'", "reentered_from": new_intake},
     then={"status": "'AUTHORIZED'"})  # fmt: skip
-key(INTAKE, "gate_zero_intake_retry_of", "An exhausted intake is started afresh once.", "retry_of",
+key(INTAKE, "gate_zero_intake_retry_of", "An exhausted intake is restarted once.", "retry_of",
     first={"retry_of": new_intake})  # fmt: skip
 reference(INTAKE, "batch_id", BATCH, "An intake's batch exists.", nobody="'nobody'")
-reference(INTAKE, "retry_of", INTAKE, "What is started afresh exists.")
+reference(INTAKE, "retry_of", INTAKE, "What is restarted exists.")
 reference(INTAKE, "reentered_from", INTAKE, "What re-entered exists.", status="'AUTHORIZED'")
 check(INTAKE, "gate_zero_intake_company_name_check", "A company has a name.", company_name="''")
 check(INTAKE, "gate_zero_intake_status_check", "A status is a listed one.", status="'LOST'")
@@ -190,17 +191,19 @@ RESTART = "insert into cl.gate_zero_intake (company_name, retry_of, created_at) 
 
 
 @law(INTAKE, "cl.rule_intake_births", "insert")
-def a_fresh_start_follows_an_exhausted_intake(tx: Transaction) -> None:
-    """What may still recover, or has, is not started afresh beside it; nor is anything before it was exhausted."""
+def a_restart_follows_an_exhausted_intake(tx: Transaction) -> None:
+    """What may still recover, or has, is not restarted; nor is anything before it was exhausted."""
     waiting, spent = failed_intake(tx), failed_intake(tx, times=3)
     refused(tx, RESTART.format(at=NOW), (waiting,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC042")
-    refused(tx, RESTART.format(at=NOW), (spent,), who=HUB, by="cl.rule_intake_births", sqlstate="RC042", words="afresh")
+    refused(
+        tx, RESTART.format(at=NOW), (spent,), who=HUB, by="cl.rule_intake_births", sqlstate="RC042", words="restart"
+    )
     earlier = RESTART.format(at="recoup.now() - interval '1 day'")
-    refused(tx, earlier, (spent,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC026", words="fresh start")
+    refused(tx, earlier, (spent,), who=OPERATOR, by="cl.rule_intake_births", sqlstate="RC026", words="restart")
 
 
 @law(INTAKE, "cl.record_restarts", "insert")
-def a_fresh_start_is_logged(tx: Transaction) -> None:
+def a_restart_is_logged(tx: Transaction) -> None:
     """BIRTH is in the control log, with who and why; that a candidate came in is not."""
     spent = failed_intake(tx, times=3)
     tx.execute("select set_config('recoup.reason', 'they moved', true)")
@@ -215,7 +218,7 @@ BORN, MOVED = "cl.guard_gate_zero_intake_births", "cl.guard_gate_zero_intake_mov
 
 
 @law(INTAKE, BORN, "insert")
-def an_operator_makes_no_intake_but_a_fresh_start(tx: Transaction) -> None:
+def an_operator_makes_no_intake_but_a_restart(tx: Transaction) -> None:
     """Candidates come from hubs."""
     statement = "insert into cl.gate_zero_intake (company_name) values ('x')"
     refused(tx, statement, who=OPERATOR, by=BORN, sqlstate="RC001", words="without retry_of")
@@ -354,6 +357,18 @@ def an_attempt_under_its_lease_has_not_crashed(tx: Transaction) -> None:
     refused(tx, crash, (attempt,), who=GATE, by=ATTEMPT_MOVED, sqlstate="RC030")
 
 
+@law(ATTEMPT, ATTEMPT_MOVED, "update")
+def an_outcome_points_at_evidence_that_is_recorded(tx: Transaction) -> None:
+    """A payload_ref evidence:… is the attempt's own, and its evidence is recorded."""
+    attempt = to_be_ended(tx)
+    for pointer in (f"evidence:{attempt}", "evidence:1"):
+        ended = (
+            "update cl.gate_zero_attempt set status = 'passed', ended_with = token, payload_ref = %s,"
+            " finished_at = greatest(recoup.now(), opened_at + interval '1 microsecond') where attempt_id = %s"
+        )
+        refused(tx, ended, (pointer, attempt), who=GATE, by=ATTEMPT_MOVED, sqlstate="RC067")
+
+
 SAID = "select from cl.gate_zero_air where entity_id = %s and (event_type, reason_code) = (%s, %s)"
 
 
@@ -385,6 +400,32 @@ def the_end_of_an_attempt_has_its_consequences(tx: Transaction) -> None:
     seen(tx, "select from cl.gate_zero_intake where intake_id = %s and status = 'AUTHORIZED'", passed)
     seen(tx, "select from cl.gate_zero_intake where intake_id = %s and status = 'FAILED'", failed)
     seen(tx, "select from cl.gate_zero_recovery where intake_id = %s and status = 'ACTIVE'", failed)
+
+
+# Gate Zero: evidence -------------------------------------------------------------------------------------------------
+
+EVIDENCE = "cl.gate_zero_evidence"
+LONG = "repeat('x', 4001)"
+
+key(EVIDENCE, "gate_zero_evidence_pkey", "A number is one check's.", "attempt_id", "check_number")
+check(EVIDENCE, "gate_zero_evidence_check_number_check", "Checks are counted from 1.", check_number="0")
+check(EVIDENCE, "gate_zero_evidence_check_name_check", "A check has a name.", check_name="''")
+check(EVIDENCE, "gate_zero_evidence_finding_check", "A check finds something.", finding="''")
+check(EVIDENCE, "gate_zero_evidence_message_check", "A message has a maximum length.", message=LONG)
+check(EVIDENCE, "gate_zero_evidence_duration_ms_check", "Nothing takes less than no time.", duration_ms="-1")
+check(EVIDENCE, "gate_zero_evidence_recorded_at_check", "Times are times.", recorded_at=INFINITE)
+
+
+@law(EVIDENCE, "cl.rule_evidence_births", "insert")
+def evidence_is_recorded_while_its_attempt_is_open(tx: Transaction) -> None:
+    """Neither for an attempt that does not exist or has ended, nor at another time than now."""
+    ended, opened = attempt_in(tx, "failed"), attempt_in(tx, "open")
+    record = insertion(tx, EVIDENCE, {})
+    refused(tx, record, who=GATE, by="cl.rule_evidence_births", sqlstate="RC066", words="unknown")
+    record = insertion(tx, EVIDENCE, {"attempt_id": f"'{ended}'"})
+    refused(tx, record, who=GATE, by="cl.rule_evidence_births", sqlstate="RC066", words="failed")
+    record = insertion(tx, EVIDENCE, {"attempt_id": f"'{opened}'", "recorded_at": LATER})
+    refused(tx, record, who=GATE, by="cl.rule_evidence_births", sqlstate="RC026")
 
 
 # Gate Zero: recoveries ----------------------------------------------------------------------------------------------

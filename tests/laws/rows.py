@@ -60,6 +60,10 @@ SAMPLES: dict[str, Row] = {
         "actor": "'human'", "event_timestamp": NOW, "incarnation": "1", "actor_id": "'mallory'",
         "authority": "'recoup_gate'",
     },
+    "cl.gate_zero_evidence": {
+        "attempt_id": ID, "check_number": "1", "check_name": "'dns'", "finding": "'passed'", "message": "'m'",
+        "duration_ms": "1", "recorded_at": NOW,
+    },
     "cl.company_identity": {
         "sovereign_company_id": ID, "intake_id": new_intake, "company_name": "'Acme'", "minted_at": NOW,
     },

@@ -44,13 +44,18 @@ WRONG = [
     ("[gate]\nattempt_lease_s = 20", "gate.attempt_lease_s", "20", "at least 40: the timeouts of the checks"),
     (CHECKS + "checks = []", "gate.verification.checks", "[]", "a list of 1 to 20, each the name of a check"),
     (CHECKS + 'site_urls = ["ftp://{domain}"]', "gate.verification.site_urls[0]", "'ftp://{domain}'", "http or https"),
-    (CHECKS + "directory = 3", "gate.verification.directory", "3", "a URL with {domain} or {name} in it, or the path"),
+    (
+        CHECKS + "directory = 3",
+        "gate.verification.directory",
+        "3",
+        "a URL with {domain}, {name} or {linkedin_url} in it, or the path",
+    ),
     *(
         (
             CHECKS + f'directory = "{url}"',
             "gate.verification.directory",
             f"'{url}'",
-            f"a URL that can be asked for a company; {why}",
+            f"a URL that companies can be looked up with; {why}",
         )
         for url, why in (
             ("http://bücher.example/{domain}", "it has blanks or letters beyond ASCII; write a host as xn--"),

@@ -63,6 +63,22 @@ NAMED = [one for one in RULES["vocabulary"] if "marks" not in one and one["name"
         ("PermissionError: [Errno 13]", None, OPERATIONAL),
         # Kubernetes
         ("the object has been modified; please apply your changes to the latest version", "Conflict", OPERATIONAL),
+        # The advice to send the same request again, whatever the code beside it is made of
+        ("The partition is moving. Retry the operation.", "PARTITION_NOT_FOUND_HERE", TRANSIENT),
+        ("Please rerun the job.", "INVALID_WORKER_STATE", TRANSIENT),
+        ("The object was changed meanwhile; submit the request again", "SCHEMA_RACE", TRANSIENT),
+        ("Retry the request with a delay", None, TRANSIENT),
+        ("Correct the file and retry the pipeline run", "PIPELINE_FILE", OPERATIONAL),
+        ("Use a valid date format and try again", None, STRUCTURAL),
+        ("Retry the request with a smaller page size", None, OPERATIONAL),
+        # Quotas and limits: of a rate, of a day or a plan, of what a program can hold
+        ("429 too many requests per minute", None, TRANSIENT),
+        ("The daily quota of API calls is exceeded", None, OPERATIONAL),
+        ("You have used up the credits of your plan", None, OPERATIONAL),
+        ("too many columns in the result", None, STRUCTURAL),
+        ("maximum recursion depth exceeded", None, STRUCTURAL),
+        # Five digits are an SQLSTATE only if they are listed
+        ("the database has reached its size", "40544", OPERATIONAL),
         # Nothing known
         ("", None, OPERATIONAL),
         ("Lorem ipsum dolor", None, OPERATIONAL),

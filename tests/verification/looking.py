@@ -50,7 +50,7 @@ def wrong(world: World, companies: Iterable[Company], **over: Any) -> list[str]:
     looked_at = list(companies)
     found = verdicts(rules_for(world.policy, **over), map(candidate, looked_at))
     return [
-        f"{company.kind} {company.domain}: {verdict.reason_code}, not {company.truth_on(world.day)} ({verdict.said})"
+        f"{company.kind} {company.domain}: {verdict.reason_code}, not {company.truth_on(world.day)} ({verdict.message})"
         for company, verdict in zip(looked_at, found, strict=True)
         if verdict.reason_code is not company.truth_on(world.day)
     ]

@@ -28,41 +28,41 @@ class Named:
 
     name = "named"
 
-    async def __call__(self, candidate, looking):
-        page = await looking.fetch()
-        return (Finding.PASSED if looking.addresses and page.status == 200 else Finding.PAGE_OF_OTHERS), "seen"
+    async def __call__(self, candidate, subject):
+        page = await subject.fetch()
+        return (Finding.PASSED if subject.addresses and page.status == 200 else Finding.PAGE_OF_OTHERS), "seen"
 
 class Strict:
     name = "strict"
 
-    async def __call__(self, candidate, looking):
+    async def __call__(self, candidate, subject):
         raise NotPassed(Finding.PAGE_OF_OTHERS, f"{candidate.company_name} is \\n not wanted")
 
 class Broken(Strict):
-    async def __call__(self, candidate, looking):
+    async def __call__(self, candidate, subject):
         key = "a key " + "of theirs"
         raise KeyError("a defect")
 
 class Slow(Strict):
-    async def __call__(self, candidate, looking):
+    async def __call__(self, candidate, subject):
         await asyncio.Event().wait()
 
 class Cancelled(Strict):
-    async def __call__(self, candidate, looking):
+    async def __call__(self, candidate, subject):
         asked = asyncio.get_running_loop().create_future()
         asked.cancel()
         await asked
 
 class Loose(Strict):
-    async def __call__(self, candidate, looking):
+    async def __call__(self, candidate, subject):
         return "passed", "a plain text for a finding"
 
 class Babbling(Strict):
-    async def __call__(self, candidate, looking):
+    async def __call__(self, candidate, subject):
         return "whatever", ""
 
 class Inventive(Strict):
-    async def __call__(self, candidate, looking):
+    async def __call__(self, candidate, subject):
         raise NotPassed("no-licence", "a finding that nobody knows")
 
 ready = Named()
@@ -105,7 +105,7 @@ def finding(world: WatchedWorld, installed: None) -> Callable[..., tuple[ReasonC
     def found(*checks: str, **over: int) -> tuple[ReasonCode | None, Finding, str]:
         good = next(company for company in world.companies if company.kind is Kind.GOOD)
         (verdict,) = verdicts(rules_for(world.policy, checks=list(checks), **over), [candidate(good)])
-        return verdict.reason_code, verdict.finding, verdict.said
+        return verdict.reason_code, verdict.finding, verdict.message
 
     return found
 
@@ -117,7 +117,7 @@ Found = Callable[..., tuple[ReasonCode | None, Finding, str]]
 def test_a_class_an_object_and_a_factory_are_checks(finding: Found, name: str) -> None:
     reason, found, said = finding("dns", name)
     assert (reason, found) == (None, Finding.PASSED)
-    assert said.endswith(f"check:{name} seen")
+    assert said == "seen"
 
 
 def test_the_first_that_does_not_pass_decides(finding: Found) -> None:

@@ -133,8 +133,8 @@ def test_no_redirect_leads_to_this_machine(world: World, domain: str, site: Call
     canary = site(page(domain), address="127.0.0.1")
     here = site(redirect(location.format(port=canary.port, domain=domain)), port=canary.port)
     verdict = looked(world, domain, f"http://{{domain}}:{here.port}/")
-    assert verdict.finding is Finding.REDIRECT_FORBIDDEN, verdict.said
-    assert "secret" not in verdict.said
+    assert verdict.finding is Finding.REDIRECT_FORBIDDEN, verdict.message
+    assert "secret" not in verdict.message
     assert canary.asked == []
 
 
@@ -267,7 +267,7 @@ def test_a_policy_that_cannot_be_followed_is_refused() -> None:
         with pytest.raises(InputRefused) as refused:
             Verifier(rules_for({"directory": "http://127.0.0.1:9/{domain}", **rules}))
         assert refused.value.code == code
-    with pytest.raises(ValidationError, match="a URL that can be asked"):  # when it is read
+    with pytest.raises(ValidationError, match="a URL that companies can be looked up with"):  # when it is read
         rules_for({"directory": "http://127.0.0.1:9/{domain}", "site_urls": ["http://{domain}:99999/"]})
 
 

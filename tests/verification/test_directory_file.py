@@ -18,7 +18,7 @@ from recoup.verification.checks import Candidate
 from recoup.verification.directory import states_in
 from recoup.verification.directory_file import FileDirectory
 from recoup.verification.findings import Finding
-from recoup.verification.verifier import Verifier
+from recoup.verification.verifier import Verdict, Verifier
 from recoup_demo.world import Kind
 from verification.looking import candidate, rules_for, verdicts
 from world.odd import SERVICE_FAULTS
@@ -179,5 +179,32 @@ def test_no_directory_at_all_is_refused_unless_no_check_needs_one(world: Watched
     "url", ["http://127.0.0.1/company", "https:///x?{domain}", "http://[::1/{domain}", "http://h:0/{name}"]
 )
 def test_a_url_that_cannot_be_asked_for_a_company_is_refused(url: str) -> None:
-    with pytest.raises(ValidationError, match="a URL that can be asked"):  # when the policy is read
+    with pytest.raises(ValidationError, match="a URL that companies can be looked up with"):  # when the policy is read
         rules_for({"directory": url})
+
+
+@pytest.mark.parametrize(
+    ("given", "finding"),
+    [
+        (None, Finding.PASSED),
+        ("https://www.LinkedIn.com/company/Acme/?trk=search", Finding.PASSED),
+        ("linkedin.com/company/another-acme", Finding.ENTRY_OF_OTHERS),
+        ("linkedin.com/company/sold", Finding.PASSED),  # found by its page alone, under another domain
+    ],
+)
+def test_the_linkedin_page_of_the_intake_decides(tmp_path: Path, given: str | None, finding: Finding) -> None:
+    """It finds the entry, and an entry with another page is that of another company."""
+    path = tmp_path / "directory.csv"
+    path.write_text(
+        "domain,name,states,linkedin_url\nacme.example,Acme,TX,https://linkedin.com/company/acme\n"
+        "sold.example,Sold,TX,linkedin.com/company/sold\n"
+    )
+
+    async def verified() -> Verdict:
+        rules = rules_for({"directory": str(path), "nameservers": ["127.77.3.3"]}, checks=["directory"])
+        async with Verifier(rules) as verifier:
+            return await verifier.verify(Candidate("Acme", "acme.example", given, "TX"))
+
+    verdict = asyncio.run(verified())
+    assert verdict.finding is finding, verdict.message
+    assert verdict.reason_code is (None if finding is Finding.PASSED else ReasonCode.NO_LINKEDIN_COMPANY)

@@ -99,3 +99,20 @@ def test_no_company_has_more_states_than_there_are() -> None:
     """A directory that lists a hundred thousand of them would hold everybody up."""
     assert len(states_in([f"State {n}" for n in range(100_000)])) == MAX_STATES
     assert states_in(["TX"] * 1000 + ["OH"]) == ("TX", "OH")
+
+
+def test_the_directory_is_asked_for_the_linkedin_page(talkative: Callable[..., Talkative]) -> None:
+    """Where the URL has a place for it; a company without one leaves it empty."""
+    there = talkative(b"", at_once=True)  # lists what has first.example in its request
+
+    async def asked(page: str) -> Entry:
+        rules = rules_for({"directory": f"http://127.0.0.1:{there.port}/find?page={{linkedin_url}}&of={{domain}}"})
+        directory = HttpDirectory(rules, key=None)
+        try:
+            return await directory.entry("acme.example", "Acme {domain}", page)
+        finally:
+            await directory.close()
+
+    assert asyncio.run(asked("https://linkedin.com/company/first.example")).states == ("TX",)
+    with pytest.raises(NotPassed):
+        asyncio.run(asked(""))

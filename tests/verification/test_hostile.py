@@ -32,7 +32,7 @@ def test_each_trick_gets_the_verdict_it_deserves(hostile_world: WatchedWorld, ki
     company = of_kind(hostile_world, kind)
     began = time.monotonic()
     (verdict,) = verdicts(rules_for(hostile_world.policy, **SHORT), [candidate(company)])
-    assert verdict.reason_code is company.truth_on(0), verdict.said
+    assert verdict.reason_code is company.truth_on(0), verdict.message
     assert time.monotonic() - began < ALL_OF_IT_S
     assert hostile_world.seen()["canary_connections"] == 0
 

@@ -73,7 +73,7 @@ def test_the_directory_gets_its_key_and_without_it_refuses(slow_world: WatchedWo
     for key in (None, "another"):
         (without,) = verdicts(rules_for(slow_world.policy), [company], directory_key=key)
         assert (without.reason_code, without.finding) == (ReasonCode.API_UNAVAILABLE, Finding.DIRECTORY_REFUSES)
-        assert "another" not in without.said
+        assert "another" not in without.message
 
 
 @pytest.mark.parametrize("key", ["", " ", "a\nb", "schlüssel"])

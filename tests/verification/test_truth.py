@@ -38,17 +38,25 @@ def test_whoever_recovers_is_found_recovered_on_its_day(large_world: World) -> N
 
 
 def test_the_evidence_says_what_was_seen(world: WatchedWorld) -> None:
-    """Short, printable, and it names the check that decided; of a pass, all of them."""
-    said = verdicts(rules_for(world.policy, site_timeout_ms=500), map(candidate, world.companies))
-    failed = [verdict for verdict in said if verdict.reason_code is not None]
-    assert all(verdict.said.startswith(f"check:{verdict.check} ") for verdict in failed)
-    passed = [verdict.said for verdict in said if verdict.reason_code is None]
-    rests_on = re.compile("check:dns .*; check:imprint 200 .*; check:directory .*; check:state in ..$")
-    assert all(map(rests_on.match, passed))
-    assert all(len(verdict.said) <= 300 and verdict.said.isprintable() for verdict in said)
-    parked = next(verdict.said for verdict in said if verdict.finding is Finding.PAGE_PARKED)
-    assert parked.startswith("check:imprint 200 http://")
-    assert "parking page" in parked
+    """One row per check that ran, short and printable. All but the last passed, and the last decided."""
+    found = verdicts(rules_for(world.policy, site_timeout_ms=500), map(candidate, world.companies))
+    order = ["dns", "imprint", "directory", "state"]
+    for verdict in found:
+        checks = [one.check for one in verdict.evidence]
+        assert checks == order[: len(checks)]
+        assert all(one.finding == Finding.PASSED for one in verdict.evidence[:-1])
+        assert (verdict.reason_code is None) == (verdict.finding is Finding.PASSED)
+        assert all(len(one.message) <= 300 and one.message.isprintable() for one in verdict.evidence)
+    passed = next(verdict for verdict in found if verdict.reason_code is None)
+    assert [one.check for one in passed.evidence] == order
+    assert re.match("200 http.*", passed.evidence[1].message)
+    assert re.match("in ..$", passed.message)
+    slow = next(verdict for verdict in found if verdict.finding is Finding.SITE_SLOW)
+    assert 400 < slow.evidence[-1].duration_ms < 60_000
+    parked = next(verdict for verdict in found if verdict.finding is Finding.PAGE_PARKED)
+    assert parked.check == "imprint"
+    assert parked.message.startswith("200 http://")
+    assert "parking page" in parked.message
 
 
 @pytest.mark.parametrize("domain", [None, "", "nonsense", "127.0.0.1", "co.uk", "a b.example"])

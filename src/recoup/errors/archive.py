@@ -1,7 +1,7 @@
-"""The archive: what is over leaves the live tables, and what has been kept long enough leaves the archive.
+"""The archive: closed and expired errors leave the live tables, and old months leave the archive.
 
-An error leaves in bounded batches, one transaction each, and is written to its archive by the statement that deletes
-it. Archives lie in months; a month whose retention is over is dropped as a whole, with its count and digest logged.
+Errors are moved in bounded batches, one transaction each, and written to the archive by the statement that deletes
+them. Archives are partitioned by month; a month whose retention has ended is dropped, with its count and digest logged.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ DROP_MOST_MS = 3_600_000  # to read a month and drop it
 
 
 class Swept(NamedTuple):
-    """What a sweep moved; and how much of it still kept its entity from moving on when its time was over."""
+    """What a sweep moved, and how many of them still blocked their entity when they expired."""
 
     gone: int
     was_blocking: int
 
 
 class Leaving(NamedTuple):
-    """An error that is over, and still in its live table."""
+    """An error that is closed, and still in its live table."""
 
     error_table: str
     error_id: int
@@ -42,7 +42,7 @@ class Month(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """A month of an archive that is no more."""
+    """A month of an archive that was dropped."""
 
     error_table: str
     month: date
@@ -51,7 +51,7 @@ class Dropped:
 
 
 def sweep(tx: Transaction, *, limit: int = 1000, only: Leaving | None = None) -> Swept:
-    """Move up to so many errors to their archives: those that are over, then those that have expired.
+    """Move at most ``limit`` errors to their archives: closed ones first, then expired ones.
 
     Call again until nothing is left. ``only`` takes one alone, for when a whole set was refused because of one row.
     """
@@ -66,7 +66,7 @@ def sweep(tx: Transaction, *, limit: int = 1000, only: Leaving | None = None) ->
 
 
 def leaving(tx: Transaction, *, limit: int = 1000) -> list[Leaving]:
-    """What waits for the archiver: it is over, or its time is."""
+    """Errors that are closed or expired, and not moved yet."""
     return [Leaving(*row) for row in tx.execute(Q["leaving"], {"limit": limit})]
 
 
@@ -76,10 +76,10 @@ def lag(tx: Transaction) -> float | None:
 
 
 def drop_month(tx: Transaction, *, only: Month | None = None) -> Dropped | None:
-    """Drop the oldest month whose retention is over, or one, with its count and digest logged. None: there is none."""
+    """Drop the oldest month whose retention has ended, or this one; logs count and digest. None: there is none."""
     month = only or next(iter(months_over(tx, limit=1)), None)
     if month is None or tx.execute(Q["lock_month"], month._asdict()).fetchone() is None:
-        return None  # or somebody else has just dropped it
+        return None  # or another process has just dropped it
     # A month may hold more than is read within the time of other statements.
     tx.execute("select set_config('statement_timeout', %s, true)", (str(DROP_MOST_MS),))
     held = tracebacks.of_month(tx, month.table, month.month)
@@ -89,12 +89,12 @@ def drop_month(tx: Transaction, *, only: Month | None = None) -> Dropped | None:
 
 
 def months_over(tx: Transaction, *, limit: int = 1000) -> list[Month]:
-    """Months whose retention is over, oldest first."""
+    """Months whose retention has ended, oldest first."""
     return [Month(*row[:2]) for row in _over(tx, limit)]
 
 
 def retention_lag(tx: Transaction) -> float | None:
-    """For how many seconds the retention of a month has been over that is still there, at most; None: there is none."""
+    """How many seconds ago the retention ended of the oldest month that still exists; None: there is none."""
     return next((float(row[2]) for row in _over(tx, 1)), None)
 
 

@@ -1,8 +1,8 @@
-"""The decision: what becomes of a new error. One pure function over the policy.
+"""The decision about a new error: one pure function over the policy.
 
-Wanted, in this order: a person's word, the hub's rule for the code, the policy's rule for the code, the severity if one
-is given, the table's default. What is wanted is then held to what the table allows. Nothing here asks a database or a
-clock.
+The wanted disposition comes from, in this order: a person's request, the hub's rule for the code, the policy's rule for
+the code, the severity if one is given, the table's default. Then the table's allowed list applies. Nothing here uses a
+database or a clock.
 """
 
 from datetime import timedelta
@@ -27,19 +27,19 @@ _WEIGHT = {Disposition.IGNORE: 0, Disposition.ARCHIVE: 0, Disposition.RETRY: 1, 
 
 
 class Decision(NamedTuple):
-    """What becomes of an error, and who said so."""
+    """What happens to an error, and who decided it."""
 
     disposition: Disposition
     status: ErrorStatus
     ttl_tier: Tier
     ttl: timedelta | None  # None: for ever
     max_retries: int
-    retry_after: timedelta | None  # None: it is not retried by itself
+    retry_after: timedelta | None  # None: it is not retried automatically
     park_reason: ParkReason | None
-    blocks: bool  # keeps its entity from moving on
+    blocks: bool  # blocks its entity
     decided_by: str  # person, hub rule, code rule, severity, table
-    clamped_from: Want | None  # what was wanted and is not allowed here
-    overruled: Want | None = None  # what it would be, had the same failure not been more already
+    clamped_from: Want | None  # what was wanted and the table does not allow
+    overruled: Want | None = None  # what it asked for, where an open error of the same failure was stronger
 
 
 class _Wanted(NamedTuple):
@@ -57,7 +57,7 @@ def decide(
     code: str | None,
     person: Want | None = None,
 ) -> Decision:
-    """What becomes of a new error of this table."""
+    """Decide what happens to a new error of this table."""
     table = policy.table(error_table)
     wanted = _wanted(policy, table, severity=severity, category=category, code=code, person=person)
     want = held(table, wanted.want)
@@ -70,7 +70,10 @@ def decide(
         ttl=policy.ttl(tier),
         max_retries=max_retries,
         retry_after=delay(policy, category, 1) if want is Want.RETRY else None,
-        park_reason=(wanted.park_reason or ParkReason.ESCALATION_REQUIRED) if want is Want.PARK else None,
+        # Kept also where parking is not allowed.
+        park_reason=(wanted.park_reason or ParkReason.ESCALATION_REQUIRED)
+        if Want.PARK in (want, wanted.want)
+        else None,
         blocks=table.blocks and want in (Want.RETRY, Want.PARK),
         decided_by=wanted.by,
         clamped_from=wanted.want if want is not wanted.want else None,
@@ -78,14 +81,17 @@ def decide(
 
 
 def never_weaker(new: Decision, before: Decision) -> Decision:
-    """What becomes of an error when the same failure was decided before, and is open: no less than that."""
+    """The decision about an error whose failure is open already: never weaker than the one before."""
     if not _WEIGHT[before.disposition]:
         return new
     longer = before if new.ttl is not None and (before.ttl is None or before.ttl > new.ttl) else new
     most = max(new.max_retries, before.max_retries)
     if _WEIGHT[new.disposition] < _WEIGHT[before.disposition]:
         own = next(want for want, stored in STORED.items() if stored is new.disposition)
-        new = before._replace(decided_by=new.decided_by, clamped_from=new.clamped_from, overruled=own)
+        reason = before.park_reason if before.disposition is Disposition.PARKED else new.park_reason
+        new = before._replace(
+            decided_by=new.decided_by, clamped_from=new.clamped_from, overruled=own, park_reason=reason
+        )
     return new._replace(ttl_tier=longer.ttl_tier, ttl=longer.ttl, max_retries=most)
 
 
@@ -110,13 +116,13 @@ def _wanted(
         wanted = _Wanted(Want(table.default), "table")
     # Also where only the clamp would make it a retry.
     if category is Category.STRUCTURAL and Want.RETRY in (wanted.want, held(table, wanted.want)):
-        # No retry can help; a person may start the one that is left.
+        # No retry can help; a person may start the one that it has.
         return wanted._replace(want=Want.PARK, park_reason=ParkReason.NON_RETRYABLE_ERROR)
     return wanted
 
 
 def held(table: ErrorTable, want: Want) -> Want:
-    """What is wanted, or what comes nearest to it of what the table allows."""
+    """The wanted disposition if the table allows it, else the one to fall back to."""
     if want in table.allowed:
         return want
     if want in (Want.IGNORE, Want.ARCHIVE):
@@ -127,7 +133,7 @@ def held(table: ErrorTable, want: Want) -> Want:
 
 
 def retries(policy: ErrorPolicy, table: ErrorTable, category: Category, code: str | None) -> int:
-    """How often an error is retried: by its category, more or less where its hub says so."""
+    """How often an error is retried: by its category, or by the rules of its hub."""
     most = policy.retry[category].max_retries
     if category is Category.OPERATIONAL and table.operational_max_retries is not None:
         most = table.operational_max_retries
@@ -135,7 +141,7 @@ def retries(policy: ErrorPolicy, table: ErrorTable, category: Category, code: st
 
 
 def delay(policy: ErrorPolicy, category: Category, retry: int) -> timedelta | None:
-    """How long after the last failure the retry of this number comes; None: not by itself."""
+    """How long after the last failure the retry of this number comes; None: not automatically."""
     rule = policy.retry[category]
     match rule.backoff:
         case "exponential":

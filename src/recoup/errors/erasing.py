@@ -1,9 +1,9 @@
-"""Erasing a secret that was recorded before it was known for one: from an error's texts, live or archived.
+"""Erasing a secret that was recorded: from the texts of an error, live or archived.
 
-What is found by the list of today is replaced, and a text that is given. The row says ``[redacted]`` from then on, the
-control log who erased it, when and why, with the digest of what is left. A traceback of a retry that holds a secret is
-deleted as a whole. The log of events is sealed: what a failed
-retry said stands there as it was said, and is counted here so that it is not forgotten.
+Secrets that the current list recognises are replaced, and a text that is given. The row has ``[redacted]`` from then
+on; the control log has who erased it, when and why, with the digest of what is left. A traceback of a retry that holds
+a secret is deleted as a whole. The log of events is sealed: messages of failed retries stay there as they were, and are
+counted here so that they are not forgotten.
 """
 
 import json
@@ -19,16 +19,16 @@ from recoup.redaction import REDACTED, in_words, redacted
 from recoup.refusals import InputRefused
 
 Q = load("recoup.errors", "erasing.sql")
-SECRET_LEAST = 4  # characters: less would be found everywhere
+SECRET_LEAST = 4  # characters: shorter ones would be found everywhere
 
 
 class Erased(NamedTuple):
-    """What became of an error's texts."""
+    """What was erased from an error."""
 
     error_table: str
     error_id: int
     erased: tuple[str, ...]  # from these columns
-    in_log: int  # events that hold it still, and keep it
+    in_log: int  # events that still contain it
 
 
 class _Texts(NamedTuple):
@@ -40,16 +40,16 @@ class _Texts(NamedTuple):
 
 
 def erase(tx: Transaction, errors: Sequence[ErrorKey], secret: str | None = None) -> list[Erased]:
-    """Erase secrets from these errors, as operator: those that are known by now, and this one wherever it stands."""
+    """Erase secrets from these errors, as operator: all that are recognised now, and this one wherever it occurs."""
     if secret is not None and len(secret.strip()) < SECRET_LEAST:
         raise InputRefused(
             "secret_short",
-            "What is to be erased is too short: it would be found in places that it is not meant for.",
+            "The text to erase is too short: it would also be found in other texts.",
             f"Give at least {SECRET_LEAST} characters.",
         )
     named = {"tables": [key.error_table for key in errors], "ids": [key.error_id for key in errors]}
     found = [_Texts(*row) for row in tx.execute(Q["texts"], named)]
-    if len(found) < len(set(errors)):  # it went to the archive while it was waited for: there it is
+    if len(found) < len(set(errors)):  # it was moved to the archive while we waited
         found = [_Texts(*row) for row in tx.execute(Q["texts"], named)]
     own_keys = active_policy.reloaded(tx).errors.redact_keys
     changed = [(before, after) for before in found if (after := _without(before, secret, own_keys)) != before]
@@ -80,7 +80,7 @@ def _text(text: str, secret: str | None) -> str:
 
 def _payload(payload: Any, secret: str | None, own_keys: Sequence[str]) -> Any:
     if secret is not None:
-        # As it stands in JSON; where that leaves none, all of it goes.
+        # As written in JSON; if it is still there afterwards, the whole payload is erased.
         try:
             text = json.dumps(payload, ensure_ascii=False)
             payload = json.loads(text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], REDACTED))

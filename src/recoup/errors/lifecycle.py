@@ -26,8 +26,8 @@ OPEN = (ACTIVE, RETRY_PENDING, PARKED, ESCALATED)
 
 
 class MonthStatus(StrEnum):
-    KEPT = "KEPT"  # its partition is there
-    DROPPED = "DROPPED"  # its retention is over; count and digest remain
+    KEPT = "KEPT"  # its partition exists
+    DROPPED = "DROPPED"  # its retention ended; count and digest remain
 
 
 def _retries() -> Iterator[Move]:
@@ -35,7 +35,7 @@ def _retries() -> Iterator[Move]:
     for by in (WORKER, HUB):
         yield Move(RETRY_PENDING, RETRY_PENDING, by, "a retry begins, or failed with others left")
         yield Move(RETRY_PENDING, PARKED, by, "the last retry failed, or the window closed")
-        yield Move(RETRY_PENDING, ACTIVE, by, "the same where nothing may be parked: it waits for the archive")
+        yield Move(RETRY_PENDING, ACTIVE, by, "the same where parking is not allowed: it is archived when it expires")
         yield Move(
             RETRY_PENDING, RESOLVED, by, "a retry succeeded" + (", or a later run of the work" if by is HUB else "")
         )
@@ -43,26 +43,25 @@ def _retries() -> Iterator[Move]:
 
 ERROR = Lifecycle(
     table="recoup.error",
-    description="A failure of a hub. Being resolved, superseded or archived by hand stamps archived_at: it"
-    " blocks no longer,"
-    " and the archiver comes for it.",
+    description="A failure of a hub. Resolving, superseding or archiving it sets archived_at: it stops blocking, and"
+    " the archiver moves it.",
     key=("error_table", "error_id"),
     births=(
-        Birth(ACTIVE, HUB, "nothing is to be done: IGNORE, or ARCHIVE"),
-        Birth(RETRY_PENDING, HUB, "it is to be retried"),
-        Birth(PARKED, HUB, "it waits for a person"),
-        Birth(ESCALATED, HUB, "it supersedes one that a person passed on"),
+        Birth(ACTIVE, HUB, "nothing to do: IGNORE, or ARCHIVE"),
+        Birth(RETRY_PENDING, HUB, "to be retried"),
+        Birth(PARKED, HUB, "waits for a person"),
+        Birth(ESCALATED, HUB, "it supersedes one that a person escalated"),
     ),
     moves=(
         *_retries(),
         *(Move(status, status, HUB, "a newer one supersedes it") for status in (ACTIVE, PARKED, ESCALATED)),
         Move(ACTIVE, RESOLVED, HUB, "a later run of the same work succeeded"),
         Move(ACTIVE, PARKED, OPERATOR, "a person parks it"),
-        Move(ACTIVE, RETRY_PENDING, OPERATOR, "a person has it retried"),
+        Move(ACTIVE, RETRY_PENDING, OPERATOR, "a person starts a retry"),
         Move(ACTIVE, RESOLVED, OPERATOR, "a person resolved it"),
         Move(PARKED, RETRY_PENDING, OPERATOR, "unparked: one more retry than it has had"),
         Move(PARKED, RESOLVED, OPERATOR, "a person resolved it"),
-        Move(PARKED, ESCALATED, OPERATOR, "a person passed it on"),
+        Move(PARKED, ESCALATED, OPERATOR, "a person escalated it"),
         Move(ESCALATED, RETRY_PENDING, OPERATOR, "unparked: one more retry than it has had"),
         Move(ESCALATED, RESOLVED, OPERATOR, "a person resolved it"),
         Move(RETRY_PENDING, PARKED, OPERATOR, "a person parks it"),
@@ -125,7 +124,7 @@ ARCHIVE_MONTH = Lifecycle(
     description="A month of an archive. Making the row makes its partition; dropping it drops the partition.",
     key=("error_table", "month"),
     births=(Birth(MonthStatus.KEPT, ARCHIVER, "its partition is made"),),
-    moves=(Move(MonthStatus.KEPT, MonthStatus.DROPPED, ARCHIVER, "its retention is over"),),
+    moves=(Move(MonthStatus.KEPT, MonthStatus.DROPPED, ARCHIVER, "its retention ended"),),
     frozen=("error_table", "month", "made_at"),
     once=("dropped_at", "rows", "digest"),
     rules=(On("update", "recoup.rule_archive_months"),),
@@ -182,5 +181,5 @@ EVENTS = Log(
         ),
     ),
 )  # fmt: skip
-# Not sealed: its months are dropped when their retention is over, and the digest of each is in the control log.
+# Not sealed: its months are dropped when their retention ends, and the digest of each is in the control log.
 ARCHIVE = Log(table="recoup.error_archive", at="archived_at", recorders=("recoup.archive_errors_gone",))

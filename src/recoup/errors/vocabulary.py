@@ -17,7 +17,7 @@ class Severity(StrEnum):
 
 
 class Want(StrEnum):
-    """What is to become of an error, in the policy's words."""
+    """What should happen to an error, in the words of the policy."""
 
     RETRY = "RETRY"
     PARK = "PARK"
@@ -26,7 +26,7 @@ class Want(StrEnum):
 
 
 class Disposition(StrEnum):
-    """The same as a row has it: PARK is stored as PARKED, so that the printed promotion query is right."""
+    """The same as stored: PARK is stored as PARKED, so that the printed promotion query is right."""
 
     RETRY = "RETRY"
     PARKED = "PARKED"
@@ -35,11 +35,11 @@ class Disposition(StrEnum):
 
 
 class ErrorStatus(StrEnum):
-    ACTIVE = "ACTIVE"  # recorded; nothing is to be done but to keep it until its time is over
-    RETRY_PENDING = "RETRY_PENDING"  # waits for its next retry
-    PARKED = "PARKED"  # waits for a person
-    ESCALATED = "ESCALATED"  # a person passed it on
-    RESOLVED = "RESOLVED"  # over; the archiver comes for it
+    ACTIVE = "ACTIVE"  # recorded and kept until it expires; nothing else to do
+    RETRY_PENDING = "RETRY_PENDING"  # waiting for its next retry
+    PARKED = "PARKED"  # waiting for a person
+    ESCALATED = "ESCALATED"  # a person escalated it
+    RESOLVED = "RESOLVED"  # closed; the archiver moves it
 
 
 class Tier(StrEnum):
@@ -52,11 +52,11 @@ class Tier(StrEnum):
 
 
 class ParkReason(StrEnum):
-    """Why an error waits for a person."""
+    """Why an error is parked."""
 
     MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"  # its retries are used up
-    RETRY_WINDOW_CLOSED = "RETRY_WINDOW_CLOSED"  # the time for its retries is over, however many are left
+    RETRY_WINDOW_CLOSED = "RETRY_WINDOW_CLOSED"  # its retry window closed, however many retries are left
     NON_RETRYABLE_ERROR = "NON_RETRYABLE_ERROR"  # no retry can help
     ESCALATION_REQUIRED = "ESCALATION_REQUIRED"  # a person has to decide
-    EXTERNAL_DEPENDENCY = "EXTERNAL_DEPENDENCY"  # somebody outside has to act
-    DATA_QUALITY = "DATA_QUALITY"  # what came in is malformed or missing
+    EXTERNAL_DEPENDENCY = "EXTERNAL_DEPENDENCY"  # an outside party has to act
+    DATA_QUALITY = "DATA_QUALITY"  # the input is malformed or missing

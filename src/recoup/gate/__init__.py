@@ -32,7 +32,7 @@ from recoup.gate.batches import (
     resume_batch,
 )
 from recoup.gate.funnel import Funnel, funnel
-from recoup.gate.history import AIR, AirEvent, history
+from recoup.gate.history import AIR, AirEvent, CheckResult, evidence, history
 from recoup.gate.intake import (
     Eligible,
     Exhausted,
@@ -48,13 +48,16 @@ from recoup.gate.intake import (
     verify_lag,
 )
 from recoup.gate.listing import list_intakes
+from recoup.verification.findings import Evidence
 
 __all__ = [
     "AIR",
     "AirEvent",
     "Attempt",
     "Batch",
+    "CheckResult",
     "Eligible",
+    "Evidence",
     "Exhausted",
     "Failed",
     "Finished",
@@ -69,6 +72,7 @@ __all__ = [
     "complete_batch",
     "create_batch",
     "eligible",
+    "evidence",
     "exhausted",
     "find_batch",
     "find_intakes",

@@ -11,11 +11,12 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
+from recoup.verification.findings import Evidence
 from recoup.worker.duty import seconds
 from recoup.worker.lease import check_lease
 
 Q = load("recoup.gate", "attempts.sql")
-MAX_LEASE = timedelta(days=30)  # the intake of a lost worker waits no longer than this
+MAX_LEASE = timedelta(days=30)  # the intake of a dead worker waits no longer than this
 
 _OPENED = {
     "attempt_id": "attempts", "intake_id": "intakes", "attempt_number": "numbers", "token": "tokens",
@@ -36,13 +37,24 @@ FINISH = Routine(
     optional=frozenset({"payloads"}),
     results={"attempt_id": "attempts", "intake_id": "intakes", "status": "statuses", "reentered_as": "reentered"},
 )
+EVIDENCE = Routine(
+    name="cl.record_evidence",
+    sets=(
+        {
+            "attempts": "uuid", "tokens": "uuid", "numbers": "integer", "names": "text", "findings": "text",
+            "messages": "text", "durations": "integer",
+        },
+    ),
+    results={"recorded": "recorded"},
+)  # fmt: skip
+MAX_EVIDENCE = 1000  # characters of a message
 
 
-# Attempts and what became of them come in thousands: as tuples with names they cost a tenth of a dataclass each.
+# Attempts come in thousands: as named tuples they cost a tenth of a dataclass each.
 
 
 class Attempt(NamedTuple):
-    """An open attempt. Whoever holds the token may end it, once."""
+    """An open attempt. It is ended once, with its token."""
 
     attempt_id: UUID
     intake_id: UUID
@@ -53,25 +65,27 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """Every check passed."""
+    """Every check passed. The event points at ``payload_ref``, or at the evidence if any is given."""
 
     attempt_id: UUID
     token: UUID
     payload_ref: str | None = None
+    evidence: Sequence[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """A check failed, for this reason."""
+    """A check failed, for this reason. The event points at ``payload_ref``, or at the evidence if any is given."""
 
     attempt_id: UUID
     token: UUID
     reason_code: ReasonCode
     payload_ref: str | None = None
+    evidence: Sequence[Evidence] = ()
 
 
 class Finished(NamedTuple):
-    """What became of a reported outcome: passed, failed, or late (stored, and not applied)."""
+    """The result of a report: passed, failed, or late (stored, and not applied)."""
 
     attempt_id: UUID
     intake_id: UUID | None
@@ -82,9 +96,9 @@ class Finished(NamedTuple):
 def open_attempts(
     tx: Transaction, intakes: Sequence[UUID], *, worker: str, lease: timedelta | None = None
 ) -> list[Attempt]:
-    """Open the next attempt of each intake, all or none. Refused too early, beside an open one, after the third.
+    """Open the next attempt of each intake, all or none. Refused too early, during an open one, after the third.
 
-    The lease is the policy's, unless another one is asked for.
+    The lease is the policy's, unless another one is given.
     """
     check_lease(lease, most=MAX_LEASE)
     asked = list(intakes)
@@ -96,9 +110,9 @@ def open_attempts(
 def claim_attempts(
     tx: Transaction, *, limit: int, worker: str, retries: bool, lease: timedelta | None = None
 ) -> list[Attempt]:
-    """Take up to so many intakes and open their next attempt: due retries, or first attempts of those that wait.
+    """Claim at most ``limit`` intakes and open their next attempt: due retries, or first attempts.
 
-    Claim no more than starts at once. Nobody gets what another worker holds; nothing is claimed in a paused scope.
+    Claim no more than starts at once. No two workers get the same intake; nothing is claimed in a paused scope.
     """
     check_lease(lease, most=MAX_LEASE)
     claim = CLAIM_RETRIES if retries else CLAIM_PENDING
@@ -106,13 +120,17 @@ def claim_attempts(
 
 
 def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> list[Finished]:
-    """Write the outcomes of a batch, passed and failed alike, in one statement. Late ones are stored, not applied."""
+    """Write the outcomes of a batch, passed and failed alike, in one statement. Late ones are stored, not applied.
+
+    Evidence is recorded first, one row per check (``cl.gate_zero_evidence``); with all of it in one statement too.
+    """
     attempts = [outcome.attempt_id for outcome in outcomes]
     if len(set(attempts)) < len(attempts):
         raise InputRefused(
             "outcome_twice", "One attempt is reported twice in one call.", "Report each attempt once.",
         )  # fmt: skip
-    payloads = [outcome.payload_ref for outcome in outcomes]
+    recorded = _record_evidence(tx, outcomes)
+    payloads = [_payload_ref(outcome, recorded) for outcome in outcomes]
     found = FINISH.call(
         tx,
         wanted=attempts,
@@ -123,8 +141,34 @@ def finish_attempts(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> lis
     return records(Finished, found)
 
 
+def _record_evidence(tx: Transaction, outcomes: Sequence[Passed | Failed]) -> set[UUID]:
+    """Record what the checks found; the attempts for which that was done. An attempt that is too late is left out."""
+    found = [(outcome, number, one) for outcome in outcomes for number, one in enumerate(outcome.evidence, 1)]
+    if not found:
+        return set()
+    made = EVIDENCE.call(
+        tx,
+        attempts=[outcome.attempt_id for outcome, _, _ in found],
+        tokens=[outcome.token for outcome, _, _ in found],
+        numbers=[number for _, number, _ in found],
+        names=[one.check for _, _, one in found],
+        findings=[one.finding for _, _, one in found],
+        messages=[one.message[:MAX_EVIDENCE] for _, _, one in found],
+        durations=[one.duration_ms for _, _, one in found],
+    )
+    return set(made["recorded"])
+
+
+def _payload_ref(outcome: Passed | Failed, recorded: set[UUID]) -> str | None:
+    if outcome.attempt_id in recorded:
+        return f"evidence:{outcome.attempt_id}"
+    if outcome.evidence:  # too late: its result is stored with what was found
+        return "; ".join(f"{one.check}: {one.message}" for one in outcome.evidence)[:MAX_EVIDENCE]
+    return outcome.payload_ref
+
+
 def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
-    """Declare crashed what outlived its lease: FAIL, TIMEOUT, and it counts. Call again until nothing is left.
+    """Declare attempts crashed whose lease expired: FAIL, TIMEOUT, and they count. Call again until none is left.
 
     ``only`` takes one intake alone, for when a whole set was refused because of one row.
     """
@@ -136,11 +180,11 @@ def sweep_crashed(tx: Transaction, *, limit: int = 1000, only: UUID | None = Non
 
 
 def lapsed(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> list[UUID]:
-    """Intakes whose attempt outlived its lease, longest first, and locked."""
+    """Intakes whose attempt has an expired lease, longest first, and locked."""
     given = {"limit": limit, "only": only}
     return [row[0] for row in tx.execute(Q["lock_lapsed" if only is None else "lock_lapsed_one"], given)]
 
 
 def sweep_lag(tx: Transaction) -> float | None:
-    """For how many seconds the oldest lapsed attempt has been waiting to be swept; None: there is none."""
+    """For how many seconds the oldest expired attempt has been waiting to be swept; None: there is none."""
     return seconds(tx, Q["sweep_lag"])

@@ -40,8 +40,8 @@ class Frozen:
 
 def create_batch(tx: Transaction, batch_id: str) -> None:
     """Begin an import batch. Its recovery window opens when it is completed."""
-    if said := unprintable(batch_id):
-        raise InputRefused("text_unprintable", f"The name of the batch cannot be taken as it is. {said}", "Remove it.")
+    if problem := unprintable(batch_id):
+        raise InputRefused("text_unprintable", f"The name of the batch cannot be stored. {problem}", "Remove it.")
     if not batch_id.strip() or len(batch_id.encode()) > MAX_BATCH_ID_BYTES:
         raise InputRefused(
             "batch_unnamed", "A batch needs a name, and not an endless one.", f"Use 1 to {MAX_BATCH_ID_BYTES} bytes."
@@ -84,7 +84,7 @@ def resume_batch(tx: Transaction, batch_id: str) -> bool:
 
 
 def pause_by_register(tx: Transaction, batch_id: str, reason: str) -> bool:
-    """The same for whoever pauses things by their kind: the documents keep a batch's pause in its own row."""
+    """The same, for pauses by kind: the documents keep a batch's pause in its own row."""
     return pause_batch(tx, batch_id, reason=reason)
 
 
@@ -103,7 +103,7 @@ def freeze(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> F
     locked = closing(tx, limit=limit, only=only)
     if not locked:
         return Frozen(batches=batches, exhausted=())
-    ended = tx.execute(Q["exhaust_recoveries"], {"intakes": locked}, prepare=False)  # a set: planned anew
+    ended = tx.execute(Q["exhaust_recoveries"], {"intakes": locked}, prepare=False)  # a set: planned each time
     return Frozen(batches=batches, exhausted=tuple(row[0] for row in ended))
 
 
@@ -148,7 +148,7 @@ def refuse_completed(batch: Batch) -> None:
 
 
 def overdue(tx: Transaction, *, days: int, limit: int = 100) -> list[tuple[str, datetime]]:
-    """Batches that were not declared complete for so many days, oldest first: they are never frozen."""
+    """Batches that were not declared complete for this number of days, oldest first: they are never frozen."""
     return [(row[0], row[1]) for row in tx.execute(Q["overdue_batches"], {"days": days, "limit": limit})]
 
 

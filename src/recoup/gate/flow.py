@@ -1,4 +1,4 @@
-"""Verification as a flow: hundreds of companies at a time, on one event loop, until nothing is left that waits.
+"""Verification as a flow: hundreds of companies at a time, on one event loop, until none is waiting.
 
 An attempt opens in a transaction that commits before its company is verified (recoup.work.flow).
 """
@@ -16,9 +16,8 @@ from recoup.database.queries import load
 from recoup.gate.attempts import Attempt, Failed, Passed, claim_attempts, finish_attempts
 from recoup.gate.policy import LEASE_SPARE_S, GatePolicy
 from recoup.gate.verifying import Tally
-from recoup.reasons import ReasonCode
 from recoup.verification.checks import Candidate
-from recoup.verification.findings import Finding
+from recoup.verification.findings import VERDICTS, Evidence, Finding
 from recoup.verification.verifier import Verdict, Verifier
 from recoup.work.flow import Flow, Turn, Work
 from recoup.worker.duty import Context
@@ -27,14 +26,14 @@ Q = load("recoup.gate", "intakes.sql")
 
 
 class Opened(NamedTuple):
-    """An attempt that is open, and the company that it is about."""
+    """An open attempt and its company."""
 
     attempt: Attempt
     candidate: Candidate
 
 
 def flow(hands: Context, *, retries: bool, tell: Callable[[Tally], None] | None) -> Tally:
-    """Verify everything that waits. ``tell`` gets the tally after each transaction."""
+    """Verify everything that is waiting. ``tell`` gets the tally after each transaction."""
     rules = hands.policy[GatePolicy].verification
     lease_s = float(hands.policy[GatePolicy].attempt_lease_s)
     tally = Tally()
@@ -76,8 +75,8 @@ def _finished(tx: Transaction, ended: Sequence[tuple[Opened, Verdict]]) -> list[
 def _outcome(opened: Opened, verdict: Verdict) -> Passed | Failed:
     attempt_id, token = opened.attempt.attempt_id, opened.attempt.token
     if verdict.reason_code is None:
-        return Passed(attempt_id=attempt_id, token=token, payload_ref=verdict.said)
-    return Failed(attempt_id=attempt_id, token=token, reason_code=verdict.reason_code, payload_ref=verdict.said)
+        return Passed(attempt_id=attempt_id, token=token, evidence=verdict.evidence)
+    return Failed(attempt_id=attempt_id, token=token, reason_code=verdict.reason_code, evidence=verdict.evidence)
 
 
 def _count(tally: Tally, turn: Turn, tell: Callable[[Tally], None] | None) -> None:
@@ -100,7 +99,7 @@ def _count(tally: Tally, turn: Turn, tell: Callable[[Tally], None] | None) -> No
 
 @contextlib.contextmanager
 def _loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """An event loop in a thread of its own: what is verified and what is written do not hold each other up."""
+    """An event loop in its own thread: verifying and writing do not wait for each other."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="verifying", daemon=True)
     thread.start()
@@ -123,7 +122,7 @@ def _entered(loop: asyncio.AbstractEventLoop, verifier: Verifier) -> Iterator[Ve
 
 
 async def _left(verifier: Verifier) -> None:
-    """End whatever still runs, if the flow was broken off: its attempts are swept when their leases have expired."""
+    """Cancel what still runs if the flow was interrupted: its attempts are swept when their leases have expired."""
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
@@ -138,19 +137,21 @@ def _submitted(
 
 
 async def _verified(verifier: Verifier, candidate: Candidate, patience_s: float) -> Verdict:
-    """Within the lease, whatever it waits for: its turn at a host that everybody asks, for example."""
+    """Within the lease, whatever it waits for, such as a free connection to a busy host."""
     try:
         async with asyncio.timeout(patience_s):
             return await verifier.verify(candidate)
     except TimeoutError:
-        said = f"check:turn no verdict within {patience_s:g} s"
-        return Verdict(ReasonCode.TIMEOUT, Finding.CHECK_SLOW, "turn", said)
+        return _no_verdict(Finding.CHECK_SLOW, f"no verdict within {patience_s:g} s")
 
 
 def _broken(hands: Context, opened: Opened, error: BaseException) -> Verdict:
-    """A bug of the verifier's is no verdict on the company, and its attempt is not left open for it."""
+    """A bug of the verifier is no verdict on the company, and does not leave its attempt open."""
     observe.logger(worker=hands.name).error(
         "verification broke", attempt=str(opened.attempt.attempt_id), exc_info=error
     )
-    said = f"check:turn {type(error).__name__} in the verifier itself"
-    return Verdict(ReasonCode.API_UNAVAILABLE, Finding.CHECK_BROKE, "turn", said)
+    return _no_verdict(Finding.CHECK_BROKE, f"{type(error).__name__} in the verifier itself")
+
+
+def _no_verdict(finding: Finding, message: str) -> Verdict:
+    return Verdict(VERDICTS[finding], (Evidence("verifier", finding, message),))

@@ -31,7 +31,7 @@ class NewIntake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """A candidate, and where its second chance stands if it has one."""
+    """A candidate, and its recovery if it has one."""
 
     intake_id: UUID
     batch_id: str | None
@@ -62,7 +62,7 @@ class Eligible:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhausted:
-    """An intake that will not be tried again: why, since when, and the fresh start that follows it if there is one."""
+    """An intake that will not be tried again: why, since when, and its restart if there is one."""
 
     intake_id: UUID
     company_name: str
@@ -107,13 +107,13 @@ def intakes_of_batch(tx: Transaction, batch_id: str, *, limit: int = 1000) -> li
 
 
 def eligible(tx: Transaction, *, limit: int = 100) -> list[Eligible]:
-    """Failed intakes whose wait is over, longest due first."""
+    """Failed intakes that are due for a retry, longest due first."""
     with tx.cursor(row_factory=class_row(Eligible)) as cursor:
         return cursor.execute(Q["eligible"], {"limit": limit}).fetchall()
 
 
 def exhausted(tx: Transaction, *, batch_id: str | None = None, limit: int = 100) -> list[Exhausted]:
-    """Intakes that are not tried any more: of one batch, or of all."""
+    """Exhausted intakes: of one batch, or of all."""
     query = Q["exhausted"].format(of_batch=SQL("and r.batch_id = %(batch_id)s") if batch_id is not None else SQL(""))
     with tx.cursor(row_factory=class_row(Exhausted)) as cursor:
         return cursor.execute(query, {"batch_id": batch_id, "limit": limit}).fetchall()
@@ -129,7 +129,7 @@ def restart(
     state: str | None = None,
     batch_id: str | None = None,
 ) -> UUID:
-    """Start an exhausted intake afresh: a new intake that names it, with what was given then or is known better now.
+    """Restart an exhausted intake: a new intake that names it, with the same data or with corrections.
 
     The exhausted one stays as it is. The new one belongs to no batch unless told: the old one's window may be closed.
     """
@@ -150,7 +150,7 @@ def restart(
 
 
 def verify_lag(tx: Transaction) -> float | None:
-    """For how many seconds the oldest intake that nobody looks at has been waiting; None: there is none."""
+    """For how many seconds the oldest intake has been waiting for its first attempt; None: there is none."""
     return seconds(tx, Q["verify_lag"])
 
 
@@ -187,10 +187,10 @@ def _check(place: int, intake: NewIntake) -> None:
                 row=place,
                 column=column,
             )
-        if said := unprintable(text):
+        if problem := unprintable(text):
             raise InputRefused(
                 "text_unprintable",
-                f"Intake {place}: {column} cannot be taken as it is. {said}",
+                f"Intake {place}: {column} cannot be stored. {problem}",
                 "Remove it.",
                 row=place,
                 column=column,

@@ -1,7 +1,7 @@
-"""What the documents cl.gate_zero_recovery and cl.gate_zero_air promise of Gate Zero's rows, line by line.
+"""The invariants of the documents cl.gate_zero_recovery and cl.gate_zero_air, line by line.
 
-An id names document, section and promise. Lines that say the same thing twice (the anti-patterns repeat the invariants)
-are held by one query, and stand behind it as further ids.
+An id names document, section and invariant. Lines that repeat another one (the anti-patterns repeat the invariants) are
+checked by the same query, and listed as further ids of it.
 """
 
 from recoup.audit.invariant import InFile, Invariant
@@ -27,13 +27,13 @@ RECOVERY: tuple[Invariant, ...] = (
     _of("gate_zero_recovery/5/max-attempts", "attempts",
         "No intake has more than three attempts, and they are numbered from 1 without a gap."),
     _batch("gate_zero_recovery/5/policy-figures", "policies",
-        "Every policy says three attempts and two waits: the hard limit is no setting."),
+        "Every policy has three attempts and two waits: the hard limit is not a setting."),
     _of("gate_zero_recovery/5/backoff-schedule", "histories",
         "An ACTIVE recovery is eligible a wait after its last failure, by the policy on the attempt that failed.",
         "gate_zero_recovery/2/next-eligible-at", "gate_zero_recovery/8/waits"),
     _of("gate_zero_recovery/5/ended-has-no-next", "histories", "An ended recovery is never eligible: 9999-12-31."),
     _batch("gate_zero_recovery/5/recovery-window", "batches",
-        "A batch is to be frozen as many days after its completion as the policy on it says."),
+        "A batch is frozen as many days after its completion as its policy says."),
     _batch("gate_zero_recovery/5/no-early-freeze", "batches", "No batch was frozen before its window closed."),
     _of("gate_zero_recovery/5/freeze-exhausts", "histories",
         "An hour after a batch was frozen no recovery of it is ACTIVE, unless it is being verified."),
@@ -41,9 +41,9 @@ RECOVERY: tuple[Invariant, ...] = (
         "A recovery that ended before its third failure ended because its batch's window had closed."),
     _of("gate_zero_recovery/5/no-retry-after-window", "attempts", "No retry opened after its batch's window closed."),
     _of("gate_zero_recovery/5/kill-switch", "attempts",
-        "No retry opened while its batch was paused, but for the minute in which it may have been under way."),
+        "No retry opened while its batch was paused, except in the first minute, when it may have been under way."),
     _of("gate_zero_recovery/5/pauses", "attempts",
-        "No attempt opened while everything, attempts, first attempts or retries were paused, but for that minute."),
+        "No attempt opened while everything, attempts, first attempts or retries were paused, except in that minute."),
     _of("gate_zero_recovery/6/reason-codes", "recovery_rows", "failure_reason is one of the eight reason codes."),
     _of("gate_zero_recovery/6/attempt-reason-codes", "attempts", "An attempt fails for one of the eight reason codes."),
     _of("gate_zero_recovery/7/unique-recovery-id", "unique_recovery_id", "No two rows share a recovery_id.",
@@ -61,7 +61,7 @@ RECOVERY: tuple[Invariant, ...] = (
     _of("gate_zero_recovery/7/attempt-limit", "recovery_rows", "attempt_count is 1, 2 or 3.",
         "gate_zero_recovery/5/attempt-count", "gate_zero_recovery/10/increment-beyond-3-attempts"),
     _of("gate_zero_recovery/7/enforced-backoff", "attempts",
-        "No retry opened before the wait after the failure before it was over.",
+        "No retry opened before the wait after the previous failure had ended.",
         "gate_zero_recovery/3/next-eligible-at", "gate_zero_recovery/10/retry-before-next-eligible-at"),
     _of("gate_zero_recovery/7/terminal-exhausted", "histories",
         "Nothing follows EXHAUSTED, and a recovery that was EXHAUSTED still is.",
@@ -129,8 +129,10 @@ AIR: tuple[Invariant, ...] = (
     _of("gate_zero_air/6/event-names-its-attempt", "air_rows",
         "Every event but EXHAUSTED names the attempt whose move wrote it; EXHAUSTED is the recovery's move."),
     _of("gate_zero_air/6/events-agree-with-their-move", "attempts_and_events",
-        "Events carry the times, reasons and ids of the attempt that they tell of.",
+        "Events have the times, reasons and ids of their attempt.",
         "gate_zero_air/2/payload-ref", "gate_zero_air/3/payload-ref"),
+    _batch("gate_zero_air/2/evidence", "evidence",
+        "A payload_ref evidence:<attempt_id> on an outcome points at recorded evidence of that attempt."),
     _of("gate_zero_air/6/ordered", "neighbours",
         "Within an entity event_timestamp strictly rises, and seq with it.",
         "gate_zero_air/2/event-timestamp", "gate_zero_air/3/event-timestamp"),
@@ -155,33 +157,35 @@ LAWS: tuple[Invariant, ...] = (
     _of("laws/L1/gate-authority", "air_rows", "Every event of Gate Zero was caused by the gate."),
     _of("laws/L4/attempt-has-its-intake", "attempts", "Every attempt has an intake, and its batch."),
     _batch("laws/L4/intake-references", "references", "The batch, origin and predecessor that an intake names exist."),
-    _batch("laws/L4/fresh-start-of-exhausted", "fresh_starts", "A fresh start follows an intake that is EXHAUSTED."),
+    _batch("laws/L4/fresh-start-of-exhausted", "fresh_starts", "A restart follows an intake that is EXHAUSTED."),
     _batch("laws/L4/fresh-start-after-exhaustion", "fresh_starts",
-        "A fresh start came in after that intake was exhausted."),
+        "A restart was made after that intake was exhausted."),
     _batch("laws/L2/fresh-start-told", "fresh_starts",
-        "Every fresh start is told in the control log, once, with who and why; and nothing else is."),
-    _batch("laws/L4/one-fresh-start", "fresh_starts", "An exhausted intake has at most one fresh start."),
+        "Every restart is in the control log, once, with who and why; and nothing else is."),
+    _batch("laws/L4/one-fresh-start", "fresh_starts", "An exhausted intake has at most one restart."),
     _of("laws/L5/late-attempts", "late_results",
         "A late result belongs to an attempt that had ended, or carries another token than it."),
     _of("laws/L5/one-attempt-at-a-time", "attempts", "An attempt opened only after the one before it had failed."),
     _of("laws/L5/crashed-after-its-lease", "attempts", "No attempt was declared crashed while its lease ran."),
-    _of("laws/L8/stamped", "attempts", "Every attempt carries the policy that was in force when it opened."),
+    _of("laws/L8/stamped", "attempts", "Every attempt has the version of the policy that was active when it opened."),
     _batch("laws/L8/batch-stamped", "batches",
-        "Every completed batch carries the policy that was in force when it was completed."),
+        "Every completed batch has the version of the policy that was active when it was completed."),
     _batch("gate_zero_batch/pauses", "paused_batches",
-        "What the pause log says of a batch is what stands in cl.gate_zero_batch."),
+        "The pause of a batch in cl.gate_zero_batch agrees with the pause log."),
     _of("rebuild/cl.gate_zero_intake", "histories",
-        "What AIR says of an intake is what stands in cl.gate_zero_intake."),
+        "cl.gate_zero_intake agrees with AIR."),
     _of("rebuild/cl.gate_zero_attempt", "attempts_and_events",
-        "What AIR says of an attempt is what stands in cl.gate_zero_attempt."),
+        "cl.gate_zero_attempt agrees with AIR."),
+    _batch("rebuild/cl.gate_zero_evidence", "evidence",
+        "Evidence belongs to an attempt that AIR knows, and was recorded before the attempt ended."),
     _of("rebuild/cl.gate_zero_recovery", "histories",
-        "Status, count, reason and next time that follow from AIR are what stands in cl.gate_zero_recovery."),
+        "Status, count, reason and next time in cl.gate_zero_recovery follow from AIR."),
 )  # fmt: skip
 
 INVARIANTS: tuple[Invariant, ...] = (*RECOVERY, *AIR, *LAWS)
-# Lines that no query of ours holds, but a law of all domains.
+# Lines that are covered by an invariant of all domains, not by a query of this one.
 HELD = {
-    # A recovery_id stands nowhere else, so nobody could see that it changed: the guard alone holds it.
+    # A recovery_id is stored nowhere else, so a change could not be seen: only the guard prevents it.
     "laws/L1/guards": ("gate_zero_recovery/7/recovery-id",),
     "laws/L3/append-only": (
         "gate_zero_air/6/append-only", "gate_zero_air/9/update-an-air-record", "gate_zero_air/9/delete-an-air-record",

@@ -23,7 +23,7 @@ class AttemptStatus(StrEnum):
     OPEN = "open"  # a worker is checking the intake, under a lease
     PASSED = "passed"  # every check passed
     FAILED = "failed"  # a check failed, with a reason code
-    CRASHED = "crashed"  # the lease lapsed without a result; counts as a failure
+    CRASHED = "crashed"  # the lease expired without a result; counts as a failure
 
 
 class IntakeStatus(StrEnum):
@@ -46,7 +46,7 @@ class BatchStatus(StrEnum):
     FROZEN = "FROZEN"  # the window closed and its recoveries were ended
 
 
-# What the end of an attempt, or of a recovery, does to the rows behind it (consequences.sql).
+# What follows when an attempt or a recovery ends (consequences.sql).
 ENDED_ATTEMPT = ("cl.settle_attempts",)
 ENDED_RECOVERY = ("cl.settle_recoveries",)
 
@@ -100,7 +100,7 @@ INTAKE = Lifecycle(
     births=(
         Birth(PENDING, HUB, "a candidate came in"),
         Birth(PENDING, GATE, "a candidate came in"),
-        Birth(PENDING, OPERATOR, "an exhausted one is started afresh", ("retry_of",)),
+        Birth(PENDING, OPERATOR, "an exhausted one is restarted", ("retry_of",)),
         Birth(AUTHORIZED, GATE, "re-entered after a passed retry", ("reentered_from",), ENDED_ATTEMPT),
     ),
     moves=(
@@ -131,8 +131,8 @@ ATTEMPT = Lifecycle(
     moves=(
         Move(AttemptStatus.OPEN, AttemptStatus.PASSED, GATE, "PASS, AUTH, and on a retry REENTER"),
         Move(AttemptStatus.OPEN, AttemptStatus.FAILED, GATE, "FAIL, after the third also EXHAUSTED"),
-        # Counted like a failure: an intake that kills its worker would be tried for ever otherwise.
-        Move(AttemptStatus.OPEN, AttemptStatus.CRASHED, GATE, "FAIL with TIMEOUT: the lease lapsed"),
+        # Counted like a failure: otherwise an intake that kills its worker would be tried for ever.
+        Move(AttemptStatus.OPEN, AttemptStatus.CRASHED, GATE, "FAIL with TIMEOUT: the lease expired"),
     ),
     frozen=(
         "attempt_id", "intake_id", "batch_id", "attempt_number", "worker", "token", "opened_at", "lease_until",
@@ -146,6 +146,18 @@ ATTEMPT = Lifecycle(
     given=Given(log="cl.gate_zero_air", key=("attempt_id",), born="ATTEMPT"),
     pausable=True,
 )  # fmt: skip
+
+EVIDENCE = Lifecycle(
+    table="cl.gate_zero_evidence",
+    description="What the checks of an attempt found, one row per check. The attempt's payload_ref points at them.",
+    key=("attempt_id", "check_number"),
+    births=(
+        Birth("PASSED", GATE, "a check passed; recorded before its attempt ends"),
+        Birth("FAILED", GATE, "a check failed; recorded before its attempt ends"),
+    ),
+    frozen=("attempt_id", "check_number", "check_name", "finding", "message", "duration_ms", "recorded_at"),
+    rules=(On("insert", "cl.rule_evidence_births"),),
+)
 
 RECOVERY = Lifecycle(
     table="cl.gate_zero_recovery",

@@ -6,7 +6,7 @@ from recoup.domain import Command, Demo, Domain, routines
 from recoup.gate import batches, checks, refusals
 from recoup.gate.duties import DUTIES
 from recoup.gate.invariants import HELD, INVARIANTS
-from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, INTAKE, RECOVERY
+from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, EVIDENCE, INTAKE, RECOVERY
 from recoup.gate.listing import FINDER
 from recoup.gate.policy import GatePolicy
 from recoup.pauses.scopes import Pausable
@@ -16,10 +16,10 @@ GATE = Domain(
     package="recoup.gate",
     description="Verifies that companies exist: at most three attempts, with waits, every step in the AIR log.",
     release=5,
-    lifecycles=(BATCH, INTAKE, ATTEMPT, RECOVERY),
+    lifecycles=(BATCH, INTAKE, ATTEMPT, RECOVERY, EVIDENCE),
     logs=(AIR,),
     records=(("recoup.pause_log", "cl.record_batch_moves"), ("recoup.control_log", "cl.record_restarts")),
-    routines=routines("recoup.gate", "rules", "recorder", "consequences", "attempts", "comments"),
+    routines=routines("recoup.gate", "evidence", "rules", "recorder", "consequences", "attempts", "comments"),
     policy=(GatePolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,

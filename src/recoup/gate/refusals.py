@@ -12,32 +12,34 @@ LAWS = {
     "RC027": ("attempt_number", "attempts come in order"),
     "RC028": ("recovery_not_ended", "EXHAUSTED is true: three attempts, or a closed window"),
     "RC029": ("attempt_of_other_batch", "an attempt has the batch of its intake"),
-    "RC030": ("attempt_not_lapsed", "an attempt crashes when its lease has lapsed"),
-    "RC055": ("attempt_token", "an attempt is ended by whoever holds its token"),
-    "RC057": ("intake_unknown", "an attempt is opened on an intake that there is"),
-    "RC058": ("attempt_unknown", "an outcome is reported of an attempt that there is"),
-    "RC042": ("restart_not_exhausted", "a fresh start follows an exhausted intake, and is an operator's"),
+    "RC030": ("attempt_not_lapsed", "an attempt crashes when its lease has expired"),
+    "RC055": ("attempt_token", "an attempt is ended with its token"),
+    "RC057": ("intake_unknown", "an attempt is opened on an intake that exists"),
+    "RC058": ("attempt_unknown", "an outcome is reported for an attempt that exists"),
+    "RC066": ("evidence_of_ended_attempt", "evidence is recorded while its attempt is open"),
+    "RC067": ("evidence_missing", "payload_ref evidence:… points at evidence that is there"),
+    "RC042": ("restart_not_exhausted", "a restart follows an exhausted intake, and is made by an operator"),
 }
 CONSTRAINTS = {
     "gate_zero_attempt_one_open": (
         "attempt_open",
         "The intake is being verified already.",
-        "Wait for the outcome, or for the lease to lapse.",
+        "Wait for the outcome, or until the lease expires.",
     ),
     "gate_zero_attempt_attempt_number_check": (
         "attempts_spent",
         "The intake has had its three attempts.",
-        "Exhausted is final. A fresh start is a new intake.",
+        "Exhausted is final. Restart it: recoup gate restart INTAKE",
     ),
     "gate_zero_attempt_intake_id_attempt_number_key": (
         "attempt_open",
         "The intake is being verified already.",
-        "Wait for the outcome, or for the lease to lapse.",
+        "Wait for the outcome, or until the lease expires.",
     ),
     "gate_zero_intake_retry_of": (
         "restarted_already",
-        "The intake was started afresh before.",
-        "Look at the one that follows it; when that is exhausted, start that one afresh.",
+        "The intake was restarted before.",
+        "Restart the intake that follows it, when that is exhausted.",
     ),
 }
 declare(LAWS, CONSTRAINTS)

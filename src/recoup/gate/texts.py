@@ -14,4 +14,4 @@ def unprintable(text: str) -> str | None:
     found = None if text.isprintable() else _UNPRINTABLE.search(text)
     if found is None:
         return None
-    return f"At place {found.start() + 1} stands U+{ord(found[0]):04X}, which is not to be printed."
+    return f"Character {found.start() + 1} is U+{ord(found[0]):04X}, which is not printable."

@@ -1,4 +1,4 @@
-"""Who verifies, and what it came to. The flow itself is in ``flow.py``."""
+"""Who verifies, and the result. The flow itself is in ``flow.py``."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from recoup.worker.duty import Context
 
 
 class Standalone:
-    """Somebody without a worker: the person at the command line, the demo, a bench."""
+    """Verification without a worker: the command line, the demo, a bench."""
 
     def __init__(self, database: Database, *, name: str, actor: Actor | None = None) -> None:
         self.name = name
@@ -36,25 +36,25 @@ class Standalone:
         return self._database.transaction(Authority.GATE, actor=self._actor)
 
     def stop(self) -> None:
-        """Claim nothing more; what was claimed is finished."""
+        """Claim nothing more; finish what was claimed."""
         self.stopping = True
 
     def may_claim(self, tx: Transaction) -> bool:
         return not self.stopping
 
     def tally(self, tx: Transaction, done: int) -> None:
-        """Nobody keeps count of them but the flow itself."""
+        """Only the flow itself counts them."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a flow has come to."""
+    """The result of a flow, so far."""
 
     claimed: int = 0
     passed: int = 0
     failed: Counter[ReasonCode] = field(default_factory=Counter)
-    late: int = 0  # declared crashed before they reported: stored, and not applied
-    refused: int = 0  # outcomes that the database would not take; their attempts are swept
+    late: int = 0  # the lease expired before they reported: stored, and not applied
+    refused: int = 0  # outcomes that the database refused; their attempts are swept
     turns: int = 0
     database_s: float = 0.0
 
@@ -64,7 +64,7 @@ class Tally:
 
 
 def verify(by: Context, *, retries: bool, tell: Callable[[Tally], None] | None = None) -> Tally:
-    """Look at everything that waits: first attempts, or retries whose time has come. Returns when nothing is left."""
+    """Verify everything that is waiting: first attempts, or due retries. Returns when nothing is left."""
     with by.transaction() as tx:
         waits = by.may_claim(tx) and (retry_lag if retries else verify_lag)(tx) is not None
     if not waits:
@@ -74,7 +74,7 @@ def verify(by: Context, *, retries: bool, tell: Callable[[Tally], None] | None =
     except ModuleNotFoundError as error:
         raise InputRefused(
             "gate_extra_missing",
-            f"Companies wait, and the package that looks at them is not installed ({error.name}).",
+            f"Companies are waiting, and the package that verifies them is not installed ({error.name}).",
             "Install it: pip install 'recoup[gate]'; or leave verification to other workers: recoup worker --duty …",
         ) from error
     return flow(by, retries=retries, tell=tell)

@@ -287,6 +287,53 @@ grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, pau
 grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, policy_version) on table cl.gate_zero_batch to recoup_hub;
 grant select on table cl.gate_zero_batch to recoup_reader;
 
+create table cl.gate_zero_evidence (
+  attempt_id uuid not null,
+  check_number integer not null,
+  check_name text not null,
+  finding text not null,
+  message text not null,
+  duration_ms integer not null,
+  recorded_at timestamp with time zone not null,
+  status text not null generated always as (
+CASE finding
+    WHEN 'passed'::text THEN 'PASSED'::text
+    ELSE 'FAILED'::text
+END) stored,
+  constraint gate_zero_evidence_pkey PRIMARY KEY (attempt_id, check_number),
+  constraint gate_zero_evidence_check_name_check CHECK (octet_length(check_name) >= 1 AND octet_length(check_name) <= 200),
+  constraint gate_zero_evidence_check_number_check CHECK (check_number >= 1 AND check_number <= 100),
+  constraint gate_zero_evidence_duration_ms_check CHECK (duration_ms >= 0),
+  constraint gate_zero_evidence_finding_check CHECK (octet_length(finding) >= 1 AND octet_length(finding) <= 200),
+  constraint gate_zero_evidence_message_check CHECK (octet_length(message) <= 4000),
+  constraint gate_zero_evidence_recorded_at_check CHECK (isfinite(recorded_at))
+);
+comment on table cl.gate_zero_evidence is 'What each check of an attempt found, in the order of the checks. Never changed, never deleted.';
+comment on column cl.gate_zero_evidence.attempt_id is 'The attempt. Its payload_ref, and that of its outcome events, is evidence:<attempt_id>.';
+comment on column cl.gate_zero_evidence.check_number is 'Position of the check in the attempt, from 1.';
+comment on column cl.gate_zero_evidence.check_name is 'Name of the check: dns, imprint, directory, state, or a check of an installed package.';
+comment on column cl.gate_zero_evidence.finding is 'What the check found: passed, or what is wrong, such as domain-unknown.';
+comment on column cl.gate_zero_evidence.message is 'Details, in one sentence.';
+comment on column cl.gate_zero_evidence.duration_ms is 'How long the check took, in milliseconds.';
+comment on column cl.gate_zero_evidence.recorded_at is 'When it was recorded.';
+comment on column cl.gate_zero_evidence.status is 'PASSED or FAILED, from finding.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_evidence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_evidence_births('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_evidence REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON cl.gate_zero_evidence REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON cl.gate_zero_evidence FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('cl.gate_zero_evidence');
+alter table cl.gate_zero_evidence enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_evidence FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table cl.gate_zero_evidence enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_evidence_births_on_insert AFTER INSERT ON cl.gate_zero_evidence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.rule_evidence_births();
+alter table cl.gate_zero_evidence enable always trigger b_rule_evidence_births_on_insert;
+CREATE TRIGGER c_content_gate_zero_evidence_births_on_insert AFTER INSERT ON cl.gate_zero_evidence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_evidence_births();
+alter table cl.gate_zero_evidence enable always trigger c_content_gate_zero_evidence_births_on_insert;
+grant insert (attempt_id, check_name, check_number, duration_ms, finding, message, recorded_at) on table cl.gate_zero_evidence to recoup_gate;
+grant select on table cl.gate_zero_evidence to recoup_reader;
+
 create table cl.gate_zero_intake (
   intake_id uuid not null default recoup.new_id(),
   batch_id text,
@@ -469,16 +516,16 @@ grant execute on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.ga
 CREATE OR REPLACE FUNCTION cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 96c0ad469c94e59719cba8b39d5199e3
-comment on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) is 'An attempt ends now, with its token, and crashes only when its lease has lapsed. The SQLSTATE of what is broken.';
+ STABLE; -- body eb5f98914d62116a204f3ad9d4f5f292
+comment on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) is 'An attempt ends now, with its token, and crashes only when its lease has expired. Returns the SQLSTATE, or null.';
 
 grant execute on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
 
 CREATE OR REPLACE FUNCTION cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body 02ef77c4a340d436e6014292c2b2d504
-comment on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'How a move is refused that cl.attempt_move_broken finds broken.';
+ STABLE; -- body 744afc5e83073d922de69b488a01cba2
+comment on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of cl.attempt_move_broken.';
 
 grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
 
@@ -491,7 +538,7 @@ CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease in
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET jit TO 'off'; -- body c079f7353e819f7f239626ea60140688
-comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of intakes that wait for it, oldest first.';
+comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of waiting intakes, oldest first.';
 
 grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
 
@@ -526,6 +573,16 @@ CREATE OR REPLACE FUNCTION cl.content_gate_zero_batch_births()
  SET bytea_output TO 'hex'; -- body 9a9cdf376147a94c328523cd7bcd3fb4
 comment on function cl.content_gate_zero_batch_births() is 'Digests of rows of cl.gate_zero_batch at their birth, generated from the declaration.';
 
+CREATE OR REPLACE FUNCTION cl.content_gate_zero_evidence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 1d85beb0c4a9289f7909838b3b4a5ebf
+comment on function cl.content_gate_zero_evidence_births() is 'Digests of rows of cl.gate_zero_evidence at their birth, generated from the declaration.';
+
 CREATE OR REPLACE FUNCTION cl.content_gate_zero_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -545,14 +602,14 @@ CREATE OR REPLACE FUNCTION cl.finish_attempts(wanted uuid[], with_tokens uuid[],
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 229c1cb83af3190beb1ea6a431edb5fe
+ SET jit TO 'off'; -- body 82f5936f2543490b2af59037d1e539e5
 comment on function cl.finish_attempts(wanted uuid[], with_tokens uuid[], reasons text[], payloads text[], OUT attempts uuid[], OUT intakes uuid[], OUT statuses text[], OUT reentered uuid[]) is 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_lease()
  RETURNS interval
  LANGUAGE sql
  STABLE PARALLEL SAFE; -- body 66fdeecee8580925a41bf63e6ce7a252
-comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the policy in force.';
+comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the active policy.';
 grant execute on function cl.gate_zero_lease() to public;
 
 CREATE OR REPLACE FUNCTION cl.gate_zero_recovery_window(policy_version_ integer DEFAULT recoup.policy_version())
@@ -565,8 +622,8 @@ grant execute on function cl.gate_zero_recovery_window(policy_version_ integer) 
 CREATE OR REPLACE FUNCTION cl.gate_zero_wait(figures jsonb, attempt_count integer)
  RETURNS interval
  LANGUAGE sql
- STABLE PARALLEL SAFE; -- body c53149f675023a2fda05cb3cd8603552
-comment on function cl.gate_zero_wait(figures jsonb, attempt_count integer) is 'The wait after so many failed attempts, by the figures of a policy.';
+ STABLE PARALLEL SAFE; -- body c6709b9a6dcfaadd2135432156c07b23
+comment on function cl.gate_zero_wait(figures jsonb, attempt_count integer) is 'The wait after this number of failed attempts, by the values of a policy.';
 grant execute on function cl.gate_zero_wait(figures jsonb, attempt_count integer) to public;
 
 CREATE OR REPLACE FUNCTION cl.guard_company_identity_births()
@@ -624,6 +681,17 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_batch_moves()
 comment on function cl.guard_gate_zero_batch_moves() is 'The guard of moves of cl.gate_zero_batch, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_batch_moves() to public;
 
+CREATE OR REPLACE FUNCTION cl.guard_gate_zero_evidence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body f158ffb9d3f84bd55f662bf60dd5ec1b
+comment on function cl.guard_gate_zero_evidence_births() is 'The guard of births of cl.gate_zero_evidence, generated from the declaration.';
+grant execute on function cl.guard_gate_zero_evidence_births() to public;
+
 CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -668,6 +736,14 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_recovery_moves()
 comment on function cl.guard_gate_zero_recovery_moves() is 'The guard of moves of cl.gate_zero_recovery, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_recovery_moves() to public;
 
+CREATE OR REPLACE FUNCTION cl.has_evidence(attempt uuid, payload_ref text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 459f1a3c19cf2cd8d2900cab75eea96e
+comment on function cl.has_evidence(attempt uuid, payload_ref text) is 'Whether a payload_ref points at evidence of this attempt that is recorded.';
+grant execute on function cl.has_evidence(attempt uuid, payload_ref text) to public;
+
 CREATE OR REPLACE FUNCTION cl.max_attempts()
  RETURNS integer
  LANGUAGE sql
@@ -684,7 +760,7 @@ CREATE OR REPLACE FUNCTION cl.open_attempts(wanted uuid[], worker_ text, lease i
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body f1dd7bc588924977e31dfb0162a8731e
+ SET jit TO 'off'; -- body 1cce770862a0064bc5b22eb1ddf72dff
 comment on function cl.open_attempts(wanted uuid[], worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the next attempt of each intake, all or none. Refuses unknown intakes.';
 
 grant execute on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) to public;
@@ -696,8 +772,8 @@ CREATE OR REPLACE FUNCTION cl.open_picked(picked uuid[], batches text[], places 
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body 555d873425b6b95ef7188675c46ac9c0
-comment on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) is 'Opens attempts on intakes that a claim has picked and locked. What was opened meanwhile is passed over.';
+ SET jit TO 'off'; -- body 4a0ae6b67a27a02ebeb20ae8303006c7
+comment on function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text, now_ timestamp with time zone, until_ timestamp with time zone, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[]) is 'Opens attempts on intakes that a claim has selected and locked. Those opened by others meanwhile are skipped.';
 
 CREATE OR REPLACE FUNCTION cl.record_attempt_births()
  RETURNS trigger
@@ -713,7 +789,7 @@ CREATE OR REPLACE FUNCTION cl.record_attempt_moves()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8ceb0f1c717bcbc0d3d8968b28906004
-comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt says FAIL, TIMEOUT and points to itself.';
+comment on function cl.record_attempt_moves() is 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. A crashed attempt is FAIL, TIMEOUT, with a pointer to itself.';
 
 CREATE OR REPLACE FUNCTION cl.record_batch_moves()
  RETURNS trigger
@@ -721,6 +797,20 @@ CREATE OR REPLACE FUNCTION cl.record_batch_moves()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body caf5fe6c1922fc452af32ab0530bb245
 comment on function cl.record_batch_moves() is 'PAUSE or RESUME of a batch, in the pause log.';
+
+grant execute on function cl.record_evidence(attempts uuid[], tokens uuid[], numbers integer[], names text[], findings text[], messages text[], durations integer[], OUT recorded uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION cl.record_evidence(attempts uuid[], tokens uuid[], numbers integer[], names text[], findings text[], messages text[], durations integer[], OUT recorded uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body c5c98593f65e6dd29cb9af0662a2b404
+comment on function cl.record_evidence(attempts uuid[], tokens uuid[], numbers integer[], names text[], findings text[], messages text[], durations integer[], OUT recorded uuid[]) is 'Records what the checks of open attempts found, one row per check; returns the attempts whose evidence was recorded. An attempt that has ended, or whose lease has expired, is left out.';
 
 CREATE OR REPLACE FUNCTION cl.record_identity_births()
  RETURNS trigger
@@ -736,29 +826,36 @@ CREATE OR REPLACE FUNCTION cl.record_recovery_moves()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'; -- body fbc65d8c615d18f93ba78856e3120f17
-comment on function cl.record_recovery_moves() is 'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
+comment on function cl.record_recovery_moves() is 'EXHAUSTED, with its reason: three attempts, or the window closed.';
 
 CREATE OR REPLACE FUNCTION cl.record_restarts()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body cb7a8b4e21f72a31bfd5d29f961f1ac0
-comment on function cl.record_restarts() is 'A fresh start, in the control log.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 952f1bb538d79fe8b63011f7cb127095
+comment on function cl.record_restarts() is 'A restart, in the control log.';
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body 965f0bc450d711db25e56a1c93bd536b
+ SET plan_cache_mode TO 'force_generic_plan'; -- body a5778c756696e0f6e50c55718e92196f
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_batch_moves()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 426abb7c5a18cd4d900340457cd24167
-comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b85e8455bf68995c450ec6cc7b6a5c19
+comment on function cl.rule_batch_moves() is 'A batch is completed, paused and frozen now; its window has the length of the policy, and is not closed early.';
 grant execute on function cl.rule_batch_moves() to public;
+
+CREATE OR REPLACE FUNCTION cl.rule_evidence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bbb29ab3d57e85cc5257879bebea3477
+comment on function cl.rule_evidence_births() is 'Evidence is recorded now, and while its attempt is open.';
+grant execute on function cl.rule_evidence_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
@@ -771,8 +868,8 @@ grant execute on function cl.rule_identity_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ef8c7c224fa5e36aa7c0f873a7da15e5
-comment on function cl.rule_intake_births() is 'A fresh start follows an exhausted intake, and is made now, by an operator.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a5c409530b5067b52056e01d4f97ca80
+comment on function cl.rule_intake_births() is 'A restart follows an exhausted intake, and is made now, by an operator.';
 grant execute on function cl.rule_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
@@ -780,8 +877,8 @@ CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'off'
- SET enable_hashjoin TO 'on'; -- body fcb19ad612e289a20995c57f87e36413
-comment on function cl.rule_recovery_moves() is 'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
+ SET enable_hashjoin TO 'on'; -- body d63b5e9b0017bc8191bdeb9d011d3851
+comment on function cl.rule_recovery_moves() is 'EXHAUSTED only after three failed attempts, or some and a closed window; and never during an open attempt.';
 grant execute on function cl.rule_recovery_moves() to public;
 
 CREATE OR REPLACE FUNCTION cl.settle_attempts()
@@ -795,8 +892,8 @@ CREATE OR REPLACE FUNCTION cl.settle_attempts()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body dbbe33c8fdae4015fc29ba33fcaba090
-comment on function cl.settle_attempts() is 'Carries the end of an attempt to its intake and its recovery, in the same statement.';
+ SET enable_bitmapscan TO 'off'; -- body 608a8d6ab26361eb1127ee21dcfaa54c
+comment on function cl.settle_attempts() is 'Updates intake and recovery when an attempt ends, in the same statement.';
 
 CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  RETURNS trigger
@@ -1552,7 +1649,7 @@ CASE
     WHEN status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text]) THEN parked_at IS NOT NULL
     WHEN status <> 'RESOLVED'::text THEN parked_at IS NULL
     ELSE true
-END AND (parked_at IS NULL) = (parked_by IS NULL) AND (park_reason IS NOT NULL OR parked_at IS NULL) AND (park_reason IS NULL OR status <> 'RETRY_PENDING'::text)),
+END AND (parked_at IS NULL) = (parked_by IS NULL) AND (park_reason IS NOT NULL OR parked_at IS NULL) AND (park_reason IS NULL OR status <> 'RETRY_PENDING'::text OR NOT clamped_from IS DISTINCT FROM 'PARK'::text)),
   constraint error_parked_at_check CHECK (isfinite(parked_at)),
   constraint error_resolved CHECK ((status = 'RESOLVED'::text) = (NOT archive_reason IS DISTINCT FROM 'RESOLVED'::text)),
   constraint error_retry_count_check CHECK (retry_count >= 0),
@@ -1600,7 +1697,7 @@ comment on column recoup.error.retry_until is 'End of the retry window; null: no
 comment on column recoup.error.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED, or LAPSED when its lease expired without a result.';
 comment on column recoup.error.last_failure is 'Message of the last failed retry.';
 comment on column recoup.error.parked_at is 'Timestamp when error was parked.';
-comment on column recoup.error.parked_by is 'System or user that parked the error.';
+comment on column recoup.error.parked_by is 'Who parked the error: system, or the person who asked for it.';
 comment on column recoup.error.park_reason is 'Why the error was parked (code or text); kept also where the table does not allow parking.';
 comment on column recoup.error.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error.escalation_level is '0 = not escalated, 1+ = escalation tier.';
@@ -1730,7 +1827,7 @@ comment on column recoup.error_archive.retry_until is 'End of the retry window; 
 comment on column recoup.error_archive.last_outcome is 'How the last retry ended: SUCCEEDED, FAILED, or LAPSED when its lease expired without a result.';
 comment on column recoup.error_archive.last_failure is 'Message of the last failed retry.';
 comment on column recoup.error_archive.parked_at is 'Timestamp when error was parked.';
-comment on column recoup.error_archive.parked_by is 'System or user that parked the error.';
+comment on column recoup.error_archive.parked_by is 'Who parked the error: system, or the person who asked for it.';
 comment on column recoup.error_archive.park_reason is 'Why the error was parked (code or text); kept also where the table does not allow parking.';
 comment on column recoup.error_archive.assigned_to is 'Owner responsible for resolution; null: the owner of its table.';
 comment on column recoup.error_archive.escalation_level is '0 = not escalated, 1+ = escalation tier.';
@@ -2830,7 +2927,7 @@ CREATE OR REPLACE FUNCTION recoup.allows(allowed jsonb, disposition_ text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE; -- body 2889ed7ad2c9081272e6cf19508b1448
-comment on function recoup.allows(allowed jsonb, disposition_ text) is 'Whether a disposition is among those that the policy allows a table; not, when it does not know the table.';
+comment on function recoup.allows(allowed jsonb, disposition_ text) is 'Whether the policy allows a table this disposition; false for a table that it does not list.';
 grant execute on function recoup.allows(allowed jsonb, disposition_ text) to public;
 
 CREATE OR REPLACE FUNCTION recoup.append_only()
@@ -2848,7 +2945,7 @@ grant execute on procedure recoup.append_only_table(IN relation regclass) to pub
 CREATE OR REPLACE FUNCTION recoup.archive_digest(r recoup.error_archive)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 37183585c301d93c9dacac7328eda145
+ STABLE; -- body eea116d92a7a9fe3890807bdd3852b7f
 comment on function recoup.archive_digest(r recoup.error_archive) is 'Digest of an archived error, as its event has it.';
 grant execute on function recoup.archive_digest(r recoup.error_archive) to public;
 
@@ -2859,8 +2956,8 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body e65c38596f1b188af952bdd2a0b5c0f5
-comment on function recoup.archive_errors_gone() is 'Writes what left a live table to its archive, and ARCHIVED to the log.';
+ SET enable_nestloop TO 'off'; -- body 18339009e048d46bf5c9822a8f44a79a
+comment on function recoup.archive_errors_gone() is 'Writes rows that were deleted from a live table to its archive, and ARCHIVED to the log.';
 
 grant execute on function recoup.archive_month_digest(error_table_ text, month_ date, page integer, OUT rows bigint, OUT digest bytea) to public;
 
@@ -2906,8 +3003,8 @@ CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 138702a1d25f6fa43f4bf0c626c08735
-comment on function recoup.blocked_locking(outreach_ids uuid[]) is 'Those of the entities that are blocked. Errors of all of them wait until this transaction is over.';
+ SET enable_seqscan TO 'off'; -- body 9069b10eeab771c88f151726fe555125
+comment on function recoup.blocked_locking(outreach_ids uuid[]) is 'Those of the entities that are blocked. Errors of all of them wait until this transaction ends.';
 grant execute on function recoup.blocked_locking(outreach_ids uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
@@ -2917,14 +3014,14 @@ CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'; -- body 19bf02acdfd3db32f65d8da00ddf1fee
-comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that keep these entities from moving on.';
+comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that block these entities.';
 grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.blocking_tables()
  RETURNS text[]
  LANGUAGE sql
  STABLE; -- body 587db76e424525f925fadaa48fb95994
-comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
+comment on function recoup.blocking_tables() is 'Error tables whose open errors block their entity.';
 grant execute on function recoup.blocking_tables() to public;
 
 CREATE OR REPLACE FUNCTION recoup.by_follower()
@@ -3125,7 +3222,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 8b93dd1b792d22e7d37b36cebc5a6582
-comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks what was not retried within its window, or one of it.';
+comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks errors whose retry window closed, or one of them.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
 CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
@@ -3139,7 +3236,7 @@ CREATE OR REPLACE FUNCTION recoup.common(these integer[], others integer[])
  RETURNS integer[]
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE; -- body feb3b95a8b3cc7874841ca7e3639af27
-comment on function recoup.common(these integer[], others integer[]) is 'What is in both, in order.';
+comment on function recoup.common(these integer[], others integer[]) is 'The elements of both arrays, in order.';
 grant execute on function recoup.common(these integer[], others integer[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
@@ -3214,7 +3311,7 @@ CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE; -- body f1308a082714f3ac4793ce7246cbc59d
-comment on function recoup.each_blocking_table() is 'Error tables whose open errors keep their entity from moving on. Inlined where it is asked.';
+comment on function recoup.each_blocking_table() is 'Error tables whose open errors block their entity. Inlined.';
 grant execute on function recoup.each_blocking_table() to public;
 
 grant execute on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) to public;
@@ -3228,14 +3325,14 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body eed7ce0c7e8b67377f2aef6a7eae6034
-comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
+ SET jit TO 'off'; -- body 084e428966791427f609caed00fe925f
+comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, retried later, parked, or archived. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE; -- body aa72b7d8e70eef108612b7bd2c8d47ed
-comment on function recoup.ends_as(policy jsonb) is 'Disposition, by table, of what is not retried any more: it waits for a person, or if none may, for the archive.';
+comment on function recoup.ends_as(policy jsonb) is 'Disposition, by table, of errors whose retries ended: PARKED if the table allows it, else ARCHIVE or IGNORE.';
 grant execute on function recoup.ends_as(policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.entity_bucket(entity uuid)
@@ -3256,7 +3353,7 @@ CREATE OR REPLACE FUNCTION recoup.entity_keys(entities uuid[])
  RETURNS integer[]
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE; -- body f0ccf29e8936b52a337c3bc0466d9123
-comment on function recoup.entity_keys(entities uuid[]) is 'The keys of entities'' locks, each once and in order. Null: there are none.';
+comment on function recoup.entity_keys(entities uuid[]) is 'The keys of entities'' locks, distinct and in order. Null: there are none.';
 grant execute on function recoup.entity_keys(entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.entity_locks()
@@ -3290,14 +3387,14 @@ grant execute on function recoup.error_birth_broken(n recoup.error, now_ timesta
 CREATE OR REPLACE FUNCTION recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 96f6fca47cf15b2ae8ac85c469b9c52a
-comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) is 'What is wrong with an error at its birth, in words, or null.';
+ STABLE; -- body 138d993ba6ed728128e490e9d111b78b
+comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) is 'What is wrong with an error at birth, as a text, or null.';
 
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
  RETURNS jsonb
  LANGUAGE sql
  STABLE; -- body 6dd1ccde0351a524fb2363ffc0d9e045
-comment on function recoup.error_change(o recoup.error, n recoup.error) is 'What a new disposition of an error has to be judged by (recoup.judge_error_changes), or null.';
+comment on function recoup.error_change(o recoup.error, n recoup.error) is 'What recoup.judge_error_changes needs to know of a new disposition, or null.';
 grant execute on function recoup.error_change(o recoup.error, n recoup.error) to public;
 
 grant execute on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) to public;
@@ -3305,8 +3402,8 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 7a86205ed8a60f4eec3bff46cc06dcca
-comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
+ STABLE; -- body 6fc309a9fe5e1645ab899e8811cad7ed
+comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a change breaks because its event would not tell it (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) to public;
 
@@ -3314,14 +3411,14 @@ CREATE OR REPLACE FUNCTION recoup.error_digest(error_table text, error_id bigint
  RETURNS bytea
  LANGUAGE sql
  STABLE; -- body 4319e7e0f20364f69be40fc2ee317bcd
-comment on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) is 'Digest of what an error was given, times in the zone of whoever asks: UTC.';
+comment on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) is 'Digest of what an error was given; times in the caller''s zone: UTC.';
 
 grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 5dfdce03a3e909bf4c984411e65cde87
+ STABLE; -- body 967fbc7bb9a684c9a5bd14698864ab60
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3330,20 +3427,20 @@ CREATE OR REPLACE FUNCTION recoup.error_move_refusal(code_ text, o recoup.error,
  RETURNS record
  LANGUAGE sql
  STABLE; -- body 578204ee96c2c6d59095879755a72239
-comment on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'How a move is refused that breaks a rule of recoup.error_move_broken.';
+comment on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recoup.error_move_broken.';
 
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 68e6472dfd8dab0b580ea0a0359b36cb
-comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
+ IMMUTABLE; -- body b8d8db1f00559e254fe62f494d37614a
+comment on function recoup.error_move_rules() is 'The message and hint for each rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
 CREATE OR REPLACE FUNCTION recoup.error_policy()
  RETURNS jsonb
  LANGUAGE sql
  STABLE; -- body c4b629517326438365aae78abb19e88e
-comment on function recoup.error_policy() is 'The section on errors of the policy in force.';
+comment on function recoup.error_policy() is 'The section on errors of the active policy.';
 grant execute on function recoup.error_policy() to public;
 
 CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
@@ -3634,7 +3731,7 @@ CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0fba6b937db1ea8f914dc9fe1fa52f5f
-comment on function recoup.hold_entities(entities uuid[]) is 'Makes promotions of these entities wait until this transaction is over, or waits for those that are under way.';
+comment on function recoup.hold_entities(entities uuid[]) is 'Makes promotions of these entities wait until this transaction ends, or waits for those under way.';
 grant execute on function recoup.hold_entities(entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_few(keys integer[], entities uuid[])
@@ -3647,13 +3744,13 @@ CREATE OR REPLACE FUNCTION recoup.hold_for_promotion(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body e1f0ceae84d7aab20adfd4c69b9da259
-comment on function recoup.hold_for_promotion(entities uuid[]) is 'Makes errors of these entities wait until this transaction is over. Of more than a thousand: all errors.';
+comment on function recoup.hold_for_promotion(entities uuid[]) is 'Makes errors of these entities wait until this transaction ends. For more than a thousand: all errors.';
 grant execute on function recoup.hold_for_promotion(entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_many(keys integer[], entities uuid[])
  RETURNS void
- LANGUAGE plpgsql; -- body 2a66314b2266619fd7c94774f77fb8e6
-comment on function recoup.hold_many(keys integer[], entities uuid[]) is 'Says that this transaction records many, when none of the entities is being promoted.';
+ LANGUAGE plpgsql; -- body 42617715e7d1f17c868bb36b387cf52a
+comment on function recoup.hold_many(keys integer[], entities uuid[]) is 'Marks this transaction as one that records many, when none of the entities is being promoted.';
 grant execute on function recoup.hold_many(keys integer[], entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.hold_promotions(buckets integer[])
@@ -3680,8 +3777,8 @@ comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, u
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
  RETURNS TABLE(heir bigint, was_parked boolean, was_escalated boolean, was_retried boolean, old_created_at timestamp with time zone, old_tier text, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
  LANGUAGE sql
- STABLE; -- body 602baec0e1c15a175ec9d2040b5c57d2
-comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call, the heir, takes over from the error that it superseded (recoup.supersede_errors).';
+ STABLE; -- body e98e8da88f7b7c15e4161c40c03a84c5
+comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call inherits from the error that it superseded (recoup.supersede_errors).';
 grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
 
 grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) to public;
@@ -3691,7 +3788,7 @@ CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 755bfde0bb6cae3bde61315ae4f556a9
+ SET enable_nestloop TO 'off'; -- body 1b3499b7220a54289b3a4d273312a3ef
 comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
@@ -3705,14 +3802,14 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked(outreach_id uuid)
  STABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 778438b9d43f1d0f370b0315bbc69848
+ SET enable_seqscan TO 'off'; -- body 299d147a456f5b58e4e31eae292b5948
 comment on function recoup.is_blocked(outreach_id uuid) is 'Whether a blocking table holds an error of this entity that is to be retried, or is parked.';
 grant execute on function recoup.is_blocked(outreach_id uuid) to public;
 
 CREATE OR REPLACE FUNCTION recoup.is_blocked_locking(outreach_id uuid)
  RETURNS boolean
  LANGUAGE sql; -- body 73c27f0e0b2fb69c779cfea17deb2d42
-comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
+comment on function recoup.is_blocked_locking(outreach_id uuid) is 'Whether an entity is blocked. Its errors wait until this transaction ends.';
 grant execute on function recoup.is_blocked_locking(outreach_id uuid) to public;
 
 grant execute on function recoup.is_error_redacted(message_ text, payload_ jsonb, failure_ text, r recoup.error_redaction) to public;
@@ -3741,7 +3838,7 @@ grant execute on function recoup.is_redacted_from(before_ text, after_ text) to 
 CREATE OR REPLACE FUNCTION recoup.is_redacted_payload(before_ jsonb, after_ jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
- IMMUTABLE; -- body c3173ea3cab009394418fe7f937223dc
+ IMMUTABLE; -- body f67cba0101df9a5c91b13fda74f29488
 comment on function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) is 'Whether a payload is another one with [redacted] in the place of values or of parts of its texts and keys.';
 grant execute on function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) to public;
 
@@ -3754,7 +3851,7 @@ grant execute on function recoup.is_redaction(o recoup.error, n recoup.error) to
 
 CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb, changes jsonb)
  RETURNS void
- LANGUAGE plpgsql; -- body a65e0eb4f43b3941992f8b23ed3d2f5f
+ LANGUAGE plpgsql; -- body a20d5c0539050418d6aab37fe0a9d917
 comment on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) is 'New dispositions are allowed, and make promotions wait; errors are moved at READ COMMITTED.';
 grant execute on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) to public;
 
@@ -3764,7 +3861,7 @@ CREATE OR REPLACE FUNCTION recoup.kept_until(tier text, now_ timestamp with time
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE; -- body 70408e1bd424115ee2dc8977ab40cffe
-comment on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) is 'Until when an error of a tier is kept that is unparked now; null: for ever.';
+comment on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) is 'Until when an error of this tier is kept if it is unparked now; null: for ever.';
 
 CREATE OR REPLACE FUNCTION recoup.key_object(key_ text[], alias text)
  RETURNS text
@@ -3818,8 +3915,8 @@ CREATE OR REPLACE FUNCTION recoup.lock_open_errors(places integer[], entities uu
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 8a72cb070c8ad8dcf0b2ee9883cfd7d5
-comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], work_keys text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) is 'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+ SET jit TO 'off'; -- body 416f91ad301b1c87743cde37f554f9aa
+comment on function recoup.lock_open_errors(places integer[], entities uuid[], signatures text[], work_keys text[], later integer[], tables text[], tiers text[], policy jsonb, now_ timestamp with time zone, OUT by_row bigint[], OUT of_table text[], OUT ids bigint[], OUT expired boolean[]) is 'Locks the open errors of the failures of a call; for each, the row of the call that supersedes it. Null: none.';
 
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
@@ -3832,8 +3929,8 @@ grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with 
 CREATE OR REPLACE FUNCTION recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body 75bfae6e9de06afef88d67668da8f036
-comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';
+ STABLE; -- body f523fffcff0f93ead20919cd6ef54e7e
+comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether an error has expired, by a policy''s section on errors, and nothing keeps it.';
 
 CREATE OR REPLACE FUNCTION recoup.never()
  RETURNS timestamp with time zone
@@ -3996,8 +4093,8 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body f130d220a36cfc8f980baaaa87dff8d7
-comment on function recoup.record_error_births() is 'RECORDED, with a clamp where there was one, and with what was overruled.';
+ SET "DateStyle" TO 'iso, ymd'; -- body aa458520ed9a409ed0b84411431dee48
+comment on function recoup.record_error_births() is 'RECORDED, with clamped_from and overruled where they are set.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  RETURNS trigger
@@ -4007,8 +4104,8 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 6021708043db1f610b0c6af697646884
-comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
+ SET enable_mergejoin TO 'off'; -- body 296ada4a5aafc0c707fc75be8d1d593c
+comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision of a person, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) to public;
 
@@ -4021,8 +4118,8 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 6424b3c8e6512a3139000f7b2863d6d1
-comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
+ SET jit TO 'off'; -- body c69b5fe3a58b1fae5f8faf9748c9d4a8
+comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) is 'Records errors, superseding open errors of the same failure; ids in their order. Null: another policy is active.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
  RETURNS trigger
@@ -4042,13 +4139,13 @@ grant execute on function recoup.refuse_disposition(error_table_ text, dispositi
 
 CREATE OR REPLACE FUNCTION recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb)
  RETURNS void
- LANGUAGE plpgsql; -- body e7a0ed29f4cddfffc4ad569916db94c1
+ LANGUAGE plpgsql; -- body c8c971e3bb7205007c8ab00e65e58733
 comment on function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) is 'Refuses a disposition that its table does not allow.';
 
 CREATE OR REPLACE FUNCTION recoup.refuse_held(entities uuid[], recording boolean)
  RETURNS void
- LANGUAGE plpgsql; -- body 90da251c8df96622eb34610ca54fb1d0
-comment on function recoup.refuse_held(entities uuid[], recording boolean) is 'Says which of the entities cannot be had, and whose session holds them. Recording is held up by promotions alone.';
+ LANGUAGE plpgsql; -- body 572e85146e93513fe36f5f15d1e36a10
+comment on function recoup.refuse_held(entities uuid[], recording boolean) is 'Refuses: which of the entities are locked, and by which session. Recording waits for promotions only.';
 grant execute on function recoup.refuse_held(entities uuid[], recording boolean) to public;
 
 CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
@@ -4087,8 +4184,8 @@ comment on function recoup.release_clock() is 'On the move to released: makes re
 CREATE OR REPLACE FUNCTION recoup.require_entities(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
- STABLE PARALLEL SAFE; -- body 983a8964113c59775bc6812c43ab3c44
-comment on function recoup.require_entities(entities uuid[]) is 'Refuses to answer for what is missing.';
+ STABLE PARALLEL SAFE; -- body a298cbfb953dc345e049de66ea5b3e2e
+comment on function recoup.require_entities(entities uuid[]) is 'Refuses entities that are null.';
 grant execute on function recoup.require_entities(entities uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.require_read_committed(what text)
@@ -4122,7 +4219,7 @@ CREATE OR REPLACE FUNCTION recoup.retries_end(retry_count integer, max_retries i
  RETURNS text
  LANGUAGE sql
  IMMUTABLE; -- body 52e3e40a6c7c334fc8e53c14a1ad24d9
-comment on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Why no retry follows: the budget is spent, none comes by itself, or it would come after the window. Null: one does.';
+comment on function recoup.retries_end(retry_count integer, max_retries integer, next_retry_at timestamp with time zone, retry_until timestamp with time zone) is 'Why no retry follows: none left, none automatic, or it would come after the window. Null: one follows.';
 
 grant execute on function recoup.retry_rules(policy jsonb, OUT category text, OUT backoff text, OUT base_s integer, OUT cap_s integer, OUT jitter_percent integer, OUT time_window interval) to public;
 
@@ -4137,7 +4234,7 @@ grant execute on function recoup.retry_wait(backoff text, base_s integer, cap_s 
 CREATE OR REPLACE FUNCTION recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer)
  RETURNS interval
  LANGUAGE sql; -- body 575ec042e7839ff697db3902ce474b4c
-comment on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) is 'How long after the last failure the retry of this number comes; null: not by itself.';
+comment on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) is 'How long after the last failure the retry of this number comes; null: not automatically.';
 
 CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
  RETURNS text
@@ -4149,8 +4246,8 @@ grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
 CREATE OR REPLACE FUNCTION recoup.rule_archive_months()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body d00785176f63acd07ea351a1237a08c6
-comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention is over, or while an error of it is still live.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f77c59c370525d4318ba12007af16339
+comment on function recoup.rule_archive_months() is 'No month of an archive is dropped before its retention ends, or while an error of it is still live.';
 grant execute on function recoup.rule_archive_months() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_cursors()
@@ -4163,21 +4260,21 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a39dc97ccc9dfc8c800194aead64042e
-comment on function recoup.rule_error_births() is 'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b7108b4e964a2430e2db58add61ced1f
+comment on function recoup.rule_error_births() is 'An error is recorded now, with a disposition that its table allows and an existing policy; promotions wait.';
 grant execute on function recoup.rule_error_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 063f02b12ca7183a85913d5e22649ff1
-comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e5b38bcdcd9f51fe7ae9453a41e006b0
+comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried.';
 grant execute on function recoup.rule_error_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 177ca0f5af7b2d461436a61429715cec
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e5d11a5ab0dbe39e39a1de7f61583b33
 comment on function recoup.rule_error_redactions() is 'A redaction is of an error that there is, now, and takes something away from its texts.';
 grant execute on function recoup.rule_error_redactions() to public;
 
@@ -4274,7 +4371,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body 99e7032f03ccc552b3a61554c5a94eac
+ SET "DateStyle" TO 'iso, ymd'; -- body a37a57e1ca261a6ed82a900d2cc72dfc
 comment on function recoup.settle_error_redactions() is 'Writes the texts of a redaction into the error, live or archived.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
@@ -4325,8 +4422,8 @@ grant execute on function recoup.supersede_errors(by_row bigint[], of_table text
 CREATE OR REPLACE FUNCTION recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], new_ids bigint[], now_ timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 94a69321ed389b03bd3bef3d43b26199
-comment on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], new_ids bigint[], now_ timestamp with time zone) is 'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ccaca583e8982c205169a88b04a517c0
+comment on function recoup.supersede_errors(by_row bigint[], of_table text[], ids bigint[], expired boolean[], new_ids bigint[], now_ timestamp with time zone) is 'Closes what recoup.lock_open_errors found: superseded by the new error, or expired if it expired before.';
 
 grant execute on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) to public;
 
@@ -4341,7 +4438,7 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body a517e560c14238bb98e368f1917a3e65
-comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves up to so many errors of one table to its archive: those that are over, then those that have expired.';
+comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
 
 grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;
 
@@ -4349,7 +4446,7 @@ CREATE OR REPLACE FUNCTION recoup.wait_for_promotion(class integer, key_ integer
  RETURNS void
  LANGUAGE plpgsql
  SET lock_timeout TO '20s'; -- body 58166fcf88eb11ba3e863cb019dc8e10
-comment on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) is 'Waits for whoever promotes for 20 s, or as recoup.promotion_wait says (a duration, or none); then it is refused.';
+comment on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) is 'Waits for a promotion for 20 s, or for recoup.promotion_wait (a duration, or none); then it refuses.';
 
 CREATE OR REPLACE FUNCTION recoup.wake()
  RETURNS trigger

@@ -1,4 +1,4 @@
-"""Signatures and categories: is this the same failure, and of what kind is it? Pure functions, no database.
+"""Signatures and categories: is it the same failure, and of what category? Pure functions, no database.
 
 Stateless and deterministic: the same text has the same key on every worker, for ever, under one version.
 """

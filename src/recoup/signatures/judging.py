@@ -1,8 +1,8 @@
 """The category of a failure, from its code and its words: does it pass by itself, is something in its way, is it wrong?
 
-The rules are data (categories.toml), tried from the sure to the likely: the policy's own, names that the field has
-given to its errors, SQLSTATEs and numbers, words that speak for a category, phrases, HTTP statuses. The first that
-decides is told. What none decides is OPERATIONAL, the middle.
+The rules are data (categories.toml), tried from the certain to the likely: the policy's own, known names of errors,
+SQLSTATEs and numbers, the advice to retry, words that indicate a category, phrases, HTTP statuses. The first that
+decides is reported. If none does, the category is OPERATIONAL, the middle.
 """
 
 import math
@@ -14,33 +14,33 @@ from typing import NamedTuple
 from recoup.categories import Category
 from recoup.signatures.rules import CATEGORIES, MAX_CACHE, Judgement, Phrase, Weight, rules
 
-MAX_LENGTH = 4_000  # what tells categories apart stands at the beginning
+MAX_LENGTH = 4_000  # what distinguishes categories is at the beginning
 MAX_WORDS = 300
-MAX_TOKEN = 80  # a longer one is not kept: it does not come again
+MAX_TOKEN = 80  # a longer one is not cached: it is not repeated
 ID_LEAST = 12
 MAX_CODES = 4_096
 MAX_CODE = 200  # characters that count
-MAX_GAP = 4  # words that the … in a phrase stands for
-SURE = 0.7  # so likely a category is by its words that no phrase is asked
+MAX_GAP = 4  # words that the … in a phrase matches
+SURE = 0.7  # the share from which on the words decide, and phrases are not tried
 
 
 class OwnRule(NamedTuple):
-    """A rule of the policy's: a code, which may end in `*`, or a phrase, or both, and the category it stands for."""
+    """A rule of the policy: a code, which may end in `*`, or a phrase, or both, and its category."""
 
     category: Category
     code: str | None = None
     phrase: tuple[str, ...] = ()
 
 
-# What is known of a token: its words; the names in it, with the sign before each; whether it has a digit; what a name
-# says that stands for failures of several kinds. A plain tuple: thousands are kept, and made while a message is read.
+# Of a token: its words; the names in it, with the sign before each; whether it has a digit; the category of a name that
+# is used for failures of several kinds. A plain tuple: thousands are cached, and made while a message is read.
 _Token = tuple[tuple[str, ...], tuple[tuple[str, str, Judgement], ...], bool, Judgement | None]
 _NO_NAMES: tuple[tuple[str, str, Judgement], ...] = ()
 
 # Words within words too: ThrottlingException, rate_limit_exceeded.
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:[^\W\d_A-Z]|')+|[A-Z]+|\d+")
 _NAME = re.compile(r"[A-Za-z_][\w.$-]*[\w$]")
-# What is not said by the program: ids, addresses and paths never speak, quotations only where nothing else does.
+# Not the program's own words: ids, addresses and paths are never used, quotations only where nothing else decides.
 _IDS = re.compile(
     r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{9,31}|\b(?=[a-f]*\d)[0-9a-f]{12,}\b|\b[a-z][a-z0-9+.-]{1,15}://\S*"
     r"|(?<![\w/])/[\w.@%+=~-]+/[\w./@%+=~-]*"
@@ -58,23 +58,23 @@ _THREE = re.compile(r"\b[1-5]\d\d\b")
 _AROUND = "()[]{}<>,;.:'\""
 _QUOTE = re.compile(r"[\"'`‘“]")
 _DIGIT = re.compile(r"\d")
-# A number is that of an error where it is called so, or stands first or in brackets: error 1205, (1205, 4.7.1.
+# A number is that of an error where it is called so, or comes first or in brackets: error 1205, (1205, 4.7.1.
 _NUMBERS = re.compile(
     r"(?:\b(?i:error|code|errno|number|msg)\W{0,3}|[(\[]|^)(\d{1,6})(?![\w.-])|(?<![\w.])(\d\.\d\.\d{1,3})(?![\w.])"
 )
-# An error of POSIX, or a word in capitals where a status stands: code = UNAVAILABLE, [UNAVAILABLE].
+# An error of POSIX, or a word in capitals in the place of a status: code = UNAVAILABLE, [UNAVAILABLE].
 _AFTER_SIGN = frozenset("=:.([{\"'")
-# What a word ends with after which the patterns above look for a number.
+# Endings of words after which the patterns above look for a number.
 NUMBERED = ("error", "code", "errno", "number", "msg", "http", "status", "response", "returned", "sqlstate")
 
 
 def category(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Category:
-    """What kind of failure this is. Rules of one's own go in front."""
+    """The category of a failure. Your own rules come first."""
     return judge(message, code, own_rules).category
 
 
 def judge(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = ()) -> Judgement:
-    """What kind of failure this is, and which rule says so."""
+    """The category of a failure, and the rule that decided."""
     found = own(message, code, own_rules) if own_rules else None
     message, code = _counting(message, code)
     if found is None and code:
@@ -91,7 +91,7 @@ def judge(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = 
 
 
 def own(message: str, code: str | None, own_rules: Sequence[OwnRule]) -> Judgement | None:
-    """What the policy's own rules say, if one of them is met."""
+    """The category by the policy's own rules, if one of them matches."""
     message, code = _counting(message, code)
     words = [word for token in message.split() for word in (_tokens.get(token) or _see(token))[0]]
     heard = frozenset(words)
@@ -112,12 +112,12 @@ def own(message: str, code: str | None, own_rules: Sequence[OwnRule]) -> Judgeme
 
 
 def _counting(message: str, code: str | None) -> tuple[str, str]:
-    """As much of a message and of its code as counts. Some callers have numbers for codes."""
+    """The part of a message and of its code that is used. Some callers have numbers for codes."""
     return message[:MAX_LENGTH], f"{code}".strip()[:MAX_CODE] if code else ""
 
 
 def own_rule(category: Category, code: str | None, phrase: str | None) -> OwnRule:
-    """A rule of the policy's, as it is written there: words of any case, names as they are."""
+    """A rule of the policy, as it is written there: words of any case, names as they are."""
     words: list[str] = []
     for part in (phrase or "").split():
         if part == "…":
@@ -141,8 +141,8 @@ def _words_of_code(code: str) -> tuple[str, ...]:
 
 
 def _told(message: str, code: str) -> Judgement | None:
-    """By what a message says."""
-    words: list[str] = [*_words_of_code(code), ""] if code else []
+    """By the text of a message."""
+    words: list[str] = []
     has_digit, before = code[:1].isdigit(), ""
     for token in message.split():
         said, names, digit, _ = _tokens.get(token) or _see(token)
@@ -153,11 +153,19 @@ def _told(message: str, code: str) -> Judgement | None:
         has_digit = has_digit or digit
         before = token[-1]
     del words[MAX_WORDS:]
-    found = _numbered(code, message, words) if has_digit else None
-    return found or _worded(words) or (_by_status(code, message) if has_digit else None)
+    all_words = [*_words_of_code(code), "", *words] if code else words
+    found = _numbered(code, message, all_words) if has_digit else None
+    return (
+        found
+        or _explicit(words)
+        # A code that no vocabulary knows must not outweigh the sentence beside it.
+        or (_certain(words) if code else None)
+        or _worded(all_words)
+        or (_by_status(code, message) if has_digit else None)
+    )
 
 
-# What is in a token depends on itself alone, and most tokens come again and again.
+# The parts of a token depend on the token only, and most tokens are repeated.
 _tokens: dict[str, _Token] = {}
 
 
@@ -175,7 +183,7 @@ def _see(token: str) -> _Token:
         names = tuple(_names(text))
         late = next((found for name in _NAME.findall(text) if (found := _late(name)) is not None), None)
     seen = (tuple(words_of(text)), names, has_digit, late)
-    return seen if has_digit else _keep(token, seen)  # what has a digit is mostly a value, and does not come again
+    return seen if has_digit else _keep(token, seen)  # a token with a digit is mostly a value, and not repeated
 
 
 def _keep(token: str, seen: _Token) -> _Token:
@@ -195,12 +203,13 @@ def _names(text: str) -> Iterator[tuple[str, str, Judgement]]:
                 yield text[: found.start()][-1:], found[0], judgement
 
 
-@lru_cache(maxsize=MAX_CODES)  # there are few, and they come again and again
+@lru_cache(maxsize=MAX_CODES)  # there are few, and they are repeated
 def _named(code: str) -> Judgement | None:
     """By a code that is a name, or an SQLSTATE."""
     found = _name(code) or _family(code)
     if found is None and _STATE.fullmatch(code) and not code.isalpha():
-        found = rules().sqlstate(code)
+        # Five digits may be anybody's number: they are an SQLSTATE only if they are listed.
+        found = rules().sqlstate(code, is_whole=code.isdigit())
     return found
 
 
@@ -244,7 +253,7 @@ def _at_last(code: str, message: str) -> Judgement | None:
 
 
 def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
-    """By an SQLSTATE in the message, or by a number where the words say whose number it is."""
+    """By an SQLSTATE in the message, or by a number where the words tell whose number it is."""
     if "sqlstate" in words and (said := _STATE_SAID.search(message)):
         return rules().sqlstate(said[1])
     if shown := _STATE_SHOWN.search(message):
@@ -261,11 +270,28 @@ def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
     return None
 
 
-def _worded(words: list[str]) -> Judgement | None:
-    """By words that speak for a category, if together they are sure; else by the first phrase."""
+def _explicit(words: list[str]) -> Judgement | None:
+    """By the advice to send the same request again, or by a phrase that comes before the words."""
+    known = rules()
+    if not known.advice.first.isdisjoint(words) and (verb := known.advice.given(words)) is not None:
+        return Judgement(Category.TRANSIENT, "asks for the same request again", verb)
+    if not known.first_words.isdisjoint(words):
+        for phrase in known.first:
+            if any(w == phrase.words[0] and _follows(words, place, phrase.words) for place, w in enumerate(words)):
+                return Judgement(phrase.category, phrase.rule, " ".join(phrase.words))
+    return None
+
+
+def _certain(words: list[str]) -> Judgement | None:
+    """By words that indicate a category, if together they are certain enough."""
     kind, share, because = _spoken(words)
-    if share >= SURE:
-        return Judgement(kind, "its words", because)
+    return Judgement(kind, "its words", because) if share >= SURE else None
+
+
+def _worded(words: list[str]) -> Judgement | None:
+    """By words that indicate a category, if together they are certain enough; else by the first phrase."""
+    if (certain := _certain(words)) is not None:
+        return certain
     best: Phrase | None = None
     begins = rules().begins
     for place, word in enumerate(words):
@@ -282,7 +308,7 @@ def _worded(words: list[str]) -> Judgement | None:
 
 
 def _spoken(words: list[str]) -> tuple[Category, float, str]:
-    """The category that a message's words speak for, how sure they are, and which say most."""
+    """The category that the words of a message indicate, its share, and the words with the greatest weight."""
     transient, operational, structural = rules().at_first
     heard: list[tuple[str, Weight]] = []
     weights = rules().weights
@@ -318,7 +344,7 @@ def _begins(word: str, wanted: str) -> bool:
 
 
 def _follows(words: list[str], place: int, phrase: tuple[str, ...]) -> bool:
-    """Whether the rest of a phrase stands after its first word."""
+    """Whether the rest of a phrase follows its first word."""
     if len(phrase) == 1:
         return True
     place += 1

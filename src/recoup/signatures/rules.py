@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from recoup.categories import Category
+from recoup.signatures.advice import Advice
 
 MAX_CACHE = 50_000
 MAX_WORD = 40  # a longer one is not kept: it does not come again
@@ -38,11 +39,11 @@ class Phrase(NamedTuple):
 class Number(NamedTuple):
     category: Category
     vocabulary: str
-    marks: frozenset[str]  # one of these has to be among the words: numbers mean different things to different programs
+    marks: frozenset[str]  # one of these words is needed: a number means different things in different programs
 
 
 class Rules:
-    """What categories.toml says."""
+    """The rules of categories.toml."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.names: dict[str, tuple[Category, str]] = {}
@@ -60,7 +61,11 @@ class Rules:
             for rank, wording in enumerate(document["wording"])
             for phrase in wording["phrases"]
         ]
-        self.begins: dict[str, tuple[Phrase, ...]] = {}  # as far as it was asked for
+        first = [wording.get("first", False) for wording in document["wording"]]
+        self.first = [phrase for phrase in self._phrases if first[phrase.rank]]  # asked before the words
+        self.first_words = frozenset(phrase.words[0] for phrase in self.first)
+        self.advice = Advice.read(document)
+        self.begins: dict[str, tuple[Phrase, ...]] = {}  # filled when a word is first looked up
         self._exact: dict[str, list[Phrase]] = {}
         for phrase in self._phrases:
             self._exact.setdefault(phrase.words[0], []).append(phrase)
@@ -73,7 +78,7 @@ class Rules:
 
     @property
     def words(self) -> Iterator[str]:
-        """The words that it goes by."""
+        """The words in the rules."""
         yield from self.weights
         yield from self.marks
         for phrase in self._phrases:
@@ -81,7 +86,7 @@ class Rules:
 
     @property
     def terms(self) -> Iterator[str]:
-        """The names, statuses, states and numbers that it knows."""
+        """The names, statuses, states and numbers in the rules."""
         for known in (self.names, self.late, self.http, self._sqlstates, self._numbers):
             yield from known
 
@@ -93,7 +98,7 @@ class Rules:
         return None
 
     def numbered(self, number: str) -> Iterator[Number]:
-        """What a number may mean; an SMTP status by its class too."""
+        """The meanings of a number; of an SMTP status also by its class."""
         yield from self._numbers.get(number, ())
         if number.count(".") == 2:
             yield from self._numbers.get(f"{number.rpartition('.')[0]}.*", ())
@@ -134,5 +139,5 @@ class Rules:
 
 @cache
 def rules() -> Rules:
-    """The rules, read when they are first asked for: a command that judges nothing need not wait for them."""
+    """The rules, read when they are first used: a command that needs none does not wait for them."""
     return Rules(tomllib.loads(files(__package__).joinpath("categories.toml").read_text("utf-8")))

@@ -1,8 +1,8 @@
-"""Signature and category of a message in one reading, which is not repeated for a message of the same shape.
+"""Signature and category of a message together, cached by the shape of the message.
 
-Programs say the same sentences again and again, with other values in them. The shape of a message is itself a message
-that is read as the first one is: other digits stand in it for those that no rule knows, and one id for every id. What
-was read of a shape is kept, and holds for all messages of that shape.
+Programs print the same sentences again and again, with other values in them. The shape of a message is itself a message
+with the same signature and category: digits that no rule knows are replaced, and every id by one id. The results of a
+shape hold for all messages of that shape.
 """
 
 import re
@@ -30,7 +30,7 @@ _CODED = re.compile(f"(?:{'|'.join(sorted(LISTS['before_codes']))})(?!s?://)")
 
 
 class Reading(NamedTuple):
-    """Which failure a message tells of, and of what kind it is."""
+    """Which failure a message is about, and its category."""
 
     key: str
     category: Category
@@ -58,7 +58,7 @@ def read(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = (
 def shape_of(message: str) -> str | None:
     """The message with other values in it, which is read as this one; None where that could not be said in short.
 
-    A digit stands where one stood, so that whatever goes by the length or the kind of a value finds the same.
+    A digit is replaced by a digit, so that rules on the length or the kind of a value give the same result.
     """
     if len(message) > MAX_LENGTH or not message.isascii() or not message.isprintable() or message[-1:] in "}] ":
         return None  # a text of several lines, or perhaps a body, in which fields are compared with each other

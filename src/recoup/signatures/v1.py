@@ -6,10 +6,10 @@ Ids, numbers, times, addresses, paths and quoted values are masked by one pass o
 import re
 from collections.abc import Callable, Iterator
 
-MAX_LENGTH = 4_000  # characters that count; what tells failures apart stands at the beginning
+MAX_LENGTH = 4_000  # characters that count; what distinguishes failures is at the beginning
 
 _QUOTED = re.compile(r"(?P<quoted>'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`)")
-# One alternation, so that every character is looked at once. In this order: what contains others comes first.
+# One alternation, so that every character is read once. In this order: what contains others comes first.
 _MASKS: tuple[tuple[str, str], ...] = (
     ("url", r"\b[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+"),
     ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),

@@ -1,5 +1,5 @@
-"""Verification that really looks: DNS, the site, the company directory, the state. It knows nothing of the database.
+"""Verification over the network: DNS, the site, the company directory, the state. It does not use the database.
 
-Each check has its time, each answer its bound, and no request goes where the public internet does not reach. What is
-found becomes one of the eight reason codes by one table, ``VERDICTS``.
+Each check has a timeout, each answer a maximum size, and no request goes to private networks. ``VERDICTS`` maps each
+finding to one of the eight reason codes.
 """

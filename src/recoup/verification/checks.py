@@ -1,8 +1,8 @@
 """The checks of Gate Zero, and what a check is.
 
-A check looks at one company with the tools it is given, and tells what it found. It may build on what earlier checks
-found of the same company, and makes up for it when they did not run. Four are built in. Others come from installed
-packages by the entry point group ``recoup.gate_checks``: a check, or something that makes one when called.
+A check examines one company with the tools it is given, and returns what it found. It may use what earlier checks found
+of the same company, and finds it out itself when they did not run. Four are built in. Others come from installed
+packages through the entry point group ``recoup.gate_checks``: a check, or a callable that makes one.
 """
 
 import difflib
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from recoup.refusals import InputRefused
 from recoup.verification.addresses import Address
 from recoup.verification.directory import Directory, Entry
-from recoup.verification.domains import domain_of
+from recoup.verification.domains import domain_of, page_of
 from recoup.verification.findings import Finding, NotPassed
 from recoup.verification.imprint import judged
 from recoup.verification.resolver import Resolver
@@ -35,13 +35,13 @@ class Candidate(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Subject:
-    """What was found of one company so far, and the tools to find more."""
+    """What was found about one company so far, and the tools to find out more."""
 
     candidate: Candidate
     resolver: Resolver
     sites: Sites
     directory: Directory | None
-    # A name is resolved once: one that answers differently a moment later cannot change where we go.
+    # A name is resolved once: a different answer a moment later cannot redirect us.
     addresses: dict[str, tuple[Address, ...]] = field(default_factory=dict)
     page: Page | None = None
     entry: Entry | None = None
@@ -52,14 +52,14 @@ class Subject:
 
     @property
     def host(self) -> str:
-        """The company's host name, or the finding that there is none."""
+        """The company's host name; raises the finding if there is none."""
         if self.domain is None:
             given = self.candidate.company_domain
             raise NotPassed(Finding.NO_DOMAIN, f"{given!r} is not a domain name" if given else "no domain was given")
         return self.domain
 
     async def resolve(self, host: str) -> tuple[Address, ...]:
-        """The addresses of a host, as they were when it was first asked for."""
+        """The addresses of a host, as first resolved."""
         if host not in self.addresses:
             self.addresses[host] = await self.resolver.addresses(host)
         return self.addresses[host]
@@ -71,21 +71,26 @@ class Subject:
         return self.page
 
     async def look_up(self) -> Entry:
-        """The company's entry in the directory."""
+        """The company's entry in the directory. If the intake has a LinkedIn page, it must be the listed one."""
         assert self.directory is not None, "a check that needs the directory was listed without one"
         if self.entry is None:
             domain = (self.domain or "").removeprefix("www.")
-            self.entry = await self.directory.entry(domain, self.candidate.company_name)
+            given = self.candidate.linkedin_url or ""
+            entry = await self.directory.entry(domain, self.candidate.company_name, given)
+            if given and entry.linkedin_url and page_of(entry.linkedin_url) != page_of(given):
+                message = f"the directory lists the page {entry.linkedin_url}, the intake says {given}"
+                raise NotPassed(Finding.ENTRY_OF_OTHERS, message)
+            self.entry = entry
         return self.entry
 
 
 class Check(Protocol):
-    """One question about a company. Asked of hundreds at a time, so it keeps nothing of any."""
+    """One question about a company. Runs for hundreds at a time, so it keeps no state."""
 
     @property
     def name(self) -> str: ...
 
-    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]: ...
+    async def __call__(self, candidate: Candidate, subject: Subject) -> tuple[Finding, str]: ...
 
 
 class Dns:
@@ -93,9 +98,9 @@ class Dns:
 
     name = "dns"
 
-    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
-        addresses = await looking.resolve(looking.host)
-        return Finding.PASSED, f"{looking.host} is at {addresses[0]}"
+    async def __call__(self, candidate: Candidate, subject: Subject) -> tuple[Finding, str]:
+        addresses = await subject.resolve(subject.host)
+        return Finding.PASSED, f"{subject.host} is at {addresses[0]}"
 
 
 class Imprint:
@@ -103,8 +108,8 @@ class Imprint:
 
     name = "imprint"
 
-    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
-        return judged(await looking.fetch(), candidate.company_name, looking.host)
+    async def __call__(self, candidate: Candidate, subject: Subject) -> tuple[Finding, str]:
+        return judged(await subject.fetch(), candidate.company_name, subject.host)
 
 
 class InDirectory:
@@ -112,8 +117,8 @@ class InDirectory:
 
     name = "directory"
 
-    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
-        entry = await looking.look_up()
+    async def __call__(self, candidate: Candidate, subject: Subject) -> tuple[Finding, str]:
+        entry = await subject.look_up()
         return Finding.PASSED, f"listed, in {', '.join(entry.states) or 'no state'}"
 
 
@@ -122,8 +127,8 @@ class State:
 
     name = "state"
 
-    async def __call__(self, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
-        entry = await looking.look_up()
+    async def __call__(self, candidate: Candidate, subject: Subject) -> tuple[Finding, str]:
+        entry = await subject.look_up()
         places = {normal_state(state) or state.casefold() for state in entry.states}
         listed = ", ".join(entry.states)
         if entry.is_global:
@@ -154,26 +159,26 @@ def check_named(name: str) -> Check:
         near = difflib.get_close_matches(name, known, n=1)
         raise InputRefused(
             "check_unknown",
-            f"Nobody provides the check {name!r}" + (f"; did you mean {near[0]}?" if near else "."),
-            f"Checks are {', '.join(known)}. Own ones come by the entry point group {ENTRY_POINTS}.",
+            f"There is no check {name!r}" + (f"; did you mean {near[0]}?" if near else "."),
+            f"Checks are {', '.join(known)}. Add your own through the entry point group {ENTRY_POINTS}.",
             check=name,
             known=known,
         )
     try:
         loaded = installed[name].load()
         check: Check = loaded if hasattr(loaded, "name") and not isinstance(loaded, type) else loaded()
-    except Exception as error:  # it runs what others wrote, and a person must hear of it
+    except Exception as error:  # code of other packages: report whatever it raises
         raise InputRefused(
             "check_unusable",
             f"The check {name!r} cannot be loaded: {type(error).__name__}: {error}.",
-            f"Mend {installed[name].value}, or take the check out of the policy.",
+            f"Fix {installed[name].value}, or remove the check from the policy.",
             check=name,
         ) from error
     if not callable(check):
         raise InputRefused(
             "check_unusable",
             f"The check {name!r} cannot be called.",
-            f"Mend {installed[name].value}: an async function of candidate and looking.",
+            f"Fix {installed[name].value}: an async function of candidate and subject.",
             check=name,
         )
     return check

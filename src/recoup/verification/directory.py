@@ -1,7 +1,7 @@
-"""The company directory: a service that is asked over HTTP, or a file. Both give the same entries.
+"""The company directory: an HTTP service, or a file. Both give the same entries.
 
-The operator names the directory, so where it lies is not restricted. Where it might redirect to is not followed: the
-key goes to the directory and to nobody else.
+The operator configures the directory, so its address is not restricted. Redirects are not followed: the key is sent to
+the directory only.
 """
 
 import asyncio
@@ -15,22 +15,23 @@ import httpcore2
 
 from recoup.refusals import InputRefused
 from recoup.verification.findings import Finding, NotPassed
-from recoup.verification.rules import Verification, unusable
+from recoup.verification.rules import PLACE, Verification, unusable
 from recoup.verification.sites import MAX_HEAD_BYTES, user_agent
 from recoup.verification.states import normal_state
 from recoup.verification.wire import Stream
 
 MAX_ANSWER_BYTES = 1_000_000
 GLOBAL = frozenset({"global", "international", "worldwide"})
-MAX_STATES = 100  # of one company; more tell nothing more
-IDLE_S = 30.0  # so long a connection is kept for the next question
+MAX_STATES = 100  # of one company; more would add nothing
+IDLE_S = 30.0  # how long a connection is kept for the next request
 
 
 class Entry(NamedTuple):
-    """What the directory knows of a company."""
+    """The entry of a company in the directory."""
 
     states: tuple[str, ...] = ()  # as written there
     scope: str = ""
+    linkedin_url: str = ""  # the page that the directory lists, if it lists one
 
     @property
     def is_global(self) -> bool:
@@ -40,16 +41,16 @@ class Entry(NamedTuple):
 class Directory(Protocol):
     """Where companies are looked up."""
 
-    async def entry(self, domain: str, name: str) -> Entry:
-        """The entry of a company; or what was found instead, raised."""
+    async def entry(self, domain: str, name: str, linkedin_url: str = "") -> Entry:
+        """The entry of a company; raises the finding if there is none."""
 
     async def close(self) -> None:
-        """Let go of what is held."""
+        """Close its connections."""
 
 
 class _Connection(httpcore2.AsyncHTTP11Connection):
     def has_more(self) -> bool:
-        """Whether the directory said more than it was asked for."""
+        """Whether the directory sent more than it was asked for."""
         return bool(self._h11_state.trailing_data[0])
 
 
@@ -61,7 +62,7 @@ class _Line(NamedTuple):
 
 
 class HttpDirectory:
-    """A directory that is asked over HTTP. Connections are kept for the next question."""
+    """A directory over HTTP. Connections are kept for the next request."""
 
     def __init__(self, rules: Verification, *, key: str | None) -> None:
         self._template = _template(rules.directory)
@@ -77,8 +78,9 @@ class HttpDirectory:
             *([] if key is None else [("Authorization", f"Bearer {_usable(key)}")]),
         ]
 
-    async def entry(self, domain: str, name: str) -> Entry:
-        url = self._template.replace("{domain}", quote(domain, safe="")).replace("{name}", quote(name, safe=""))
+    async def entry(self, domain: str, name: str, linkedin_url: str = "") -> Entry:
+        given = {"{domain}": domain, "{name}": name, "{linkedin_url}": linkedin_url}
+        url = PLACE.sub(lambda place: quote(given[place[0]], safe=""), self._template)
         request = httpcore2.Request("GET", url, headers=self._headers)
         async with self._turn:
             try:
@@ -104,20 +106,20 @@ class HttpDirectory:
             try:
                 return await self._answer(kept, request)
             except (httpcore2.NetworkError, httpcore2.ProtocolError):
-                pass  # most likely closed by the directory in this very moment: asked again on a new one
+                pass  # most likely just closed by the directory: try a new one
         return await self._answer(await self._new(request.url), request)
 
     async def _kept(self) -> _Line | None:
         while self._idle:
             line = self._idle.pop()
-            # What was said unasked, such as a farewell, must not pass for the answer to the next question.
+            # Data that nobody asked for, such as a farewell, must not be taken for the answer to the next request.
             if not line.connection.has_expired() and await line.stream.is_quiet():
                 return line
             await line.connection.aclose()
         return None
 
     async def _new(self, url: httpcore2.URL) -> _Line:
-        # By the system's resolver: the operator may mean a name that only this machine knows.
+        # By the system's resolver: the operator may use a name that only this machine knows.
         host, port = url.host.decode("ascii"), url.origin.port
         reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
         stream = Stream(reader, writer)
@@ -143,31 +145,31 @@ class HttpDirectory:
 
 
 def _entry_in(status: int, body: bytes, domain: str) -> Entry:
-    """What an answer of the directory means."""
-    said = f"the directory answers {status} for {domain}"
+    """The entry in an answer of the directory."""
+    message = f"the directory answers {status} for {domain}"
     if status in (404, 410):
-        raise NotPassed(Finding.NO_ENTRY, said)
+        raise NotPassed(Finding.NO_ENTRY, message)
     if status >= 500:
-        raise NotPassed(Finding.DIRECTORY_OUT, said)
+        raise NotPassed(Finding.DIRECTORY_OUT, message)
     if status >= 400:
-        raise NotPassed(Finding.DIRECTORY_REFUSES, said)
+        raise NotPassed(Finding.DIRECTORY_REFUSES, message)
     if status != 200:
-        raise NotPassed(Finding.DIRECTORY_NONSENSE, said)
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, message)
     if len(body) > MAX_ANSWER_BYTES:
-        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with more than {MAX_ANSWER_BYTES:,} bytes")
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{message}, with more than {MAX_ANSWER_BYTES:,} bytes")
     try:
         return entry_of(json.loads(body), domain)
     except (ValueError, RecursionError) as error:
-        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{said}, with something that is not JSON") from error
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"{message}, with something that is not JSON") from error
 
 
 def entry_of(given: Any, domain: str) -> Entry:
-    """An entry from the three things that a directory tells, or the finding that it is none."""
+    """An entry from the fields of an answer; raises the finding if it is none."""
     if not isinstance(given, Mapping) or not isinstance(given.get("found"), bool):
         raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory does not say whether it found {domain}")
     if not given["found"]:
         raise NotPassed(Finding.NO_ENTRY, f"the directory has no entry for {domain}")
-    states, scope = given.get("states"), given.get("scope")
+    states, scope, page = given.get("states"), given.get("scope"), given.get("linkedin_url")
     if not (
         states is None
         or isinstance(states, str)
@@ -176,7 +178,9 @@ def entry_of(given: Any, domain: str) -> Entry:
         raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's states for {domain} are not texts")
     if not (scope is None or isinstance(scope, str)):
         raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's scope for {domain} is not a text")
-    return Entry(states=states_in(states or ""), scope=scope or "")
+    if not (page is None or isinstance(page, str)):
+        raise NotPassed(Finding.DIRECTORY_NONSENSE, f"the directory's linkedin_url for {domain} is not a text")
+    return Entry(states=states_in(states or ""), scope=scope or "", linkedin_url=page or "")
 
 
 def states_in(given: str | list[str]) -> tuple[str, ...]:
@@ -190,8 +194,8 @@ def _template(written: str) -> str:
     if unusable(written) is not None:
         raise InputRefused(
             "directory_url",
-            f"{written!r} cannot be asked for a company.",
-            "Name a URL with {domain}, {name} or both in it: policy gate.verification.directory",
+            f"{written!r} is no URL that companies can be looked up with.",
+            "Give a URL with {domain}, {name} or {linkedin_url} in it: policy gate.verification.directory",
         )
     return written
 

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from recoup.files import Wanted, format_named, opened
 from recoup.refusals import InputRefused
 from recoup.verification.directory import Entry, entry_of
-from recoup.verification.domains import domain_of, registrable
+from recoup.verification.domains import domain_of, page_of, registrable
 from recoup.verification.findings import Finding, NotPassed
 from recoup.verification.names import company_words
 
 NEEDED = ("domain", "name", "states")
-WANTED = Wanted(columns=dict.fromkeys((*NEEDED, "found", "scope"), ()), required=NEEDED, row_chars_most=4_000_000)
+OPTIONAL = ("found", "scope", "linkedin_url")
+WANTED = Wanted(columns=dict.fromkeys((*NEEDED, *OPTIONAL), ()), required=NEEDED, row_chars_most=4_000_000)
 YES = frozenset({"true", "t", "yes", "y", "1"})
 NO = frozenset({"false", "f", "no", "n", "0"})
 OWN_WORDS = frozenset({"directory_columns", "directory_unreadable", "parquet_missing"})
@@ -26,11 +27,12 @@ class _Read(NamedTuple):
     stamp: tuple[int, int, int]
     by_domain: dict[str, Entry]
     by_name: dict[str, Entry]
+    by_page: dict[str, Entry]
     unreadable: str = ""  # why there is nothing in it
 
 
 class FileDirectory:
-    """Looks companies up in a file, by domain, else by name among the entries that have no domain.
+    """Looks companies up in a file: by LinkedIn page, else by domain, else by name among entries without a domain.
 
     An entry of the same name with another domain is another company.
     """
@@ -40,10 +42,11 @@ class FileDirectory:
         self._read = _read(path)
         self._reading = asyncio.Lock()
 
-    async def entry(self, domain: str, name: str) -> Entry:
+    async def entry(self, domain: str, name: str, linkedin_url: str = "") -> Entry:
         known = await self._present()
         by_domain = (known.by_domain[key] for key in (domain, registrable(domain)) if key in known.by_domain)
-        entry = next(by_domain, None) or known.by_name.get(company_words(name))
+        by_page = known.by_page.get(page_of(linkedin_url)) if linkedin_url else None
+        entry = by_page or next(by_domain, None) or known.by_name.get(company_words(name))
         if entry is None:
             raise NotPassed(Finding.NO_ENTRY, f"the directory has no entry for {domain or name}")
         return entry
@@ -62,7 +65,7 @@ class FileDirectory:
                 try:
                     self._read = await asyncio.to_thread(_read, self._path)
                 except InputRefused as refusal:
-                    self._read = _Read(stamp, {}, {}, unreadable=refusal.happened)
+                    self._read = _Read(stamp, {}, {}, {}, unreadable=refusal.happened)
         if self._read.unreadable:
             raise NotPassed(Finding.DIRECTORY_OUT, self._read.unreadable)
         return self._read
@@ -90,7 +93,7 @@ def _read(path: Path) -> _Read:
 
 @lru_cache(maxsize=1)
 def _read_as(path: Path, stamp: tuple[int, int, int]) -> _Read:
-    found = _Read(stamp, {}, {})
+    found = _Read(stamp, {}, {}, {})
     with opened(path, WANTED) as source:
         _check_columns(path, source.missing)
         for place, row in enumerate(source.rows):
@@ -107,8 +110,10 @@ def _take_in(row: Mapping[str, Any], found: _Read, where: str) -> None:
         entry = entry_of({**row, "found": _found(row.get("found"))}, where)
     except NotPassed as fell:
         if fell.finding is not Finding.NO_ENTRY:
-            raise _refused(fell.said) from fell
+            raise _refused(fell.message) from fell
         return
+    if entry.linkedin_url:
+        _add(found.by_page, page_of(entry.linkedin_url), entry)
     domain = domain_of(str(row.get("domain") or ""))
     if domain is not None:
         _add(found.by_domain, domain.removeprefix("www."), entry)
@@ -119,7 +124,9 @@ def _take_in(row: Mapping[str, Any], found: _Read, where: str) -> None:
 def _add(entries: dict[str, Entry], key: str, entry: Entry) -> None:
     """A company may have several rows, one for each state."""
     known = entries.get(key)
-    entries[key] = entry if known is None else Entry(known.states + entry.states, known.scope or entry.scope)
+    entries[key] = (
+        entry if known is None else known._replace(states=known.states + entry.states, scope=known.scope or entry.scope)
+    )
 
 
 def _found(given: object) -> object:
@@ -138,7 +145,7 @@ def _check_columns(path: Path, missing: Iterable[str]) -> None:
         raise InputRefused(
             "directory_columns",
             f"{path} lacks {', '.join(missing)}.",
-            f"A directory has the columns {', '.join(NEEDED)}, and found and scope if need be.",
+            f"A directory has the columns {', '.join(NEEDED)}, and may have {', '.join(OPTIONAL)}.",
             missing=missing,
         )
 
@@ -147,5 +154,5 @@ def _refused(happened: str) -> InputRefused:
     return InputRefused(
         "directory_unreadable",
         f"The directory cannot be read. {happened.rstrip('.')}.",
-        "Mend the file, or name another one.",
+        "Fix the file, or name another one.",
     )

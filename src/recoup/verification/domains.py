@@ -11,6 +11,7 @@ MAX_NAME = 253
 # Only at the beginning: an address may carry another one behind its question mark.
 _SCHEME = re.compile(r"^(?:[^/?#\\]*:)?//")
 _END_OF_HOST = re.compile(r"[/?#\\]")
+_QUERY = re.compile(r"[?#]")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 # Some programs read 1, 017 or 0x7f at the end as part of an IPv4 address.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -51,6 +52,13 @@ def host_name(host: str) -> str | None:
 def registrable(domain: str) -> str:
     """The part of a host name that somebody registered: www.foo.co.uk -> foo.co.uk. Itself when it cannot be told."""
     return _suffixes(private=True).privatesuffix(domain) or domain.removeprefix("www.")
+
+
+def page_of(url: str) -> str:
+    """A LinkedIn page as one text however it is written: https://www.LinkedIn.com/company/Acme/?x=1 and
+    linkedin.com/company/acme are one page."""
+    path = _QUERY.split(_SCHEME.sub("", url.strip()), maxsplit=1)[0]
+    return path.casefold().removeprefix("www.").rstrip("/")
 
 
 def spoken(domain: str) -> str:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-# Words that say under which law a company stands, not which company it is. Compared after folding.
+# Words for the legal form of a company, not for which company it is. Compared after folding.
 LEGAL_FORMS = frozenset({
     "ab", "ag", "aps", "as", "bv", "co", "company", "corp", "corporation", "gmbh", "inc", "incorporated", "kg", "kgaa",
     "kk", "lc", "limited", "llc", "lllp", "llp", "lp", "ltd", "na", "nv", "ohg", "oy", "pa", "pc", "plc", "pllc",

@@ -57,7 +57,7 @@ def is_text(page: Page) -> bool:
 
 
 def read(page: Page) -> Reading:
-    """What stands on a page."""
+    """The text of a page."""
     source = _without_comments(decoded(page.body, _charset(page)))
     # Meta tags come last and are bounded: a quote that one of them leaves open swallows nothing but others of them.
     metas = "".join(_META.findall(source))[:MAX_META_CHARACTERS]
@@ -81,7 +81,7 @@ def decoded(raw: bytes, charset: str) -> str:
 
 
 def _without_comments(source: str) -> str:
-    """A page without its comments. One that never ends is left in: a script may only have said so."""
+    """A page without its comments. One that never ends is left in: it may be inside a script."""
     kept, at = [], 0
     while (start := source.find("<!--", at)) >= 0 and (end := source.find("-->", start + 4)) >= 0:
         kept.append(source[at:start])

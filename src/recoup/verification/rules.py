@@ -24,14 +24,18 @@ SiteUrl = Annotated[str, _text(r"^https?://[^\s/{}@]*\{domain\}[^\s{}@]*$", "an 
 Network = Annotated[str, _text(r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$", "a network such as 10.20.0.0/16", most=60)]
 
 
+# What a URL of the directory is filled in with.
+PLACE = re.compile(r"\{(?:domain|name|linkedin_url)\}")
+
+
 def unusable(url: str) -> str | None:
-    """Why nothing can be asked by a URL with {domain} or {name} in it; None: it can."""
-    if "{domain}" not in url and "{name}" not in url:
-        return "it has neither {domain} nor {name} in it"
+    """Why a company cannot be looked up with a URL that has {domain}, {name} or {linkedin_url} in it; None: it can."""
+    if not PLACE.search(url):
+        return "it has none of {domain}, {name}, {linkedin_url} in it"
     if re.fullmatch(r"[!-~]+", url) is None:
         return "it has blanks or letters beyond ASCII; write a host as xn--…, and the rest with %"
     try:
-        parts = urlsplit(url.replace("{domain}", "company").replace("{name}", "company"))
+        parts = urlsplit(PLACE.sub("company", url))
         host, port = parts.hostname or "", parts.port
         if ":" in host:
             ip_address(host)
@@ -41,12 +45,12 @@ def unusable(url: str) -> str | None:
         return "it begins with http:// or https://"
     if port == 0:
         return "a port is a number from 1 to 65535"
-    # An empty label, or one over 63 characters, is no name to a resolver: it raises, for each company anew.
+    # An empty label, or one over 63 characters, is no name to a resolver: it raises, for each company again.
     return None if re.fullmatch(r"([0-9A-Za-z_:-]{1,63}\.)*[0-9A-Za-z_:-]{1,63}\.?", host) else "its host is none"
 
 
 class Verification(Section):
-    """How Gate Zero looks at a company."""
+    """How Gate Zero verifies a company."""
 
     checks: Annotated[list[CheckName], Field(min_length=1, max_length=20)]
     at_once: Annotated[int, Field(ge=1, le=2000)]
@@ -59,7 +63,10 @@ class Verification(Section):
     page_bytes_most: Annotated[int, Field(ge=1_000, le=10_000_000)]
     directory: Annotated[
         str,
-        _text(r"^\S(.*\S)?$|^$", "a URL with {domain} or {name} in it, or the path of a CSV, Parquet or JSONL file"),
+        _text(
+            r"^\S(.*\S)?$|^$",
+            "a URL with {domain}, {name} or {linkedin_url} in it, or the path of a CSV, Parquet or JSONL file",
+        ),
     ]
     directory_at_once: Annotated[int, Field(ge=1, le=2000)]
     directory_timeout_ms: Milliseconds
@@ -70,7 +77,7 @@ class Verification(Section):
     @classmethod
     def _directory_can_be_asked(cls, directory: str) -> str:
         if "://" in directory and (wrong := unusable(directory)) is not None:
-            raise wrong_value("", directory, f"a URL that can be asked for a company; {wrong}")
+            raise wrong_value("", directory, f"a URL that companies can be looked up with; {wrong}")
         return directory
 
     @field_validator("site_urls")
@@ -78,7 +85,7 @@ class Verification(Section):
     def _sites_can_be_asked(cls, urls: list[str]) -> list[str]:
         for url in urls:
             if (wrong := unusable(url)) is not None:
-                raise wrong_value("", url, f"a URL that can be asked for a company; {wrong}")
+                raise wrong_value("", url, f"a URL that companies can be looked up with; {wrong}")
         return urls
 
     @field_validator("allowed_networks")

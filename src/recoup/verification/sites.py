@@ -126,7 +126,7 @@ class Sites:
                 answer = await self._timed(url, visit)
             except NotPassed as found:
                 finding = _AFTER_REDIRECT.get(found.finding, found.finding) if len(seen) > 1 else found.finding
-                raise NotPassed(finding, found.said) from found
+                raise NotPassed(finding, found.message) from found
             if answer.location is None:
                 return _unless_error(answer.page)
             target = self._url(answer.location, base=url)

@@ -1,4 +1,4 @@
-"""At most so many at a time, for each name."""
+"""A maximum number at a time, for each name."""
 
 from asyncio import Semaphore
 from collections.abc import AsyncIterator

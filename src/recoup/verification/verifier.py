@@ -1,7 +1,8 @@
-"""Verification: the checks of the policy, in their order, on one company; the first that does not pass decides."""
+"""Verification: runs the checks of the policy on a company, in order; the first that fails decides."""
 
 import asyncio
 import resource
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -12,26 +13,36 @@ from recoup.refusals import InputRefused
 from recoup.verification.checks import CHECKS, NEED_DIRECTORY, Candidate, Check, Subject, check_named
 from recoup.verification.directory import Directory, HttpDirectory
 from recoup.verification.directory_file import FileDirectory
-from recoup.verification.findings import VERDICTS, Finding, NotPassed
+from recoup.verification.findings import VERDICTS, Evidence, Finding, NotPassed
 from recoup.verification.resolver import Resolver
 from recoup.verification.rules import Verification
 from recoup.verification.sites import Sites
 
-MAX_SAID = 300
-FILES_BESIDES = 100  # connections to the database, logs, and what else a process has open
+MAX_MESSAGE = 300
+OTHER_FILES = 100  # connections to the database, logs, and whatever else a process has open
 
 
 class Verdict(NamedTuple):
-    """What became of a verification, and why."""
+    """The result of a verification: why, and what each check found."""
 
     reason_code: ReasonCode | None  # None: passed
-    finding: Finding
-    check: str  # the one that decided
-    said: str  # the evidence, in a short sentence
+    evidence: tuple[Evidence, ...]  # of every check that ran; the last one decided
+
+    @property
+    def finding(self) -> Finding:
+        return Finding(self.evidence[-1].finding)
+
+    @property
+    def check(self) -> str:
+        return self.evidence[-1].check
+
+    @property
+    def message(self) -> str:
+        return self.evidence[-1].message
 
 
 class Verifier:
-    """Looks at companies, hundreds at a time within one event loop. Nothing that the world does makes it raise."""
+    """Verifies companies, hundreds at a time within one event loop. It never raises, whatever servers answer."""
 
     def __init__(self, rules: Verification, *, directory_key: str | None = None) -> None:
         _have_files(rules)
@@ -53,61 +64,62 @@ class Verifier:
 
     async def verify(self, candidate: Candidate) -> Verdict:
         """Run the checks on a company."""
-        looking = Subject(candidate=candidate, resolver=self._resolver, sites=self._sites, directory=self._directory)
-        passed: list[str] = []
+        subject = Subject(candidate=candidate, resolver=self._resolver, sites=self._sites, directory=self._directory)
+        evidence: list[Evidence] = []
         for name, check in self._checks.items():
-            verdict = await self._checked(name, check, candidate, looking)
-            if verdict.finding is not Finding.PASSED:
-                return verdict
-            passed.append(verdict.said)
-        # A pass rests on all of them.
-        return verdict._replace(said="; ".join(passed)[:MAX_SAID])
+            began = time.monotonic()
+            found, message = await self._checked(name, check, candidate, subject)
+            evidence.append(Evidence(name, found, _printable(message), round((time.monotonic() - began) * 1000)))
+            if found is not Finding.PASSED:
+                break
+        return Verdict(VERDICTS[found], tuple(evidence))
 
-    async def _checked(self, name: str, check: Check, candidate: Candidate, looking: Subject) -> Verdict:
-        """What a check found. A defect of one must not end the worker, nor stay unseen."""
+    async def _checked(self, name: str, check: Check, candidate: Candidate, subject: Subject) -> tuple[Finding, str]:
+        """What a check found. A bug in one must not stop the worker, and is logged."""
         try:
-            return _verdict(name, *await self._found(name, check, candidate, looking))
+            finding, message = await self._found(name, check, candidate, subject)
+            return Finding(finding), str(message)  # a check of another package may give plain text
         except asyncio.CancelledError as error:
-            # We are obeyed. What the check waited for, and let end like this, is its own affair.
+            # Either we are cancelled, or something that the check waited for was.
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
             return _broke(name, candidate, error)
-        except Exception as error:  # noqa: BLE001 - whatever it is
+        except Exception as error:  # noqa: BLE001 - any bug of a check
             return _broke(name, candidate, error)
 
-    async def _found(self, name: str, check: Check, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
+    async def _found(self, name: str, check: Check, candidate: Candidate, subject: Subject) -> tuple[Finding, str]:
         try:
-            if name in CHECKS:  # they keep their own time: waiting for a turn does not count
-                return await check(candidate, looking)
-            return await self._own_check(check, candidate, looking)
+            if name in CHECKS:  # they have their own timeouts: waiting for a free slot does not count
+                return await check(candidate, subject)
+            return await self._own_check(check, candidate, subject)
         except NotPassed as found:
-            return found.finding, found.said
+            return found.finding, found.message
 
-    async def _own_check(self, check: Check, candidate: Candidate, looking: Subject) -> tuple[Finding, str]:
-        """A check of others, which gets as much time as a site does."""
+    async def _own_check(self, check: Check, candidate: Candidate, subject: Subject) -> tuple[Finding, str]:
+        """A check of another package; it has as much time as a site."""
         clock = asyncio.timeout(self._own_check_s)
         try:
             async with clock:
-                return await check(candidate, looking)
+                return await check(candidate, subject)
         except TimeoutError:
-            if not clock.expired():  # the check's own, and so its defect
+            if not clock.expired():  # raised by the check itself: a bug
                 raise
         return Finding.CHECK_SLOW, f"no answer in {self._own_check_s:g} s"
 
 
 def _have_files(rules: Verification) -> None:
-    """Let this process open as many files as it needs. Without them, whoever is looked at would fail for our sake."""
-    # One at a time for each company, and what the directory is asked through; for first attempts and for retries.
-    needed = 2 * (rules.at_once + rules.directory_at_once) + FILES_BESIDES
+    """Let this process open as many files as it needs: companies must not fail because we have too few."""
+    # One per company, and the connections to the directory; for first attempts and for retries.
+    needed = 2 * (rules.at_once + rules.directory_at_once) + OTHER_FILES
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if resource.RLIM_INFINITY in (allowed, most) or allowed >= needed:
         return
     if most < needed:
         raise InputRefused(
             "files_too_few",
-            f"Subject at {rules.at_once:,} at once takes {needed:,} open files; this process may have {most:,}.",
-            "Allow it more (ulimit -n), or take on fewer: policy gate.verification.at_once",
+            f"Verifying {rules.at_once:,} companies at once takes {needed:,} open files; {most:,} are allowed.",
+            "Allow more (ulimit -n), or verify fewer at once: policy gate.verification.at_once",
             needed=needed,
             allowed=most,
         )
@@ -123,7 +135,7 @@ def _directory(rules: Verification, key: str | None) -> Directory | None:
     if directory_missing(rules):
         raise InputRefused(
             "directory_missing",
-            "The policy names no company directory, and lists checks that need one.",
+            "The policy has checks that need a company directory, and names none.",
             "Name a URL or a file: gate.verification.directory in a document, then recoup policy apply FILE --reason …",
         )
     if not rules.directory:
@@ -133,17 +145,12 @@ def _directory(rules: Verification, key: str | None) -> Directory | None:
     return FileDirectory(Path(rules.directory).expanduser())
 
 
-def _verdict(check: str, finding: Finding, said: str) -> Verdict:
-    finding = Finding(finding)  # a check of others may say it in plain text
-    return Verdict(VERDICTS[finding], finding, check, _evidence(f"check:{check} {said}"))
-
-
-def _broke(check: str, candidate: Candidate, error: BaseException) -> Verdict:
+def _broke(check: str, candidate: Candidate, error: BaseException) -> tuple[Finding, str]:
     observe.logger().error("a check broke", check=check, domain=candidate.company_domain, exc_info=error)
-    return _verdict(check, Finding.CHECK_BROKE, f"{type(error).__name__} in the check itself")
+    return Finding.CHECK_BROKE, f"{type(error).__name__} in the check itself"
 
 
-def _evidence(said: str) -> str:
-    """A sentence that can be stored and printed, whoever's words are in it."""
-    short = said[:MAX_SAID]
+def _printable(message: str) -> str:
+    """A message that can be stored and printed, whatever a server put into it."""
+    short = message[:MAX_MESSAGE]
     return short if short.isprintable() else "".join(c if c.isprintable() else "?" for c in short)

@@ -27,13 +27,13 @@ _TABS_AS_SPACES = bytes.maketrans(b"\t", b" ")
 
 
 class Stream(httpcore2.AsyncNetworkStream):
-    """Bytes to and from a server, of which no more than so many are read."""
+    """Bytes to and from a server; reads at most a given number."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, bytes_most: int = 0) -> None:
         self._reader = reader
         self._writer = writer
         self.bytes_left = bytes_most
-        self.heard = False  # whether the server said anything at all
+        self.heard = False  # whether the server sent anything at all
         self._blanks = 0  # at the end of what was read
         self._overlong = False
 
@@ -49,7 +49,7 @@ class Stream(httpcore2.AsyncNetworkStream):
         return self._before_blanks(data)
 
     def _before_blanks(self, data: bytes) -> bytes:
-        """What stands before a row of blanks that is too long. Behind it nothing is read: a page breaks off there."""
+        """The bytes before a run of blanks that is too long. Nothing after it is read: the page ends there."""
         seen = b" " * self._blanks + data.translate(_TABS_AS_SPACES)
         at = seen.find(_BLANKS_TOO_MANY)
         self._overlong = self._overlong or at >= 0

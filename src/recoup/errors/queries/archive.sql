@@ -2,7 +2,7 @@
 select * from recoup.sweep_errors(%(table)s, %(limit)s, %(only)s);
 
 -- name: leaving
--- Through the parent, as in retrying.sql: what is over, and what has expired.
+-- Through the parent, as in retrying.sql: closed errors, and expired ones.
 (select e.error_table, e.error_id from recoup.error e
   where e.archived_at is not null
   order by e.archived_at limit %(limit)s)
@@ -14,7 +14,7 @@ select * from recoup.sweep_errors(%(table)s, %(limit)s, %(only)s);
   order by e.expires_at limit %(limit)s);
 
 -- name: lag
--- What is over waits since then; what has expired, since it has. What is held is not waiting.
+-- A closed error has waited since it was closed; an expired one, since it expired. Errors that are kept do not wait.
 select extract(epoch from recoup.now() - min(l.since)) from (
   (select e.archived_at as since from recoup.error e where e.archived_at is not null order by e.archived_at limit 1)
    union all
@@ -26,9 +26,8 @@ select extract(epoch from recoup.now() - min(l.since)) from (
  where l.since < recoup.now();
 
 -- name: months_over
--- Months all of which is older than its table's retention, oldest first. Not while an error has yet to be archived
--- there: after a long pause of the archiver it would find no place. Last, the seconds since the first retention of all
--- ended.
+-- Months that are older than their table's retention, oldest first. Not while an error has yet to be moved there: after
+-- a long pause of the archiver it would have no partition. The last column: seconds since the first retention ended.
 select m.error_table, m.month,
        extract(epoch from recoup.now() at time zone 'UTC'
                           - min(m.month + interval '1 month' + make_interval(years => t.years)) over ())::float8
@@ -42,7 +41,7 @@ select m.error_table, m.month,
  order by m.month, m.error_table limit %(limit)s;
 
 -- name: lock_month
--- Nobody else drops it meanwhile.
+-- No other transaction drops it meanwhile.
 select from recoup.error_archive_month
  where error_table = %(table)s and month = %(month)s and status = 'KEPT' for update;
 

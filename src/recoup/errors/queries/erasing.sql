@@ -1,5 +1,5 @@
 -- name: texts
--- Live ones are locked, in the order of tables and ids, as everybody does who locks several.
+-- Live ones are locked, in the order of tables and ids, as in every transaction that locks several.
 select l.* from (
   select e.error_table, e.error_id, e.error_message, e.payload, e.last_failure
     from recoup.error e
@@ -20,6 +20,6 @@ select u.error_table, u.error_id, u.message, u.payload, u.failure,
     u (error_table, error_id, message, payload, failure);
 
 -- name: said
--- What its log says of its retries and its people; it is sealed, and stays.
+-- The texts in its log, on retries and from people; the log is sealed, and keeps them.
 select v.error_id, v.reason from recoup.error_event v
  where v.error_id = any(%(ids)s::bigint[]) and v.reason is not null;

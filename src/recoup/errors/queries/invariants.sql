@@ -1,15 +1,16 @@
--- What the policy on error TTL and parking promises of errors, as queries for what breaks it. What their log says:
--- log_invariants.sql. Tables, archives and the gate: table_invariants.sql.
+-- Invariants of the error TTL and parking policy: queries for the rows that break them. The log by itself:
+-- log_invariants.sql. Errors compared with their log: history_invariants.sql. Tables, archives and the promotion gate:
+-- table_invariants.sql.
 --
--- Every query gives rows whose first column, breaks, is the id of an invariant of invariants.py; the others say what
--- was found. One query serves all invariants that need the same pass. No trailing semicolons: the audit counts the rows
--- around these. Nothing here trusts an index or a constraint.
+-- Every query returns rows whose first column, breaks, is the id of an invariant of invariants.py; the other columns
+-- show what was found. One query serves all invariants that need the same pass. No trailing semicolons: the audit wraps
+-- these queries. Nothing here relies on an index or a constraint.
 --
--- An error is judged by the policy that it carries. What an archive's dropped month held is known from the log alone,
--- and not judged any more.
+-- An error is checked against the policy whose version it has. Errors of dropped months are known from the log only,
+-- and not checked any more.
 
 -- name: error_rows
--- What an error must be by itself, live or archived.
+-- What holds for a single error, live or archived.
 with kept as (
   select true as live, e.error_table, e.error_id, e.policy_version, e.disposition, e.status, e.ttl_tier, e.expires_at,
          e.retry_count, e.max_retries, e.retry_exhausted, e.next_retry_at, e.retry_until,
@@ -40,7 +41,7 @@ select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.t
       case when r.ttl_tier is null or r.ttl_tier not in ('SHORT', 'MEDIUM', 'LONG', 'INFINITE')
              or (r.ttl_tier = 'INFINITE') <> (r.expires_at is null)
            then 'errors/1/tiers' end,
-      -- A table that keeps its errors for ever is a log; elsewhere a person may still end one that never expires.
+      -- A table that keeps its errors for ever is a log; elsewhere a person may still close one that never expires.
       case when r.table_ttl = 'INFINITE' and (r.archived_at is not null or r.status <> 'ACTIVE')
              or r.ttl_tier = 'INFINITE' and r.archive_reason = 'TTL_EXPIRED'
            then 'errors/1/infinite-stays' end,
@@ -65,7 +66,7 @@ select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.t
       case when r.status = 'RETRY_PENDING' and r.archived_at is null
                 and not (r.retry_count < r.max_retries and r.next_retry_at is not null) is true
            then 'errors/5/pending-has-a-retry-left' end,
-      -- What expired while it waited for its retry is kept as it was.
+      -- An error that expired while it waited for its retry is kept as it was.
       case when r.next_retry_at is not null
                 and (case when r.live then r.status <> 'RETRY_PENDING' else r.disposition <> 'RETRY' end
                      or r.next_retry_at > r.retry_until)
@@ -86,8 +87,8 @@ select b.breaks, r.error_table, r.error_id, r.live, r.status, r.disposition, r.t
  where r.broken <> '{}'
 
 -- name: births
--- Every error beside the policy that decided it, its birth in the log, and the one it superseded: the decision, made
--- anew.
+-- Every error with the policy that decided it, its birth in the log, and the error it superseded: the decision is made
+-- again, and compared.
 with kept as (
   select e.error_table, e.error_id, e.outreach_id, e.error_signature, e.error_code, e.severity, e.category,
          e.disposition, e.ttl_tier, e.expires_at, e.retry_count, e.max_retries, e.retry_until, e.parked_at,
@@ -107,8 +108,8 @@ recorded as (
 unparked as (
   select e.error_table, e.error_id, max(e.retry_count) as retry_count
     from recoup.error_event e where e.event_type = 'UNPARKED' group by 1, 2),
--- What was superseded; and whether by the rules of today, under which a newer error never weakens what was open, be it
--- by an earlier one of its own call, and takes nothing over from what was never to be retried.
+-- Superseded errors; and whether by the present rules, under which a newer error never weakens an open one, also one of
+-- its own call, and inherits nothing from one that was never to be retried.
 superseded as (
   select k.*, e.superseded_at_birth,
          exists (select from recoup.error_event v
@@ -125,7 +126,7 @@ before as (
   select s.error_table, s.superseded_by as error_id,
          max(s.expires_at) filter (where not s.superseded_at_birth) as expires_at,
          max(s.ttl_tier) filter (where not s.superseded_at_birth and s.today) as ttl_tier,
-         -- Of its own call: for how long, and not until when.
+         -- Of its own call: a duration, not a time.
          max(s.expires_at - s.created_at) filter (where s.superseded_at_birth) as ttl_of_call,
          (array_agg(s.ttl_tier order by s.expires_at - s.created_at desc) filter (where s.superseded_at_birth))[1]
            as tier_of_call,
@@ -137,7 +138,7 @@ before as (
      and (not s.today or s.disposition in ('RETRY', 'PARKED') or s.retry_count > 0
           or s.park_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED'))
    group by 1, 2),
--- What it superseded was over when it was recorded, and that month of the archive has been dropped.
+-- The error that it superseded was closed when it was recorded, and that month of the archive has been dropped.
 dropped as (
   select distinct e.error_table, e.error_id
     from recorded e
@@ -201,7 +202,7 @@ beside as (
    cross join lateral (
      select case when k.category = 'OPERATIONAL' then coalesce(t.operational_max, r.max_retries)
                  else r.max_retries end as usual) m),
--- What was wanted, what of it the table allows, and until when it may be retried by itself.
+-- What was wanted, what of it the table allows, and until when it is retried automatically.
 wanted as (
   select x.*, case when x.was_retried then x.old_until else x.own_until end as told_until,
          case when x.decided_by = 'person' then coalesce(x.clamped_from, x.overruled)
@@ -222,11 +223,11 @@ held as (
          case when x.allowed ? x.want then x.want
               when x.want = 'IGNORE' and x.allowed ? 'ARCHIVE' then 'ARCHIVE'
               when x.want = 'ARCHIVE' and x.allowed ? 'IGNORE' then 'IGNORE'
-              -- A person's word that was allowed.
+              -- A person's request that was allowed.
               when x.want is null then case x.born_as when 'PARKED' then 'PARK' else x.born_as end
               else x.usual end as got,
          -- Jitter lengthens a wait: between the two a window may have been missed, or not.
-         -- A person may start what is not retried by itself.
+         -- A person may start a retry that is not automatic.
          x.born_count >= x.told_max
            or x.wait is null and not (x.decided_by = 'person' and x.clamped_from is null)
            or x.logged_at + x.wait > x.told_until as must_end,
@@ -252,7 +253,7 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
        r.told_max, r.retry_until, r.told_until, r.policy_version, r.logged_at
   from (
     select r.*, array_remove(array[
-      -- An unparking moves it.
+      -- Unparking moves it.
       case when r.expires_at is distinct from greatest(r.own_expiry, r.old_expires_at)
                 and not ((r.forgotten or r.unparked_at is not null)
                          and r.expires_at >= greatest(r.own_expiry, r.old_expires_at))
@@ -268,7 +269,7 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
                                           'ESCALATION_REQUIRED', 'EXTERNAL_DEPENDENCY', 'DATA_QUALITY')
                 and r.born_reason is distinct from r.old_reason
            then 'errors/4/park-reasons' end,
-      -- Structural, or a code that says so, or a severity that does; or no retry was left, or in time.
+      -- STRUCTURAL, or a code or a severity that parks; or no retry was left, or none in time.
       case when not r.forgotten and r.born_as = 'PARKED' and not r.was_parked
                 and not case
                       when r.stays_open and not r.allowed ? 'RETRY' then r.born_reason = 'ESCALATION_REQUIRED'
@@ -277,6 +278,13 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
                         then r.born_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
                       else r.born_reason is not distinct from r.told_reason end
            then 'errors/4/parking-triggers' end,
+      -- Where parking was asked for and is not allowed, the reason stays until a retry or a person ends that.
+      case when not r.forgotten and r.clamped_from = 'PARK' and r.born_as <> 'PARKED'
+                and (r.born_reason is not null
+                     and r.born_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED', r.told_reason)
+                     or r.disposition = r.born_as and r.unparked_at is null
+                        and r.park_reason is distinct from r.born_reason)
+           then 'errors/4/kept-reason' end,
       case when not r.forgotten and r.category = 'STRUCTURAL' and r.born_as = 'RETRY' and r.decided_by <> 'person'
            then 'errors/5/structural-is-parked' end,
       case when not r.forgotten and r.max_retries is distinct from greatest(r.told_max, r.unparked_at + 1)
@@ -316,7 +324,7 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
  where r.broken <> '{}'
 
 -- name: superseding
--- Whatever was superseded names what superseded it, and of one failure of one entity one error is open.
+-- A superseded error names the one that superseded it, and of one failure of one entity one error is open.
 with kept as (
   select error_table, error_id, outreach_id, work_key, error_signature, disposition, retry_count, created_at,
          superseded_by
@@ -332,7 +340,7 @@ select 'errors/7/superseded-by' as breaks, k.error_table, k.outreach_id, k.error
    and (n.error_id is null or n.error_id <= k.error_id
         or (n.outreach_id, n.work_key, n.error_signature)
            is distinct from (k.outreach_id, k.work_key, k.error_signature)
-        -- What was never to be retried passes no age on.
+        -- An error that was never to be retried passes on no age.
         or n.retry_count < k.retry_count or n.created_at > k.created_at and k.disposition in ('RETRY', 'PARKED'))
 union all
 select 'errors/7/one-open', e.error_table, e.outreach_id, e.error_signature, min(e.error_id), count(*)

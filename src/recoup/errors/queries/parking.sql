@@ -1,9 +1,9 @@
--- What people do with errors. Rows are found twice over, by pairs and by the lists of tables and ids: the pairs say
--- which, the lists lead along the primary keys, however large the tables.
+-- What people do with errors. Rows are selected by pairs and by the lists of tables and ids: the pairs tell which, the
+-- lists use the primary keys, however large the tables are.
 
 -- name: hold
--- Before the errors are locked, as whoever records does: else one has the entity and wants the error, the other has the
--- error and wants the entity, and with a promotion between them both wait until the server looks for deadlocks.
+-- Before the errors are locked, as recording does: otherwise one holds the entity and waits for the error, the other
+-- holds the error and waits for the entity, and with a promotion between them both wait for the deadlock check.
 select recoup.hold_entities(array(
   select e.outreach_id
     from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
@@ -12,14 +12,14 @@ select recoup.hold_entities(array(
       where e.error_table = g.error_table and e.error_id = g.error_id limit 1) e));
 
 -- name: lock
--- In the order of tables and ids, so that two sets that share some wait for each other instead of deadlocking.
+-- In the order of tables and ids, so that two sets with common rows wait for each other instead of deadlocking.
 select g.error_table, g.error_id, e.status, e.ttl_tier, e.escalation_level, e.assigned_to, e.archive_reason
   from (select * from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
          order by error_table, error_id) g
  cross join lateral (
    select e.* from recoup.error e
     where e.error_table = g.error_table and e.error_id = g.error_id limit 1 for no key update) e
-  -- Behind the error: then nobody claims it.
+  -- After the error: then it cannot be claimed.
   left join lateral (
     select from recoup.error_queue q where q.unit = e.error_id limit 1 for no key update) q on true;
 
@@ -29,7 +29,7 @@ select a.error_table, a.error_id
   join recoup.error_archive a on a.error_table = g.error_table and a.error_id = g.error_id;
 
 -- name: park
--- A retry that is under way is cut off: its worker's token is good for nothing any more, and the retry counts.
+-- A retry that is under way ends: its worker's token is no longer valid, and the retry counts.
 with t as materialized (select recoup.now() as now_, recoup.acting_id() as who)
 update recoup.error e
    set status = 'PARKED', disposition = 'PARKED', parked_at = t.now_, parked_by = t.who, park_reason = %(reason)s,
@@ -44,8 +44,8 @@ update recoup.error e
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: unpark
--- Without a window: a person started it. Whatever was said while it was parked is over; the log has it. It is kept for
--- its tier from now, or there would be no time for its retries.
+-- Without a window: a person started it. Its parking columns are cleared; the log has them. It is kept for its tier
+-- from now, so that there is time for its retries.
 with t as materialized (select recoup.now() as now_, recoup.error_policy() as policy)
 update recoup.error e
    set status = 'RETRY_PENDING', disposition = 'RETRY', max_retries = greatest(e.max_retries, e.retry_count + 1),
@@ -99,7 +99,7 @@ update recoup.error e
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: archive
--- Its status stays what it was; the archiver comes for it.
+-- Its status stays; the archiver moves it.
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set archived_at = t.now_, archive_reason = 'MANUAL',

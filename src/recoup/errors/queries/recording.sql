@@ -1,7 +1,7 @@
--- What recording needs beside its one call (recoup.record_errors).
+-- What recording needs besides recoup.record_errors.
 
 -- name: figures_in_force
--- And whether it is this transaction's own, which may yet be rolled back.
+-- And whether this transaction applied it, and may still roll it back.
 select p.version, (p.figures -> 'errors')::text, p.xid is not distinct from pg_current_xact_id_if_assigned()
   from recoup.policy p order by p.version desc limit 1;
 
@@ -9,5 +9,5 @@ select p.version, (p.figures -> 'errors')::text, p.xid is not distinct from pg_c
 select recoup.hold_entities(%(entities)s::uuid[]);
 
 -- name: do_not_wait
--- For promotions in the way: an error of theirs is refused at once.
+-- An error of an entity that another transaction promotes is refused at once.
 select set_config('recoup.promotion_wait', 'none', true);

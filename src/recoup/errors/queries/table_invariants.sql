@@ -1,8 +1,8 @@
--- What the policy on error TTL and parking promises of tables, archives, operations and the promotion gate. The rest,
--- and how these queries are written, is in invariants.sql.
+-- Invariants of the error tables, archives, operations and the promotion gate. How these queries are written:
+-- invariants.sql.
 
 -- name: error_tables
--- Error tables and archives stand where the policy says, each with all its guards.
+-- Error tables and archives of the policy exist, each with all its guards.
 with wanted as (
   select t.key as name, t.value ->> 'ttl' as ttl
     from recoup.policy p cross join jsonb_each(p.figures -> 'errors' -> 'tables') t
@@ -12,7 +12,7 @@ parts as (
          pg_get_expr(c.relpartbound, c.oid) as bound
     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_namespace n on n.oid = c.relnamespace
    where i.inhparent in (to_regclass('recoup.error'), to_regclass('recoup.error_archive'))),
--- By the catalogue and not by pg_partition_tree: that shows also what was made after the moment of the audit.
+-- By the catalogue and not by pg_partition_tree: that also shows tables created after the audit began.
 archives as (
   select to_regclass('recoup.error_archive')::oid as relation
   union all
@@ -63,7 +63,7 @@ select 'errors/7/archive-guards', t.relation::regclass::text, g.name
     where c.tgrelid = t.relation and c.tgfoid = to_regproc(g.name) and c.tgtype = g.kind
       and c.tgenabled = 'A' and c.tgqual is null)
 union all
--- Nobody writes past the parent, nor into an archive.
+-- Rows are written through the parent only, and archives by the recorder only.
 select 'errors/7/archive-guards', t.relation::regclass::text,
        format('%s holds %s', a.grantee::regrole, a.privilege_type)
   from archives t join pg_class c on c.oid = t.relation
@@ -77,7 +77,7 @@ select 'errors/3/guards', p.name, format('%s holds %s', a.grantee::regrole, a.pr
    and a.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER')
 
 -- name: months
--- The months of the archives: kept ones are there, dropped ones are not, and what they held is known.
+-- The months of the archives: kept ones exist, dropped ones do not, and their count and digest are known.
 with parts as (
   select quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name
     from pg_inherits t
@@ -99,7 +99,7 @@ beside as (
               and (r.until is null or r.until >= m.dropped_at - interval '1 minute'))) as droppable_at
     from recoup.error_archive_month m
     full join parts p on p.name = recoup.archive_month_name(m.error_table, m.month)),
--- When each error was over, by the log. A minute to either side of a month's end may belong to either.
+-- When each error was closed, by the log. A minute to either side of a month's end may belong to either.
 exits as (
   select e.error_table,
          coalesce(max(e.logged_at) filter (
@@ -140,7 +140,7 @@ select 'errors/7/in-its-month' as breaks, a.error_table, a.error_id, a.archived_
          split_part(a.error_table, '.', 2) || '_archive_' || to_char(a.archived_at at time zone 'UTC', 'YYYYMM')
 
 -- name: blocking_tables
--- Of the policy in force: those whose open errors keep their entity from moving on.
+-- Tables of the active policy whose open errors block their entity.
 select t.key from recoup.policy p cross join jsonb_each(p.figures -> 'errors' -> 'tables') t
  where p.version = (select max(l.version) from recoup.policy l) and (t.value ->> 'blocks')::boolean
  order by 1
@@ -154,7 +154,7 @@ WHERE outreach_id = {entity}
   AND archived_at IS NULL
 
 -- name: gate_by_tables
--- The printed condition over whole tables, against what the gate says of the same entities.
+-- The printed condition over whole tables, compared with the gate for the same entities.
 with printed as ({printed}),
 gate as (
   select b.outreach_id, b.error_table, b.error_id
@@ -168,7 +168,7 @@ select coalesce(p.outreach_id, g.outreach_id) as outreach_id, coalesce(p.error_t
  where p.error_id is null or g.error_id is null
 
 -- name: gate_by_entity
--- Some entities one by one: the printed query on each blocking table, as it stands, and the gate.
+-- Some entities one by one: the printed query on each blocking table, as printed, and the gate.
 with asked as (
   (select e.outreach_id from recoup.error e
     where e.outreach_id is not null and e.archived_at is null and e.disposition in ('RETRY', 'PARKED') limit {most})

@@ -1,5 +1,5 @@
 -- name: made
--- Insert-only is what refuses every change of a row.
+-- Insert-only: tables that refuse every change of a row.
 select n.nspname || '.' || c.relname,
        exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'a_append_only')
   from pg_inherits i
@@ -11,7 +11,7 @@ select n.nspname || '.' || c.relname,
 call recoup.make_error_table(%(name)s, %(insert_only)s, %(entity)s);
 
 -- name: freed_and_blocked
--- Reads every error that could block: it is asked when a policy changes which tables do.
+-- Reads every error that could block: used when a policy changes which tables block.
 select count(*) filter (where o.was and not o.will), count(*) filter (where o.will and not o.was)
   from (select bool_or(e.error_table = any(%(before)s::text[])) as was,
                bool_or(e.error_table = any(%(after)s::text[])) as will

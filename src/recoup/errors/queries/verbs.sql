@@ -1,7 +1,7 @@
--- What a filter means, for verbs over many.
+-- The errors of a filter, for operations over many.
 
 -- name: standings
--- In groups that share whatever decides what may be done with an error.
+-- In groups that share everything that decides what may be done with an error.
 select e.error_table, e.status, e.ttl_tier, e.escalation_level, e.assigned_to, e.archive_reason, count(*) as errors
   from recoup.error e
  where e.error_table = any(%(tables)s::text[]) and e.archived_at is null

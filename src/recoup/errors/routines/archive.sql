@@ -48,4 +48,4 @@ begin
   delete from recoup.error e where e.error_table = error_table_ and e.error_id = any(leaving);
 end $$;
 comment on function recoup.sweep_errors(text, integer, bigint) is
-'Moves up to so many errors of one table to its archive: those that are over, then those that have expired.';
+'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';

@@ -1,20 +1,20 @@
--- What the columns of an error may say at its birth, and what of them a move may change: an event has one name, and
--- nothing changes that its name does not say. What is wrong with a single row by itself is a constraint of the table.
+-- Which values the columns of an error may have at birth, and which of them a move may change: a move has one event,
+-- and changes nothing that the event does not tell. What concerns a single row only is a constraint of the table.
 
 create or replace function recoup.error_birth_broken(n recoup.error, now_ timestamptz) returns text
 language sql stable as $$
-  -- An hour, because clocks are set back: what was inherited is older than now, as a rule, and where it is not, the
-  -- failure must not be lost for it. Whether it was inherited at all the audit asks.
+  -- An hour, because clocks are set back: inherited times are normally in the past, and where they are not, the failure
+  -- must be recorded all the same. The audit checks whether they were inherited.
   select case
     when greatest(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) > now_ + interval '1 hour'
          or n.next_retry_at > now_ + interval '30 days' or n.retry_until > now_ + interval '8761 hours'
-      then 'has a time that is yet to come.'
+      then 'has a time in the future.'
     when least(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) < n.created_at - interval '1 hour'
       then 'has a time before it first failed.'
     when n.last_retry_at is not null and n.retry_count = 0 then 'has the time of a retry, and no retry.' end
 $$;
 comment on function recoup.error_birth_broken(recoup.error, timestamptz) is
-'What is wrong with an error at its birth, in words, or null.';
+'What is wrong with an error at birth, as a text, or null.';
 
 create or replace function recoup.error_change_broken(
   o recoup.error, n recoup.error, now_ timestamptz, acting text) returns text
@@ -51,7 +51,7 @@ language sql stable as $$
            + (n.assigned_to is distinct from o.assigned_to)::integer
            + (n.last_reviewed_at is distinct from o.last_reviewed_at)::integer
            + (n.status = o.status and n.escalation_level <> o.escalation_level)::integer
-           -- Reviewed twice within an instant of a clock that stands still.
+           -- Reviewed twice at one instant of a simulated clock.
            + (num_nulls(n.archived_at) = 1
               and (n.status, n.assigned_to, n.last_reviewed_at, n.escalation_level)
                   is not distinct from (o.status, o.assigned_to, o.last_reviewed_at, o.escalation_level)
@@ -59,4 +59,4 @@ language sql stable as $$
         then 'not_one_thing' end end)
 $$;
 comment on function recoup.error_change_broken(recoup.error, recoup.error, timestamptz, text) is
-'What a move of an error changes that its event would not say (recoup.error_move_rules), or null.';
+'The rule that a change breaks because its event would not tell it (recoup.error_move_rules), or null.';

@@ -1,14 +1,14 @@
--- Promotions and recording of one entity exclude each other, and of different entities do not.
+-- Promotion and recording of one entity exclude each other; those of different entities do not.
 --
--- Advisory locks, all of them until the transaction is over:
+-- Advisory locks, all of them until the end of the transaction:
 --   7701, key of an entity   exclusive: a promotion of it; shared: an error of it, where a transaction has few
 --   7702, pid                exclusive: a transaction with errors of many entities; each has its own
---   7703, 0                  exclusive: a promotion of very many; shared: whoever has few errors
+--   7703, 0                  exclusive: a promotion of very many; shared: a transaction with few errors
 --   7704, seconds            shared: since when a promotion's transaction is open, for those who wait
 --
--- A lock for each entity would use up the server's table of locks. So whoever records many says so (7702), and then
--- looks which entities are promoted (pg_locks). Promotions that come later see the 7702 and wait for it; those that
--- came before are waited for, with the 7702 given back meanwhile. Keys are taken in order, against deadlocks.
+-- One lock per entity would fill the server's lock table. So a transaction that records many takes 7702, and then reads
+-- which entities are being promoted (pg_locks). Later promotions see the 7702 and wait for it; it waits for earlier
+-- ones, and releases the 7702 meanwhile. Keys are taken in order, against deadlocks.
 
 create or replace function recoup.entity_key(entity uuid) returns integer
 language sql immutable parallel safe as $$ select pg_catalog.uuid_hash(entity) $$;
@@ -19,13 +19,13 @@ language sql immutable parallel safe as $$
   select array_agg(distinct recoup.entity_key(e)) from unnest(entities) e where e is not null  -- distinct: in order
 $$;
 comment on function recoup.entity_keys(uuid[]) is
-'The keys of entities'' locks, each once and in order. Null: there are none.';
+'The keys of entities'' locks, distinct and in order. Null: there are none.';
 
 create or replace function recoup.common(these integer[], others integer[]) returns integer[]
 language sql immutable parallel safe as $$
   select array(select unnest(these) intersect select unnest(others) order by 1)
 $$;
-comment on function recoup.common(integer[], integer[]) is 'What is in both, in order.';
+comment on function recoup.common(integer[], integer[]) is 'The elements of both arrays, in order.';
 
 create or replace function recoup.add_held(more integer) returns integer
 language sql volatile as $$
@@ -55,7 +55,7 @@ begin
     from recoup.entity_locks() l
     join unnest(entities) e on l.class in (7702, 7703) or l.class = 7701 and l.key = recoup.entity_key(e)
    where e is not null and case when recording then l.exclusive and l.class <> 7702 else l.class <> 7704 end;
-  -- Whoever holds it longest.
+  -- The one that has held it longest.
   select l.pid, s.application_name, s.usename,
          coalesce(timestamptz '2020-01-01 00:00+00' + make_interval(secs => min(l.key) filter (where l.class = 7704)),
                   min(s.xact_start)) as since into holder
@@ -77,11 +77,11 @@ begin
                                 'application', holder.application_name, 'login', holder.usename, 'since', holder.since);
 end $$;
 comment on function recoup.refuse_held(uuid[], boolean) is
-'Says which of the entities cannot be had, and whose session holds them. Recording is held up by promotions alone.';
+'Refuses: which of the entities are locked, and by which session. Recording waits for promotions only.';
 
 create or replace function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) returns void
 language plpgsql
-set lock_timeout = '20s'  -- longer than for a row: what fails here is a failure that would not be recorded
+set lock_timeout = '20s'  -- longer than for a row: a failure would not be recorded otherwise
 as $$
 declare
   wait constant text := nullif(current_setting('recoup.promotion_wait', true), '');
@@ -96,7 +96,7 @@ exception when lock_not_available then
   perform recoup.refuse_held(entities, true);
 end $$;
 comment on function recoup.wait_for_promotion(integer, integer, uuid[]) is
-'Waits for whoever promotes for 20 s, or as recoup.promotion_wait says (a duration, or none); then it is refused.';
+'Waits for a promotion for 20 s, or for recoup.promotion_wait (a duration, or none); then it refuses.';
 
 create or replace function recoup.hold_few(keys integer[], entities uuid[]) returns void
 language plpgsql as $$
@@ -117,7 +117,7 @@ comment on function recoup.hold_few(integer[], uuid[]) is 'Takes the locks of en
 create or replace function recoup.hold_many(keys integer[], entities uuid[]) returns void
 language plpgsql as $$
 declare
-  waited   integer[] := '{}';  -- all that was ever found promoted
+  waited   integer[] := '{}';  -- all that were found promoted so far
   wait_all boolean := false;
   key_     integer;
   promoted integer[];
@@ -134,18 +134,18 @@ begin
       select coalesce(array_agg(l.key) filter (where l.class = 7701), '{}'), coalesce(bool_or(l.class = 7703), false)
         into promoted, wait_all from recoup.entity_locks() l where l.exclusive and l.class in (7701, 7703);
       if not wait_all and recoup.common(promoted, keys) = '{}' then
-        -- Who promotes from now on waits for us: whatever else this transaction records has only these to fear.
+        -- Promotions from now on wait for us: this transaction has to wait for these only.
         perform set_config('recoup.promoted_before', promoted::text, true);
         return;
       end if;
-      raise exception 'given back';  -- with the 7702 kept, others would wait for whom we wait for
+      raise exception 'given back';  -- if the 7702 were kept, others would wait for those we wait for
     exception when raise_exception then
       waited := array(select unnest(waited) union select unnest(recoup.common(promoted, keys)) order by 1);
     end;
   end loop;
 end $$;
 comment on function recoup.hold_many(integer[], uuid[]) is
-'Says that this transaction records many, when none of the entities is being promoted.';
+'Marks this transaction as one that records many, when none of the entities is being promoted.';
 
 create or replace function recoup.hold_entities(entities uuid[]) returns void
 language plpgsql
@@ -172,7 +172,7 @@ begin
   end if;
 end $$;
 comment on function recoup.hold_entities(uuid[]) is
-'Makes promotions of these entities wait until this transaction is over, or waits for those that are under way.';
+'Makes promotions of these entities wait until this transaction ends, or waits for those under way.';
 
 create or replace function recoup.hold_for_promotion(entities uuid[]) returns void
 language plpgsql
@@ -204,9 +204,9 @@ exception when lock_not_available then
   perform recoup.refuse_held(entities, false);
 end $$;
 comment on function recoup.hold_for_promotion(uuid[]) is
-'Makes errors of these entities wait until this transaction is over. Of more than a thousand: all errors.';
+'Makes errors of these entities wait until this transaction ends. For more than a thousand: all errors.';
 
--- What programs of release 3 call before they record or park. Both hold their entities by themselves now.
+-- Programs of release 3 call these before they record or park. Both lock their entities themselves now.
 create or replace function recoup.entity_bucket(entity uuid) returns integer
 language sql immutable parallel safe as $$ select 0 $$;
 comment on function recoup.entity_bucket(uuid) is 'For programs of release 3 of errors.';

@@ -1,9 +1,9 @@
--- What the policy says of errors, for whoever decides in the database. Figures come as the policy's section on errors
--- (recoup.error_policy), read once for a statement and handed on.
+-- The policy on errors, for decisions in the database. Values come as the policy's section on errors
+-- (recoup.error_policy), read once per statement and passed on.
 
 create or replace function recoup.error_policy() returns jsonb
 language sql stable as $$ select p.figures -> 'errors' from recoup.policy p order by p.version desc limit 1 $$;
-comment on function recoup.error_policy() is 'The section on errors of the policy in force.';
+comment on function recoup.error_policy() is 'The section on errors of the active policy.';
 
 create or replace function recoup.each_blocking_table() returns setof text
 language sql stable as $$
@@ -12,11 +12,11 @@ language sql stable as $$
    where (t.value -> 'blocks')::boolean
 $$;
 comment on function recoup.each_blocking_table() is
-'Error tables whose open errors keep their entity from moving on. Inlined where it is asked.';
+'Error tables whose open errors block their entity. Inlined.';
 
 create or replace function recoup.blocking_tables() returns text[]
 language sql stable as $$ select coalesce(array_agg(b), '{}') from recoup.each_blocking_table() b $$;
-comment on function recoup.blocking_tables() is 'Error tables whose open errors keep their entity from moving on.';
+comment on function recoup.blocking_tables() is 'Error tables whose open errors block their entity.';
 
 create or replace function recoup.retry_rules(policy jsonb,
   out category text, out backoff text, out base_s integer, out cap_s integer, out jitter_percent integer,
@@ -43,7 +43,7 @@ language sql volatile as $$
     * (1 + case when jitter_percent = 0 then 0 else random() * jitter_percent / 100 end) end
 $$;
 comment on function recoup.retry_wait(text, integer, integer, integer, integer) is
-'How long after the last failure the retry of this number comes; null: not by itself.';
+'How long after the last failure the retry of this number comes; null: not automatically.';
 
 create or replace function recoup.retries_end(
   retry_count integer, max_retries integer, next_retry_at timestamptz, retry_until timestamptz) returns text
@@ -52,7 +52,7 @@ language sql immutable as $$
               when next_retry_at > retry_until then 'RETRY_WINDOW_CLOSED' end
 $$;
 comment on function recoup.retries_end(integer, integer, timestamptz, timestamptz) is
-'Why no retry follows: the budget is spent, none comes by itself, or it would come after the window. Null: one does.';
+'Why no retry follows: none left, none automatic, or it would come after the window. Null: one follows.';
 
 create or replace function recoup.ends_as(policy jsonb) returns jsonb
 language sql immutable as $$
@@ -61,7 +61,7 @@ language sql immutable as $$
     from jsonb_each(policy -> 'tables') t
 $$;
 comment on function recoup.ends_as(jsonb) is
-'Disposition, by table, of what is not retried any more: it waits for a person, or if none may, for the archive.';
+'Disposition, by table, of errors whose retries ended: PARKED if the table allows it, else ARCHIVE or IGNORE.';
 
 create or replace function recoup.status_of(disposition text) returns text
 language sql immutable as $$
@@ -71,10 +71,10 @@ comment on function recoup.status_of(text) is 'The status of an error that has j
 
 create or replace function recoup.may_expire(e recoup.error, now_ timestamptz, policy jsonb) returns boolean
 language sql stable as $$
-  -- Whoever is called about a parked one has had time; and a table may hold on to what still blocks. Days of 24 hours,
-  -- whatever the session's time zone makes of its own.
+  -- A parked error is kept long enough for people to act; and a table may keep errors that still block. Days of 24
+  -- hours, whatever the session's time zone is.
   select e.expires_at < now_
-     -- Not before its window is closed on it: whether it is parked or archived must not depend on who comes first.
+     -- Not before its window is closed: whether it is parked or archived must not depend on which task runs first.
      and not (e.status = 'RETRY_PENDING' and coalesce(e.retry_until <= now_, false))
      and (e.status not in ('PARKED', 'ESCALATED')
           or e.parked_at < now_ - make_interval(hours => 24 * (policy ->> 'keep_parked_days')::integer))
@@ -82,9 +82,9 @@ language sql stable as $$
               and coalesce((policy -> 'tables' -> e.error_table ->> 'hold_blocking_past_ttl')::boolean, false))
 $$;
 comment on function recoup.may_expire(recoup.error, timestamptz, jsonb) is
-'Whether the time of an error is over, by a policy''s section on errors, and nothing holds it.';
+'Whether an error has expired, by a policy''s section on errors, and nothing keeps it.';
 
 create or replace function recoup.kept_until(tier text, now_ timestamptz, policy jsonb) returns timestamptz
 language sql stable as $$ select now_ + make_interval(hours => 24 * (policy -> 'tier_days' ->> tier)::integer) $$;
 comment on function recoup.kept_until(text, timestamptz, jsonb) is
-'Until when an error of a tier is kept that is unparked now; null: for ever.';
+'Until when an error of this tier is kept if it is unparked now; null: for ever.';

@@ -1,18 +1,17 @@
 -- The promotion gate: may this entity move on?
 --
--- Asked plainly it is a look, and an error that commits a moment later is not seen. Asked with the lock, within the
--- transaction that promotes, it is an order: every error of the entity either was there to be seen, or waits until the
--- promotion has committed.
+-- Without the lock, an error that commits a moment later is not seen. With the lock, within the transaction that
+-- promotes, every error of the entity is either seen, or waits until the promotion has committed.
 
 create or replace function recoup.require_entities(entities uuid[]) returns void
 language plpgsql stable parallel safe as $$
 begin
   if entities is null or array_position(entities, null) is not null then
-    raise exception using errcode = 'RC061', message = 'The gate was asked about an entity that is null.',
-      hint = 'Give its id. A missing id is no free entity.', detail = '{}';
+    raise exception using errcode = 'RC061', message = 'The entity is null.',
+      hint = 'Give its id. A missing id must not pass the gate.', detail = '{}';
   end if;
 end $$;
-comment on function recoup.require_entities(uuid[]) is 'Refuses to answer for what is missing.';
+comment on function recoup.require_entities(uuid[]) is 'Refuses entities that are null.';
 
 create or replace function recoup.is_blocked(outreach_id uuid) returns boolean
 language plpgsql stable parallel safe
@@ -25,7 +24,7 @@ begin
   if entity is null then
     perform recoup.require_entities(null);
   end if;
-  -- The policy is asked within the statement: each statement more would cost a tenth of the whole.
+  -- The policy is read within the statement: another statement would cost a tenth of the whole.
   return exists (
     select from recoup.error e
      where e.error_table = any(array(select b from recoup.each_blocking_table() b)) and e.outreach_id = entity
@@ -48,7 +47,7 @@ begin
      where e.error_table = any(blocking) and e.outreach_id = any(outreach_ids)
        and e.disposition in ('RETRY', 'PARKED') and e.archived_at is null;
 end $$;
-comment on function recoup.blocking_errors(uuid[]) is 'The errors that keep these entities from moving on.';
+comment on function recoup.blocking_errors(uuid[]) is 'The errors that block these entities.';
 
 create or replace function recoup.blocked_locking(outreach_ids uuid[]) returns uuid[]
 language plpgsql volatile
@@ -61,7 +60,7 @@ begin
   perform recoup.require_read_committed('The promotion gate');
   perform recoup.require_entities(outreach_ids);
   perform recoup.hold_for_promotion(outreach_ids);
-  -- The look is a statement of its own: its snapshot is younger than the wait.
+  -- A statement of its own: its snapshot is younger than the wait.
   blocking := recoup.blocking_tables();
   return (
     select coalesce(array_agg(distinct e.outreach_id), '{}') from recoup.error e
@@ -69,9 +68,9 @@ begin
        and e.disposition in ('RETRY', 'PARKED') and e.archived_at is null);
 end $$;
 comment on function recoup.blocked_locking(uuid[]) is
-'Those of the entities that are blocked. Errors of all of them wait until this transaction is over.';
+'Those of the entities that are blocked. Errors of all of them wait until this transaction ends.';
 
 create or replace function recoup.is_blocked_locking(outreach_id uuid) returns boolean
 language sql volatile as $$ select recoup.blocked_locking(array[outreach_id]) <> '{}' $$;
 comment on function recoup.is_blocked_locking(uuid) is
-'Whether an entity is blocked. Its errors wait until this transaction is over: what is promoted in it passes none.';
+'Whether an entity is blocked. Its errors wait until this transaction ends.';

@@ -1,7 +1,7 @@
--- The recorders of errors: what a birth, a move or an exit says in recoup.error_event; and the way into the archive.
+-- The recorders of errors: they write the events of births, moves and exits to recoup.error_event, and the archive.
 --
--- SECURITY DEFINER and owned by the tables' owner, like every recorder. An error that leaves is written to its archive
--- by the database itself, in the same statement: there is no other way out of a live table, and none into an archive.
+-- SECURITY DEFINER and owned by the tables' owner, like every recorder. A deleted error is written to its archive by
+-- the database itself, in the same statement: there is no other way out of a live table, and none into an archive.
 
 create or replace function recoup.record_error_births() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc set datestyle = iso, ymd
@@ -18,7 +18,7 @@ begin
     actor, actor_id, authority, form, digest)
   select incarnation_, n.updated_at, n.error_table, n.error_id, 'RECORDED', n.status, n.disposition, n.retry_count,
          n.park_reason,
-         -- As little as can be: every birth has one, and the row itself has the rest.
+         -- As little as possible: every birth has one, and the row itself has the rest.
          case when num_nonnulls(n.clamped_from, n.overruled, n.superseded_by) > 0
               then jsonb_strip_nulls(jsonb_build_object(
                 'decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'overruled', n.overruled,
@@ -34,7 +34,7 @@ begin
 end $$;
 revoke execute on function recoup.record_error_births() from public;
 comment on function recoup.record_error_births() is
-'RECORDED, with a clamp where there was one, and with what was overruled.';
+'RECORDED, with clamped_from and overruled where they are set.';
 
 create or replace function recoup.record_error_moves() returns trigger
 language plpgsql security definer
@@ -87,18 +87,18 @@ begin
        when n.status = 'RESOLVED' and n.last_outcome is distinct from 'SUCCEEDED' then 'CLEARED'
        when n.retry_count > o.retry_count then coalesce(n.last_outcome, 'FAILED')
        else 'WINDOW_CLOSED' end as event_type) said
-   -- What erases texts and moves nothing is told in the control log. A retry that ends has its own words.
+   -- Erasing texts is in the control log. The end of a retry has its own event.
    where n.retry_count <> o.retry_count
       or (n.error_message, n.payload, n.last_failure) is not distinct from (o.error_message, o.payload, o.last_failure);
   return null;
 end $$;
 revoke execute on function recoup.record_error_moves() from public;
 comment on function recoup.record_error_moves() is
-'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
+'The event of a move: an outcome, a decision of a person, being superseded.';
 
 create or replace function recoup.archive_digest(r recoup.error_archive) returns text
 language sql stable as $$
-  -- Without what is null: a column that comes later changes no digest. Times are in the zone of whoever asks: UTC.
+  -- Without nulls: a column that is added later changes no digest. Times are in the caller's zone: UTC.
   select encode(sha256(convert_to(jsonb_strip_nulls(to_jsonb(r))::text, 'UTF8')), 'hex')
 $$;
 comment on function recoup.archive_digest(recoup.error_archive) is 'Digest of an archived error, as its event has it.';
@@ -122,7 +122,7 @@ begin
 create or replace function recoup.archive_errors_gone() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set timezone = utc
--- What was archived finds what left by hash, whoever deletes it and however.
+-- Archived and deleted rows are joined by hash, however they were deleted.
 set enable_hashjoin = on set enable_nestloop = off
 as $body$
 declare
@@ -143,11 +143,11 @@ begin
            coalesce(o.archive_reason, 'TTL_EXPIRED') = 'TTL_EXPIRED' and o.disposition in ('RETRY', 'PARKED')
            and o.error_table = any(blocking)
       from old_rows o
-      -- Who ended it: what is over does not move, so its last event is the one that did.
+      -- Who closed it: a closed error does not move, so its last event is the one that closed it.
       left join lateral (
         select v.actor_id from recoup.error_event v
          where o.archived_at is not null and v.error_id = o.error_id order by v.seq desc limit 1) v on true
-    -- The archive is not sealed, so that its months can be dropped; what went into it is.
+    -- The archive is not sealed, so that its months can be dropped; the digests of its rows are.
     returning error_table, error_id, archive_reason, was_blocking, recoup.archive_digest(error_archive) as digest)
   insert into recoup.error_event (
     incarnation, logged_at, error_table, error_id, event_type, from_status, to_status, disposition, retry_count, reason,
@@ -162,4 +162,4 @@ end $body$ $function$, columns, taken);
 end $make$;
 revoke execute on function recoup.archive_errors_gone() from public;
 comment on function recoup.archive_errors_gone() is
-'Writes what left a live table to its archive, and ARCHIVED to the log.';
+'Writes rows that were deleted from a live table to its archive, and ARCHIVED to the log.';

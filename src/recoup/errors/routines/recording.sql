@@ -1,10 +1,9 @@
 -- Recording, in sets: one call of one function, whose plans are kept.
 --
--- There is one right plan for each statement here: a look-up for each row, along an index. So scanning and hashing are
--- switched off, here and in all that is called from here, and the plan is kept. What is updated is looked up by
--- error_id = any(array[...]), which cannot be merged: of a table that was vacuumed while it was empty the planner takes
--- reading a whole index, in its order, for as good as a look-up. Rows come as one array for each column: an array of
--- composites takes four times as long.
+-- One plan is right for each statement here: an index lookup per row. So scans and hash joins are disabled, here and
+-- in all that is called from here, and the plan is kept. Updated rows are found by error_id = any(array[...]), which
+-- cannot be merged: for a table that was vacuumed while it was empty, the planner estimates reading a whole index as
+-- cheap as a lookup. Rows come as one array per column: an array of composites takes four times as long.
 
 create or replace function recoup.lock_open_errors(
   places integer[], entities uuid[], signatures text[], work_keys text[], later integer[], tables text[],
@@ -16,13 +15,12 @@ set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off s
 as $$
 declare
   table_    text;
-  of_rows   bigint[];  -- of the call, with something open in this table …
-  open_ones bigint[];  -- … and what that is
+  of_rows   bigint[];  -- rows of the call whose failure is open in this table …
+  open_ones bigint[];  -- … and its errors
 begin
-  -- In the order of tables and ids, as everybody does who locks several. One table after the other, each planned for
-  -- what it holds now: a plan that was made while a table was empty, and kept, read all of it for each row. Mostly
-  -- there is nothing, and to look for it in the partition itself takes a third of the time that it takes to plan for
-  -- the parent.
+  -- In the order of tables and ids, as in every transaction that locks several. One table after the other, each planned
+  -- for its present size: a plan from the time when a table was empty read all of it for each row. Mostly nothing is
+  -- open, and a query on the partition itself takes a third of the time of planning for the parent.
   for table_ in
     select distinct t.name from unnest(tables, tiers) t (name, tier) where t.tier <> 'INFINITE' order by 1
   loop
@@ -44,7 +42,7 @@ begin
                cross join lateral (
                  select e.* from recoup.error e where e.error_table = %L and e.error_id = r.error_id
                   limit 1 for no key update) e
-                -- Behind the error, as everybody does who locks both: then nobody claims it.
+                -- After the error, as in every transaction that locks both: then it cannot be claimed.
                 left join lateral (
                   select from recoup.error_queue q
                    where e.status = 'RETRY_PENDING' and q.unit = e.error_id limit 1 for no key update) q on true
@@ -55,7 +53,7 @@ begin
 end $$;
 comment on function recoup.lock_open_errors(
   integer[], uuid[], text[], text[], integer[], text[], text[], jsonb, timestamptz) is
-'Locks what is open of the failures of a call; for each, the row of the call that takes its place. Null: none is.';
+'Locks the open errors of the failures of a call; for each, the row of the call that supersedes it. Null: none.';
 
 create or replace function recoup.supersede_errors(
   by_row bigint[], of_table text[], ids bigint[], expired boolean[],
@@ -66,7 +64,7 @@ begin
      set archived_at = now_, updated_at = greatest(e.updated_at, now_),
          archive_reason = case when o.expired then 'TTL_EXPIRED' else 'SUPERSEDED' end,
          superseded_by = case when not o.expired then new_ids[o.place] end,
-         -- A retry that is under way is cut off, and counts.
+         -- A retry that is under way ends, and counts.
          retry_count = e.retry_count + (q.token is not null)::integer,
          last_retry_at = coalesce(q.claimed_at, e.last_retry_at),
          last_outcome = case when q.token is not null then 'FAILED' else e.last_outcome end,
@@ -79,7 +77,7 @@ begin
 end $$;
 comment on function recoup.supersede_errors(
   bigint[], text[], bigint[], boolean[], bigint[], timestamptz) is
-'Ends what recoup.lock_open_errors found: superseded by the new error, unless its time was over before.';
+'Closes what recoup.lock_open_errors found: superseded by the new error, or expired if it expired before.';
 
 create or replace function recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
 returns table (
@@ -91,7 +89,7 @@ returns table (
   assigned_to text, last_reviewed_at timestamptz,
   old_escalation_level integer, escalated_at timestamptz, escalated_to text, escalation_reason text)
 language sql stable as $$
-  -- STABLE, and one SELECT: only then is it inlined. LIMIT, for one look-up each.
+  -- STABLE, and one SELECT: otherwise it is not inlined. LIMIT, for one lookup each.
   select h.heir, s.was_parked, e.status = 'ESCALATED', s.was_retried,
          case when s.goes_on then e.created_at end, case when s.goes_on then e.ttl_tier end,
          case when s.goes_on then e.expires_at end,
@@ -99,7 +97,7 @@ language sql stable as $$
          e.last_retry_at, e.last_outcome, e.last_failure,
          case when s.was_parked then e.parked_at end, case when s.was_parked then e.parked_by end,
          case when s.was_parked then e.park_reason end,
-         -- A review of what has no age to pass on would lie before the heir's first failure.
+         -- Without inherited age, a review would be before the first failure of the newer error.
          e.assigned_to, case when s.goes_on then e.last_reviewed_at end,
          e.escalation_level, e.escalated_at, e.escalated_to, e.escalation_reason
     from unnest(by_row, of_table, ids) h (heir, error_table, error_id)
@@ -107,13 +105,13 @@ language sql stable as $$
      select e.* from recoup.error e where e.error_table = h.error_table and e.error_id = h.error_id limit 1) e
    cross join lateral (
      select e.status in ('PARKED', 'ESCALATED') as was_parked, e.status = 'RETRY_PENDING' as was_retried,
-            -- What was never to be retried has no age, window or tier to pass on; what was retried to no avail does.
+            -- An error that was never to be retried passes on no age, window or tier; one that was retried does.
             e.status <> 'ACTIVE' or e.retry_count > 0
               or coalesce(e.park_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED'), false) as goes_on) s
    where e.superseded_by is not null
 $$;
 comment on function recoup.inherited(bigint[], text[], bigint[]) is
-'What a row of the call, the heir, takes over from the error that it superseded (recoup.supersede_errors).';
+'What a row of the call inherits from the error that it superseded (recoup.supersede_errors).';
 
 create or replace function recoup.insert_errors(
   new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[],
@@ -124,11 +122,12 @@ create or replace function recoup.insert_errors(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
--- Each row finds its decision and what it inherits by hash, because a thousand rows may supersede a thousand.
+-- Decisions and inherited values are joined by hash, because a thousand rows may supersede a thousand.
 set enable_hashjoin = on set enable_nestloop = off
 as $$
 declare
   ends constant jsonb := recoup.ends_as(policy);
+  who  constant text := recoup.acting_id();
 begin
   insert into recoup.error (
     error_table, error_id, outreach_id, work_key, error_code, error_message, error_signature, severity, category,
@@ -146,8 +145,8 @@ begin
            coalesce(i.old_retry_count, 0) as retry_count,
            greatest(i.old_max_retries, d.budget) as max_retries,
            i.was_parked and ends ->> d.error_table = 'PARKED' as stays_parked,
-           -- It never weakens what is open. What was parked stays parked, where that is allowed; what was to be retried
-           -- is at least that.
+           -- It never weakens an open error. A parked one stays parked, where that is allowed; one that was to be
+           -- retried is at least retried.
            case when i.was_parked and ends ->> d.error_table = 'PARKED' then 'PARKED'
                 when i.was_retried and d.wanted in ('ARCHIVE', 'IGNORE')
                   then case when policy -> 'tables' -> d.error_table -> 'allowed' ? 'RETRY' then 'RETRY'
@@ -161,7 +160,7 @@ begin
                                 decided_by, clamped_from, overruled, decision) on d.decision = r.decision
       left join recoup.inherited(by_row, of_table, old_ids) i on i.heir = r.place),
   timed as (
-    -- When it would be retried, and until when. A person may start what is not retried by itself.
+    -- When it would be retried, and until when. A person may start a retry that is not automatic.
     select g.*, g.created_at + make_interval(hours => 24 * g.ttl_days) as expires_at,
            case when g.was_retried then g.old_retry_until else g.created_at + k.time_window end as retry_until,
            coalesce(now_ + recoup.retry_wait(k.backoff, k.base_s, k.cap_s, k.jitter_percent, g.retry_count + 1),
@@ -173,7 +172,7 @@ begin
              recoup.retries_end(t.retry_count, t.max_retries, t.next_retry_at, t.retry_until) end as ended_by
       from timed t),
   decided as (
-    -- What should be retried and cannot be ends as its table says.
+    -- An error that should be retried and cannot be ends as its table allows.
     select s.*, case when s.ended_by is not null then ends ->> s.error_table else s.held end as disposition
       from spent s)
   select d.error_table, d.error_id, d.entity, d.work_key, d.code, d.message, d.signature, d.severity, d.category,
@@ -187,9 +186,13 @@ begin
          case when d.disposition = 'RETRY' and d.superseded_by is null then d.next_retry_at end, d.retry_until,
          d.last_retry_at, d.last_outcome, d.last_failure,
          case when d.disposition = 'PARKED' then coalesce(d.old_parked_at, now_) end,
-         case when d.disposition = 'PARKED' then coalesce(d.old_parked_by, 'system') end,
+         case when d.disposition = 'PARKED' then coalesce(d.old_parked_by, case
+           when d.decided_by = 'person' and d.wanted = 'PARKED' and num_nulls(d.clamped_from, d.overruled) = 2 then who
+           else 'system' end) end,
+         -- The reason is kept where parking was asked for and its table does not allow it.
          case when d.disposition = 'PARKED' or d.ended_by is not null
-              then coalesce(d.old_park_reason, d.park_reason, d.ended_by, 'ESCALATION_REQUIRED') end,
+              then coalesce(d.old_park_reason, d.ended_by, d.park_reason, 'ESCALATION_REQUIRED')
+              when d.clamped_from = 'PARK' then d.park_reason end,
          d.assigned_to, d.last_reviewed_at, coalesce(d.old_escalation_level, 0), d.escalated_at, d.escalated_to,
          d.escalation_reason,
          d.superseded_by, case when d.superseded_by is not null then now_ end,
@@ -235,7 +238,7 @@ begin
   missing := (select t from unnest(tables) t where to_regclass(t) is null limit 1);
   if missing is not null then
     raise exception using errcode = 'RC053',
-      message = format('%s is in the policy, and has not been made yet.', missing),
+      message = format('%s is in the policy, and has not been created yet.', missing),
       hint = 'Run: recoup migrate', detail = jsonb_build_object('error_table', missing);
   end if;
   perform recoup.hold_entities(entities);
@@ -245,8 +248,8 @@ begin
       -- The newest row of a call supersedes what is open of the same failure.
       old := recoup.lock_open_errors(places, entities, signatures, work_keys, later, tables, tiers, policy, now_);
       ids := null;
-      -- Not before all has been waited for: what is decided by a policy that is not in force any more is decided anew,
-      -- and what supersedes has the greater id.
+      -- After all waiting: if another policy is active by now, everything is decided again; and the newer error has the
+      -- greater id.
       if recoup.policy_version() <> decided_under then
         return;
       end if;
@@ -260,12 +263,12 @@ begin
       return;
     exception
       when unique_violation or deadlock_detected then
-        -- Somebody recorded the same failure of the same entity at the same moment: look again, and supersede it.
+        -- Another transaction recorded the same failure of the same entity meanwhile: read again, and supersede it.
         if turn = 10 then
           raise;
         end if;
       when sqlstate 'RC044' then
-        -- It was allowed when it was decided, and a moment later not any more.
+        -- It was allowed when it was decided, and is not any more.
         if recoup.policy_version() = decided_under then
           raise;
         end if;
@@ -278,4 +281,4 @@ comment on function recoup.record_errors(
   integer[], uuid[], text[], text[], jsonb[], integer[],
   text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[], integer,
   text[], text[]) is
-'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
+'Records errors, superseding open errors of the same failure; ids in their order. Null: another policy is active.';

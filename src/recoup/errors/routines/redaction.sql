@@ -33,7 +33,7 @@ comment on function recoup.is_redacted_from(text, text) is
 create or replace function recoup.is_redacted_payload(before_ jsonb, after_ jsonb) returns boolean
 language plpgsql immutable as $$
 begin
-  -- By its parts, not as a text: else what stands under one key could be brought under another.
+  -- By its parts, not as a text: otherwise the value of one key could be moved to another.
   if before_ is not distinct from after_ or after_ = '"[redacted]"' and before_ is not null then
     return true;
   elsif jsonb_typeof(before_) is distinct from jsonb_typeof(after_) then
@@ -97,7 +97,7 @@ begin
                 then 'redacted_at is not now'
               when n.digest <> recoup.redaction_digest(n.error_message, n.payload, n.last_failure)
                 then 'the digest is not that of its texts'
-              else 'a text may lose parts, for which [redacted] stands, and gains nothing' end as why into bad
+              else 'parts of a text may be replaced by [redacted], and nothing may be added' end as why into bad
     from new_rows n
     left join lateral (
       select e.error_id, e.error_message, e.payload, e.last_failure from recoup.error e
@@ -132,7 +132,7 @@ language sql stable as $$
     ]::text, 'UTF8'))
 $$;
 comment on function recoup.error_digest(text, bigint, uuid, text, text, text, text, text, text, text, text, text,
-  integer, timestamptz, text, jsonb) is 'Digest of what an error was given, times in the zone of whoever asks: UTC.';
+  integer, timestamptz, text, jsonb) is 'Digest of what an error was given; times in the caller''s zone: UTC.';
 
 create or replace function recoup.settle_error_redactions() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc set datestyle = iso, ymd
@@ -177,7 +177,7 @@ begin
       from digested d group by d.subject
     returning subject, cardinality(keys) as count)
   select coalesce(sum(w.count), 0) into done from written w where w.subject = 'recoup.error';
-  -- Whoever erased something else meanwhile, or moved it to the archive, was not there when the rule looked.
+  -- Another transaction may have erased something else, or moved it to the archive, since the rule was checked.
   if done <> cardinality(ids) then
     raise exception using errcode = 'RC063',
       message = 'Nothing is redacted: one of the errors was changed at the same moment, or is named twice.',

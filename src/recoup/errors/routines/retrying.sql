@@ -2,7 +2,7 @@
 --
 -- Which errors are to be retried, and when, is in recoup.error_queue, which is declared with their lifecycle. A claim
 -- (recoup.claim_errors) writes there alone. An outcome moves the error, and its place in the queue follows
--- (recoup.queue_error_moves), for every writer: whoever raises retry_count presents the token of the claim.
+-- (recoup.queue_error_moves), for every writer: retry_count rises only with the token of the claim.
 
 create or replace function recoup.end_retries(
   tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[],
@@ -15,13 +15,13 @@ as $$
 declare
   now_   constant timestamptz := recoup.now();
   failed constant boolean := not outcomes <@ '{SUCCEEDED}';
-  -- What succeeded needs none of it.
+  -- Not needed if all succeeded.
   policy constant jsonb := case when failed then recoup.error_policy() end;
   ends   constant jsonb := case when failed then recoup.ends_as(policy) end;
 begin
   perform recoup.require_reports(ids, tokens, outcomes, cardinality(tables), cardinality(failures));
-  -- Fenced by the token. In the order of tables and ids, as whoever locks several errors. What somebody else ended
-  -- while we waited for it is not what was claimed any more: its status or its count is another.
+  -- Fenced by the token. In the order of tables and ids, as in every transaction that locks several errors. An error
+  -- that another transaction ended while we waited has another status or count.
   with timed as materialized (
     -- When the next retry would come: of those that failed, this was number round + 1.
     select g.error_id, g.outcome, g.failure, q.part, q.round, q.token, q.claimed_at, q.max_retries, q.until,
@@ -30,7 +30,7 @@ begin
      cross join lateral (select q.* from recoup.error_queue q where q.unit = g.error_id limit 1) q
       left join recoup.retry_rules(policy) k on k.category = q.category
      where q.token = g.token and q.part = g.error_table
-       and (q.wake_at >= now_ or g.outcome = 'LAPSED')  -- late is late, whether it was declared so yet or not
+       and (q.wake_at >= now_ or g.outcome = 'LAPSED')  -- late, whether a sweep has run or not
      order by q.part, q.unit),
   decided as (
     select t.*, r.ended_by, case
@@ -51,7 +51,7 @@ begin
            next_retry_at = case when d.status = 'RETRY_PENDING' then d.next_retry_at end,
            parked_at = case when d.status = 'PARKED' then now_ end,
            parked_by = case when d.status = 'PARKED' then 'system' end,
-           park_reason = case when d.status in ('PARKED', 'ACTIVE') then d.ended_by end,
+           park_reason = case when d.status in ('PARKED', 'ACTIVE') then d.ended_by else e.park_reason end,
            token = d.token,
            updated_at = greatest(e.updated_at, now_),
            archived_at = case when d.status = 'RESOLVED' then now_ end,
@@ -69,7 +69,7 @@ begin
   end if;
 end $$;
 comment on function recoup.end_retries(text[], bigint[], uuid[], text[], text[]) is
-'Ends retries: resolved, once more later, parked, or left to the archive. Late outcomes are stored, and not applied.';
+'Ends retries: resolved, retried later, parked, or archived. Late outcomes are stored, and not applied.';
 
 create or replace function recoup.close_windows(most integer, only_ bigint default null) returns integer
 language plpgsql
@@ -106,4 +106,4 @@ begin
   return closed;
 end $$;
 comment on function recoup.close_windows(integer, bigint) is
-'Parks what was not retried within its window, or one of it.';
+'Parks errors whose retry window closed, or one of them.';

@@ -1,12 +1,12 @@
--- Rules of errors that a lifecycle alone cannot say: what a table allows, leases, budgets, what may leave.
+-- Rules of errors that a lifecycle alone cannot express: allowed dispositions, leases, budgets, exits.
 --
--- They run behind the guard (b_), once per statement. Figures come from the policy in force, read once per statement.
+-- They run after the guard (b_), once per statement. Values come from the active policy, read once per statement.
 
 create or replace function recoup.refuse_disposition(error_table_ text, disposition_ text, allowed jsonb) returns void
 language plpgsql as $$
 begin
   raise exception using errcode = 'RC044',
-    message = case when allowed is null then format('%s is not in the policy in force.', error_table_)
+    message = case when allowed is null then format('%s is not in the active policy.', error_table_)
                    else format('%s does not allow %s.', error_table_, disposition_) end,
     hint = case when allowed is null then 'Add it to the policy, then: recoup migrate'
                 else format('It allows %s (errors.tables in the policy).',
@@ -21,7 +21,7 @@ language sql immutable as $$
   select coalesce(allowed ? case disposition_ when 'PARKED' then 'PARK' else disposition_ end, false)
 $$;
 comment on function recoup.allows(jsonb, text) is
-'Whether a disposition is among those that the policy allows a table; not, when it does not know the table.';
+'Whether the policy allows a table this disposition; false for a table that it does not list.';
 
 -- Births -----------------------------------------------------------------------------------------------------------
 
@@ -43,16 +43,16 @@ begin
   if found then
     perform recoup.refuse_disposition(bad.error_table, bad.disposition, bad.allowed);
   end if;
-  -- Distinct, because an expression takes longer than the rest of a row's rules.
+  -- Distinct, because the regular expression takes longer than all other rules of a row.
   select d.policy_version, d.error_signature, d.error_signature !~ '^s[0-9]+-[0-9a-f]{24}$' as unsigned into bad
     from (select distinct n.policy_version, n.error_signature from new_rows n) d
    where not exists (select from recoup.policy p where p.version = d.policy_version)
       or d.error_signature !~ '^s[0-9]+-[0-9a-f]{24}$' limit 1;
   if found then
     raise exception using errcode = 'RC045',
-      message = case when bad.unsigned then 'An error has a signature that is none.'
-                     else 'An error names a policy that there is not.' end,
-      hint = 'Stamp it with recoup.policy_version(), and sign it as the library does.',
+      message = case when bad.unsigned then 'An error has an invalid signature.'
+                     else 'An error has a policy version that does not exist.' end,
+      hint = 'Use recoup.policy_version(), and a signature of the library.',
       detail = jsonb_build_object('in_force', recoup.policy_version(), 'signature', bad.error_signature);
   end if;
   select n.error_id, n.token is not null as leased, n.archive_reason, recoup.error_birth_broken(n, now_) as broken
@@ -66,33 +66,33 @@ begin
   if found then
     raise exception using errcode = 'RC045',
       message = case when bad.broken is not null then format('Error %s %s', bad.error_id, bad.broken)
-                     when bad.leased then format('Error %s is born with a lease.', bad.error_id)
+                     when bad.leased then format('Error %s is recorded with a lease.', bad.error_id)
                      when bad.archive_reason <> 'SUPERSEDED'
-                       then format('Error %s is born as %s.', bad.error_id, bad.archive_reason)
+                       then format('Error %s is recorded as %s.', bad.error_id, bad.archive_reason)
                      else format('Error %s has a time that is not now.', bad.error_id) end,
-      hint = 'Record errors with recoup.record_errors, or through the library: it writes what is right.',
+      hint = 'Record errors with recoup.record_errors, or through the library.',
       detail = jsonb_build_object('error_id', bad.error_id, 'now', now_);
   end if;
-  -- From here on a promotion that locks waits for us, or we for it; whoever comes second sees what the first one did.
+  -- From here on a locking promotion waits for us, or we for it; the second one sees what the first one did.
   perform recoup.hold_entities(
     array(select n.outreach_id from new_rows n where n.disposition in ('RETRY', 'PARKED')));
   return null;
 end $$;
 comment on function recoup.rule_error_births() is
-'An error is born with a disposition that its table allows, now, under a policy that there is; locked promotions wait.';
+'An error is recorded now, with a disposition that its table allows and an existing policy; promotions wait.';
 
--- Moves: the conditions, and under the same codes what is said of each -----------------------------------------------
+-- Moves: the conditions, and the messages under the same codes -----------------------------------------------
 
 create or replace function recoup.error_move_broken(
   o recoup.error, n recoup.error, now_ timestamptz, acting text, policy jsonb) returns text
 language sql stable as $$
-  -- STABLE, as the sums in it are: only then is it inlined.
+  -- STABLE, as the sums in it are: otherwise it is not inlined.
   select coalesce(
     case
       when o.archived_at is not null and not recoup.is_redaction(o, n) then 'over'
       when (n.error_message is distinct from o.error_message or n.payload is distinct from o.payload)
            and not recoup.is_redaction(o, n) then 'redaction'
-      -- A retry ends, with the token of its claim, which recoup.queue_error_moves compares; or none does.
+      -- A retry ends with the token of its claim, which recoup.queue_error_moves compares; or no retry ends.
       when n.retry_count <> o.retry_count
            and (n.retry_count <> o.retry_count + 1 or o.status <> 'RETRY_PENDING' or n.token is null) then 'retry_count'
       when n.retry_count = o.retry_count and n.token is distinct from o.token then 'token'
@@ -101,7 +101,7 @@ language sql stable as $$
            and (n.status <> 'RETRY_PENDING' or o.status = 'RETRY_PENDING'
                 or n.expires_at > recoup.kept_until(n.ttl_tier, now_ + interval '1 second', policy))
         then 'expires_at' end,
-    -- It is over.
+    -- It is closed.
     case n.archive_reason
       when 'SUPERSEDED' then case when acting <> 'recoup_hub' then 'superseded_by_another' end
       when 'MANUAL' then case when acting <> 'recoup_operator' then 'archived_by_another' end
@@ -115,16 +115,16 @@ language sql stable as $$
                                        is not distinct from (o.last_outcome, o.last_failure) then null
         when n.retry_count = o.retry_count then 'resolved_unclaimed'
         when n.last_outcome is distinct from 'SUCCEEDED' then 'resolved_by_failure' end end,
-    -- It is not retried any more, by the word of those who retry it.
+    -- Retries end, by those who retry it.
     case when o.status = 'RETRY_PENDING' and n.status in ('PARKED', 'ACTIVE') and acting <> 'recoup_operator' then case
       when n.status = 'PARKED'
            and (n.park_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED') or n.parked_by <> 'system')
         then 'park_reason'
-      -- Without a retry that ends, only a window that closed takes it from its hub.
+      -- Without a retry that ends, only a closed window ends its retries.
       when n.retry_count = o.retry_count
         then case when not coalesce(o.retry_until <= now_, false) then 'window_open' end
-      -- A retry that failed is parked when it was the last, or when the next would come after the window, or by itself
-      -- never.
+      -- After a failed retry it is parked when that was the last one, or when the next would come after the window, or
+      -- when no retry is automatic.
       when n.retry_count < n.max_retries and policy -> 'retry' -> n.category ->> 'backoff' <> 'none'
            and coalesce(o.retry_until > now_ + make_interval(secs =>
                  (policy -> 'retry' -> n.category ->> 'cap_s')::float8
@@ -140,7 +140,7 @@ language sql stable as $$
         when n.retry_count = o.retry_count then 'no_retry_moved'
         when n.next_retry_at > now_ + interval '30 days' then 'put_off' end
       when n.status = o.status and acting = 'recoup_hub' then 'unmoved' end end,
-    -- What a statement calls now is now: nothing is dated back, into a month that is dropped, or ahead.
+    -- Times are now: nothing is dated back, into a month that is dropped, or ahead.
     case
       when n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'archived_at'
       when n.updated_at > greatest(o.updated_at, now_ + interval '1 second') then 'updated_at'
@@ -158,8 +158,8 @@ create or replace function recoup.error_move_rules() returns table (code text, s
 language sql immutable as $$
   -- %1$s: when it expires.
   values
-    ('over', 'RC046', 'it is over, and waits for the archiver.',
-     'What is over does not come back: if it still fails, it is recorded anew.'),
+    ('over', 'RC046', 'it is closed, and waits for the archiver.',
+     'A closed error is not reopened: if it still fails, record it again.'),
     ('redaction', 'RC063', 'its message and its payload stay as they were recorded.',
      'To erase a secret: recoup errors redact ID --reason …'),
     ('retry_count', 'RC049', 'retry_count rises by one when a retry ends, with the token of its claim, and at no'
@@ -170,36 +170,36 @@ language sql immutable as $$
     ('superseded_by_another', 'RC049', 'only a hub that records a newer error gives that reason: SUPERSEDED.', null),
     ('archived_by_another', 'RC049', 'only an operator gives that reason: MANUAL.', null),
     ('unexpired', 'RC049', 'it expires at %1$s, not now.', null),
-    ('held', 'RC049', 'its time is over, but it is held: parked not long ago, or by its table, or its window has yet to'
-     ' be closed.', null),
-    ('resolved_unclaimed', 'RC049', 'a retry that nobody claimed does not succeed.', null),
+    ('held', 'RC049', 'it has expired, but is kept: it was parked recently, or its table keeps it, or its window is not'
+     ' closed yet.', null),
+    ('resolved_unclaimed', 'RC049', 'a retry that was not claimed cannot succeed.', null),
     ('resolved_by_failure', 'RC049', 'a retry whose last_outcome is not SUCCEEDED resolves nothing.', null),
     ('park_reason', 'RC049',
-     'only an operator parks for that reason: who retries it parks it as MAX_RETRIES_EXCEEDED or RETRY_WINDOW_CLOSED,'
+     'only an operator parks for that reason: after retries the reason is MAX_RETRIES_EXCEEDED or RETRY_WINDOW_CLOSED,'
      ' by system.', null),
-    ('window_open', 'RC049', 'no retry of it failed, and its window is open: it stays to be retried.', null),
+    ('window_open', 'RC049', 'no retry of it failed, and its window is open: it is still to be retried.', null),
     ('retries_left', 'RC049', 'it has retries left.', null),
     ('operator_reschedules', 'RC049', 'an operator changes neither the number nor the time of its retries.',
      'Park it, resolve it, or archive it: that ends a retry that is under way.'),
     ('no_retry_moved', 'RC049', 'no retry of it ended: its next retry stays as it is.', null),
     ('put_off', 'RC049', 'its next retry would be more than 30 days away.', null),
-    ('unmoved', 'RC049', 'nothing happened to it: a hub retries errors, and supersedes them.', null),
+    ('unmoved', 'RC049', 'nothing changed: a hub retries errors, and supersedes them.', null),
     ('archived_at', 'RC049', 'archived_at is not now.', 'Take it from recoup.now().'),
     ('updated_at', 'RC049', 'updated_at is not now, but ahead.', 'Take it from recoup.now().'),
     ('parked_at', 'RC049', 'parked_at is not now.', 'Take it from recoup.now().'),
-    ('no_retry_told', 'RC049', 'no retry of it ended: what the last one came to stays as it is.', null),
-    ('last_retry_at', 'RC049', 'last_retry_at is yet to come.', null),
+    ('no_retry_told', 'RC049', 'no retry of it ended: the result of the last one stays as it is.', null),
+    ('last_retry_at', 'RC049', 'last_retry_at is in the future.', null),
     ('parking', 'RC049', 'when, by whom and why it was parked stays as it is until it is unparked.', null),
-    ('parked_by', 'RC049', 'parked_by is not who parks it.', 'Take it from recoup.acting_id().'),
+    ('parked_by', 'RC049', 'parked_by is not the person who parks it.', 'Take it from recoup.acting_id().'),
     ('escalation', 'RC049', 'an escalation rises, now, and ends when it is unparked.', null),
-    ('unparked_later', 'RC049', 'what is unparked is retried now, not later.', 'Take the time from recoup.now().'),
-    ('retry_until', 'RC049', 'an operator changes no window: what is unparked has none.', null),
-    ('grant', 'RC049', 'a retry is granted by unparking, and by nothing else.', null),
+    ('unparked_later', 'RC049', 'an unparked error is retried now, not later.', 'Take the time from recoup.now().'),
+    ('retry_until', 'RC049', 'an operator changes no window: an unparked error has none.', null),
+    ('grant', 'RC049', 'only unparking grants a retry.', null),
     ('last_reviewed_at', 'RC049', 'last_reviewed_at is not now.', 'Take it from recoup.now().'),
-    ('not_one_thing', 'RC049', 'a move is one thing: assigned, reviewed, escalated, archived, or another status.',
-     'Do one after the other: each has its own event.')
+    ('not_one_thing', 'RC049', 'one change at a time: assigned, reviewed, escalated, archived, or another status.',
+     'Make one change after the other: each has its own event.')
 $$;
-comment on function recoup.error_move_rules() is 'What is said of a broken rule of recoup.error_move_broken.';
+comment on function recoup.error_move_rules() is 'The message and hint for each rule of recoup.error_move_broken.';
 
 create or replace function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error,
   out sqlstate text, out message text, out hint text, out detail jsonb)
@@ -213,7 +213,7 @@ language sql stable as $$
     from recoup.error_move_rules() r where r.code = code_
 $$;
 comment on function recoup.error_move_refusal(text, recoup.error, recoup.error) is
-'How a move is refused that breaks a rule of recoup.error_move_broken.';
+'The refusal of a move that breaks a rule of recoup.error_move_broken.';
 
 create or replace function recoup.error_change(o recoup.error, n recoup.error) returns jsonb
 language sql stable as $$
@@ -224,7 +224,7 @@ language sql stable as $$
                    then n.outreach_id end) end
 $$;
 comment on function recoup.error_change(recoup.error, recoup.error) is
-'What a new disposition of an error has to be judged by (recoup.judge_error_changes), or null.';
+'What recoup.judge_error_changes needs to know of a new disposition, or null.';
 
 create or replace function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) returns void
 language plpgsql as $$
@@ -239,12 +239,12 @@ begin
   select array_agg(c.entity) filter (where c.entity is not null) as entities, bool_or(c.live) as live into seen
     from jsonb_to_recordset(changes) c (entity uuid, live boolean);
   if seen.entities is not null then
-    perform recoup.hold_entities(seen.entities);  -- what begins to block makes locked promotions wait
+    perform recoup.hold_entities(seen.entities);  -- an error that begins to block makes locking promotions wait
   end if;
   if not seen.live then
     return;
   end if;
-  -- What is not retried any more waits for a person wherever that is allowed.
+  -- When retries end, the error is parked wherever that is allowed.
   if acting <> 'recoup_operator' then
     select c.error_table, c.disposition, e.ends -> c.error_table as ends into bad
       from (select recoup.ends_as(policy) as ends) e
@@ -254,7 +254,7 @@ begin
       perform recoup.refuse_disposition(bad.error_table, bad.disposition, jsonb_build_array(bad.ends));
     end if;
   end if;
-  -- A new disposition is one that the table allows. What stays as it is, stays, though the policy was narrowed.
+  -- A new disposition must be allowed by the table. An unchanged one may stay, also if the policy allows it no longer.
   select c.error_table, c.disposition, policy -> 'tables' -> c.error_table -> 'allowed' as allowed into bad
     from jsonb_to_recordset(changes) c (error_table text, disposition text, live boolean)
    where c.live and not recoup.allows(policy -> 'tables' -> c.error_table -> 'allowed', c.disposition) limit 1;
@@ -284,16 +284,16 @@ begin
     raise exception using errcode = 'RC050',
       message = format('Error %s of %s: ', bad.error_id, bad.error_table) || case
         when bad.leased then format('it is being retried, under a lease until %s.', bad.lease_until)
-        when bad.expires_at < now_ then 'its time is over, but it is held: parked not long ago, or by its table, or its'
-                                        ' window has yet to be closed.'
+        when bad.expires_at < now_ then 'it has expired, but is kept: it was parked recently, or its table keeps it, or'
+                                        ' its window is not closed yet.'
         else format('it expires at %s, not now.', coalesce(bad.expires_at::text, 'no time')) end,
-      hint = 'What leaves is resolved, superseded, archived by hand, or expired.',
+      hint = 'Only resolved, superseded, archived or expired errors leave the table.',
       detail = jsonb_build_object('error_table', bad.error_table, 'error_id', bad.error_id,
                                   'expires_at', bad.expires_at, 'now', now_);
   end if;
   return null;
 end $$;
-comment on function recoup.rule_error_exits() is 'What leaves is over or expired, and nobody retries it.';
+comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried.';
 
 create or replace function recoup.rule_archive_months() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -322,12 +322,12 @@ begin
                     and e.archived_at at time zone 'UTC' < n.month + interval '1 month') limit 1;
   if found then
     raise exception using errcode = 'RC051',
-      message = format('Errors of %s that were over in %s still wait for the archiver.', bad.error_table,
+      message = format('Errors of %s that were closed in %s still wait for the archiver.', bad.error_table,
                        to_char(bad.month, 'YYYY-MM')),
-      hint = 'A month is dropped when nothing can come into it any more: recoup worker --duty error-archive',
+      hint = 'A month is dropped when nothing can be moved into it any more: recoup worker --duty error-archive',
       detail = jsonb_build_object('error_table', bad.error_table, 'month', bad.month, 'now', now_);
   end if;
   return null;
 end $$;
 comment on function recoup.rule_archive_months() is
-'No month of an archive is dropped before its retention is over, or while an error of it is still live.';
+'No month of an archive is dropped before its retention ends, or while an error of it is still live.';

@@ -96,7 +96,7 @@ comment on function recoup.archive_month_digest(text, date, integer) is
 create or replace function recoup.settle_archive_months() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '2s'  -- whoever reads or writes the archive waits no longer than this for us
+set lock_timeout = '2s'  -- readers and writers of the archive wait no longer than this for us
 set timezone = 'UTC'
 as $$
 declare

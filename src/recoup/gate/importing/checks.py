@@ -28,7 +28,7 @@ class Reason(StrEnum):
     WRONG_TYPE = "wrong_type"  # a number, a list or something else that is not text
     TEXT_UNPRINTABLE = "text_unprintable"  # a control character, or a mark that turns the direction of reading
     TEXT_TOO_LONG = "text_too_long"  # more than 500 characters
-    DOMAIN_MALFORMED = "domain_malformed"  # what stands for the domain is not a domain name
+    DOMAIN_MALFORMED = "domain_malformed"  # the domain is not a domain name
     COMPANY_TWICE = "company_twice"  # the same name, domain and state stand in an earlier row
 
 
@@ -44,11 +44,11 @@ class Company(NamedTuple):
 class Fault(NamedTuple):
     column: str | None
     reason: Reason | Unread
-    said: str
+    message: str
 
 
 class Checks:
-    """Looks at one row after the other, and remembers the companies it saw: 16 bytes of each, and its row."""
+    """Checks one row after the other, and remembers the companies it saw: 16 bytes of each, and its row."""
 
     def __init__(self, *, noun: str) -> None:
         self._noun = noun
@@ -69,9 +69,7 @@ class Checks:
                 return Fault("company_domain", Reason.DOMAIN_MALFORMED, "This is not the domain of a company.")
         before = self._seen.setdefault(_digest(company, domain), row.number)
         if before != row.number:
-            return Fault(
-                "company_name", Reason.COMPANY_TWICE, f"The same company stands in {self._noun} {before} already."
-            )
+            return Fault("company_name", Reason.COMPANY_TWICE, f"The same company is in {self._noun} {before} already.")
         return company
 
 
@@ -85,8 +83,8 @@ def _company(values: Mapping[str, object]) -> Company | Fault:
         if not isinstance(value, str):
             return Fault(column, Reason.WRONG_TYPE, f"This is {_KINDS.get(type(value), 'something')}, and not text.")
         if len(value) > MAX_TEXT:
-            said = f"This has {len(value):,} characters; {MAX_TEXT} are allowed."
-            return Fault(column, Reason.TEXT_TOO_LONG, said)
+            message = f"This has {len(value):,} characters; {MAX_TEXT} are allowed."
+            return Fault(column, Reason.TEXT_TOO_LONG, message)
         if wrong := unprintable(value):
             return Fault(column, Reason.TEXT_UNPRINTABLE, wrong)
         texts.append("" if value.isspace() else value)

@@ -141,8 +141,8 @@ class _Load:
         raise InputRefused(
             "rows_refused",
             f"{count:,} of {self.rows:,} rows of {path} are refused, the first in {self._source.noun} {first.number}"
-            f" ({first.reason}): {first.said} Nothing was brought in.",
-            (f"Mend the rows that {report} lists" if report else "Mend the rows; --report FILE lists them")
+            f" ({first.reason}): {first.said} Nothing was imported.",
+            (f"Fix the rows that {report} lists" if report else "Fix the rows; --report FILE lists them")
             + (", or import without --strict." if self._strict else "."),
             rows=self.rows,
             refused=count,
@@ -158,7 +158,7 @@ class _Load:
             self.rows += 1
             found = self._checks.company(row)
             if isinstance(found, Fault):
-                self._refused.add(RefusedRow(row.number, found.column, found.reason, found.said, row.as_text()))
+                self._refused.add(RefusedRow(row.number, found.column, found.reason, found.message, row.as_text()))
             else:
                 self.accepted += 1
                 chunk.append(found)
@@ -236,6 +236,6 @@ def _busy(batch_id: str) -> InputRefused:
     return InputRefused(
         "batch_busy",
         f"Somebody else is importing batch {batch_id!r} at this moment.",
-        "Wait until that import has ended. Nothing of this one was brought in.",
+        "Wait until that import has ended. Nothing of this one was imported.",
         batch_id=batch_id,
     )

@@ -1,12 +1,12 @@
--- Attempts that outlived their lease: found and ended. What opens, claims and ends the others: routines/attempts.sql.
+-- Attempts whose lease has expired: found and ended. Others are opened, claimed and ended in routines/attempts.sql.
 --
 -- Rows named by their key are looked up by their key. Where a status beside it is written  status || '' = 'open'  the
 -- partial index on that status is kept out of it: analysed on a quiet day it seems to hold nothing, and would be read
--- from end to end for every row. The time is a materialised row of its own: in any other form it is called anew for
+-- from end to end for every row. The time is a materialised row of its own: in any other form it is called again for
 -- every row and every use, and rows of one statement would not share one instant.
 
 -- name: lock_lapsed
--- What somebody holds at this moment is passed over, and does not count against the limit.
+-- Rows that another transaction holds are skipped, and do not count against the limit.
 select a.intake_id
   from cl.gate_zero_attempt a
   join cl.gate_zero_intake i on i.intake_id = a.intake_id
@@ -23,8 +23,8 @@ select a.intake_id
    for no key update of i skip locked;
 
 -- name: lock_recoveries
--- Behind the intakes, and before their attempts are touched: a claim that looked too early may hold the recovery, and
--- would wait for us. Counted, not returned: nobody asks which.
+-- After the intakes, and before their attempts are updated: a claim that read too early may hold the recovery, and
+-- would wait for us. Counted, not returned: only the locks are needed.
 select count(*) from (
   select from cl.gate_zero_recovery where intake_id = any(%(intakes)s::uuid[]) order by intake_id for no key update) l;
 

@@ -72,7 +72,7 @@ select 'laws/L2/fresh-start-told', t.key::uuid, t.retry_of::uuid, null, null, nu
  where i.intake_id is null
 
 -- name: paused_batches
--- What the pause log says of a batch is what stands in its row.
+-- The pause of a batch in its row is the last one in the pause log.
 with pauses as (
   select distinct on (p.scope_id) p.scope_id, p.event_type, p.reason, p.actor_id, p.logged_at
     from recoup.pause_log p where p.scope = 'batch' order by p.scope_id, p.seq desc)
@@ -86,3 +86,22 @@ select 'gate_zero_batch/pauses' as breaks, coalesce(b.batch_id, p.scope_id) as b
        and (b.paused_by, b.pause_reason, abs(extract(epoch from b.paused_at - p.logged_at)) < 60)
            is distinct from (p.actor_id, p.reason, true)
     or b.paused_at is null and num_nonnulls(b.paused_by, b.pause_reason) > 0
+
+-- name: evidence
+-- What outcomes point at, and what is recorded. A minute is allowed, because a server's clock may be set back.
+with pointers as (
+  select e.attempt_id, e.event_type, e.payload_ref from cl.gate_zero_air e
+   where e.event_type in ('PASS', 'AUTH', 'FAIL') and e.payload_ref = 'evidence:' || e.attempt_id),
+recorded as (
+  select v.attempt_id, min(v.recorded_at) as first_at, max(v.recorded_at) as last_at
+    from cl.gate_zero_evidence v group by v.attempt_id)
+select 'gate_zero_air/2/evidence' as breaks, p.attempt_id, p.event_type, p.payload_ref, null::timestamptz as recorded_at
+  from pointers p
+ where not exists (select from recorded r where r.attempt_id = p.attempt_id)
+union all
+select 'rebuild/cl.gate_zero_evidence', r.attempt_id, o.event_type, o.payload_ref, r.last_at
+  from recorded r
+  left join cl.gate_zero_air a on a.attempt_id = r.attempt_id and a.event_type = 'ATTEMPT'
+  left join cl.gate_zero_air o on o.attempt_id = r.attempt_id and o.event_type in ('PASS', 'FAIL')
+ where a.attempt_id is null or r.first_at < a.event_timestamp - interval '1 minute'
+    or r.last_at > o.event_timestamp + interval '1 minute'

@@ -77,7 +77,7 @@ select r.intake_id, i.company_name, r.batch_id, r.failure_reason, r.attempt_coun
  limit %(limit)s;
 
 -- name: verify_lag
--- For how long the oldest intake that nobody looks at has been waiting for its first attempt.
+-- How long the oldest intake has been waiting for its first attempt.
 select extract(epoch from recoup.now() - i.created_at)::float8
   from cl.gate_zero_intake i
   left join lateral (select true as open from cl.gate_zero_attempt a

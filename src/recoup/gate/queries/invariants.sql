@@ -1,9 +1,9 @@
--- What the documents cl.gate_zero_recovery and cl.gate_zero_air promise, as queries for the rows that break it.
+-- Invariants of the documents cl.gate_zero_recovery and cl.gate_zero_air: queries for the rows that break them.
 --
--- Every query gives rows whose first column, breaks, is the id of an invariant of invariants.py; the others say what
--- was found. One query serves all invariants that need the same pass over the rows: the log is sorted once, not once
--- per promise. No trailing semicolons: the audit counts the rows around these. Nothing here trusts an index or a
--- constraint to hold: that is what is being asked.
+-- Every query returns rows whose first column, breaks, is the id of an invariant of invariants.py; the other columns
+-- show what was found. One query serves all invariants that need the same pass over the rows: the log is sorted once,
+-- not once per invariant. No trailing semicolons: the audit wraps these queries. Nothing here relies on an index or a
+-- constraint: they are what is checked.
 --
 -- Ten microseconds are allowed where a wait is measured: events of one instant lie microseconds apart, and a wait runs
 -- from the time itself. A minute is allowed where two transactions met: what had begun when a batch was paused or its
@@ -264,7 +264,7 @@ beside as (
          t.entity_id as told_intake_id, a.intake_id as its_intake_id, a.payload_ref,
          case a.status when 'passed' then t.pass_payload when 'failed' then t.fail_payload
                        else t.attempt_payload end as told_payload,
-         -- Whoever ended it presented its token; nobody ends one that is open, or whose lease expired.
+         -- It was ended with its token; an open or crashed one has none.
          case when a.status in ('passed', 'failed') then a.ended_with <> a.token
               else a.ended_with is not null end as ended_otherwise,
          case when t.passes > 0 then 'passed'
@@ -308,7 +308,7 @@ with waits as (
    group by p.version),
 versions as (
   select p.version, p.applied_at, lead(p.applied_at) over (order by p.version) as replaced_at from recoup.policy p),
--- A pause counts a minute after it was set: what was being claimed meanwhile had begun. One set anew counts at once.
+-- A pause counts a minute after it was set: a claim may have been under way. One that is set again counts at once.
 paused as (
   select p.scope, p.scope_id, tstzrange(p.began_at, p.ended_at) as during
     from (select p.scope, p.scope_id, p.event_type, lead(p.logged_at) over of_scope as ended_at,

@@ -133,7 +133,7 @@ select 'gate_zero_air/8/subscription-query' as breaks, p.*, i.status
  where i.status is null or i.status not in ('AUTHORIZED', 'REENTER_SUCCEEDED')
 
 -- name: printed_intake_history
--- Of the entity that was written last. An event that stands before an earlier one is not chronological.
+-- Of the entity that was written last. An event before an earlier one is not chronological.
 select 'gate_zero_air/9/intake-history-query' as breaks, p.*
   from (select p.*, lag(p.event_timestamp) over () as before_timestamp,
                p.place = 1 and p.event_type <> 'ATTEMPT' as begins_badly

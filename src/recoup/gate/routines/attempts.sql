@@ -1,11 +1,10 @@
 -- Attempts in sets: opened, claimed, ended. Each is one call of one function, whose plans are kept.
 --
--- There is one right plan for each of these statements, whatever the statistics say: a look-up for each row, along an
--- index. Left alone, the planner takes "is null" of a look-up for a rare thing, and sorts a whole backlog to find the
--- few that are left of it; or it keeps a plan from the day when the table was small. So scanning is switched off in
--- here, for a claim also sorting, and the plan is kept. (What is switched off here is off for the triggers behind it,
--- too.) Results are one row of arrays: a thousand rows of five columns would cost the way to the client what it costs
--- to pick them.
+-- One plan is right for each of these statements, whatever the statistics are: an index lookup per row. By itself the
+-- planner estimates "is null" of a lookup as rare, and sorts a whole backlog to find the few that remain; or it keeps a
+-- plan from the day when the table was small. So scans are disabled here, for a claim also sorting, and the plan is
+-- kept. (What is disabled here is disabled for the triggers, too.) Results are one row of arrays: sending a thousand
+-- rows of five columns to the client would cost as much as selecting them.
 
 create or replace function cl.open_attempts(wanted uuid[], worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
@@ -18,9 +17,9 @@ declare
   now_    timestamptz;
   batches text[];
   again   boolean;
-  ended   text;  -- an intake that waits for none, and its status
+  ended   text;  -- an intake that waits for no attempt, and its status
 begin
-  -- In id order, so that two sets that share intakes wait for each other instead of deadlocking.
+  -- In id order, so that two sets with common intakes wait for each other instead of deadlocking.
   select array_agg(i.intake_id), array_agg(i.batch_id), bool_or(i.status <> 'PENDING'),
          min(i.intake_id || ' is ' || i.status) filter (where i.status in ('AUTHORIZED', 'REENTER_SUCCEEDED'))
     into intakes, batches, again, ended from (
@@ -29,14 +28,14 @@ begin
   if cardinality(intakes) is distinct from cardinality(wanted) then  -- or one is asked for twice
     perform recoup.refuse_unknown('intake', wanted, coalesce(intakes, '{}'), 'RC057');
   end if;
-  if ended is not null then  -- the unique index would say that it is being verified
+  if ended is not null then  -- the unique index would report that it is being verified
     raise exception using errcode = 'RC025',
       message = format('Intake %s and not waiting for an attempt.', ended),
-      hint = 'Look at its history: recoup gate history ' || left(ended, 36),
+      hint = 'Its history: recoup gate history ' || left(ended, 36),
       detail = jsonb_build_object('intake_id', left(ended, 36), 'intake_status', substr(ended, 41));
   end if;
   if again then
-    -- Behind the intakes, and before an attempt is written: a claim holds the recovery alone.
+    -- After the intakes, and before an attempt is written: a claim locks the recovery only.
     perform from cl.gate_zero_recovery r where r.intake_id = any(intakes) order by r.intake_id for no key update;
     select array_agg(coalesce(r.attempt_count, 0) + 1 order by p.place) into numbers
       from unnest(intakes) with ordinality p (intake_id, place)
@@ -45,7 +44,7 @@ begin
   end if;
   now_ := recoup.now();
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
-  -- They are locked: what is open already is refused by the unique index.
+  -- They are locked: the unique index refuses a second open attempt.
   with opened as (
     insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
                                            policy_version)
@@ -84,19 +83,19 @@ begin
      or array_position(with_tokens, null) is not null then
     perform recoup.refuse_unknown('attempt', wanted, coalesce(known, '{}'), 'RC058');
     raise exception using errcode = 'RC039',
-      message = format('%s attempts, %s tokens and %s reasons do not make reports.', coalesce(cardinality(wanted), 0),
+      message = format('%s attempts, %s tokens and %s reasons do not fit together.', coalesce(cardinality(wanted), 0),
                        coalesce(cardinality(with_tokens), 0), coalesce(cardinality(reasons), 0)),
       hint = 'Give each attempt once, and arrays of one length: a token each, and a reason or null.',
       detail = jsonb_build_object('attempts', cardinality(wanted), 'tokens', cardinality(with_tokens),
                                   'reasons', cardinality(reasons));
   end if;
   if retried is not null then
-    -- Before the attempts are touched: a claim that looked too early may hold the recovery, and would wait for us.
+    -- Before the attempts are updated: a claim that read too early may hold the recovery, and would wait for us.
     perform from cl.gate_zero_recovery r where r.intake_id = any(retried) order by r.intake_id for no key update;
   end if;
   now_ := recoup.now();
-  -- Passed and failed alike, in one statement. Fenced by the token and by the lease: the result of a worker that was
-  -- declared dead, or is about to be, is stored and not applied.
+  -- Passed and failed alike, in one statement. Fenced by token and lease: the result of a worker whose lease has
+  -- expired is stored and not applied.
   with applied as (
     update cl.gate_zero_attempt a
        set status = case when g.reason_code is null then 'passed' else 'failed' end,
@@ -113,7 +112,7 @@ begin
     into attempts, intakes, statuses, reentered from applied p;
 
   if cardinality(attempts) < cardinality(wanted) then
-    -- Reported again, because the answer was lost: it became what it became. Otherwise it comes late.
+    -- Reported again, because the answer was lost: the same answer. Otherwise it is late.
     with others as materialized (
       select g.attempt_id, g.token, g.reason_code, g.payload_ref, a.intake_id, a.status, a.reentered_as,
              a.token = g.token and a.reason_code is not distinct from g.reason_code
@@ -138,9 +137,9 @@ end $$;
 comment on function cl.finish_attempts(uuid[], uuid[], text[], text[]) is
 'Ends attempts, passed (no reason) and failed alike. Late results are stored, and come back as late.';
 
--- Claims: what is to be tried is picked and locked, and its attempts are opened. What another worker holds is passed
--- over and does not count against the limit. What it opened between our look and our lock is met by the unique index on
--- open attempts; what it opened and ended meanwhile, by the lock: the recovery is not what we looked at any more.
+-- Claims: select and lock intakes that are due, and open their attempts. Rows that another worker holds are skipped and
+-- do not count against the limit. An attempt that it opened between our read and our lock is caught by the unique index
+-- on open attempts; one that it opened and ended meanwhile, by the lock: the recovery has changed.
 
 create or replace function cl.open_picked(picked uuid[], batches text[], places integer[], worker_ text,
   now_ timestamptz, until_ timestamptz,
@@ -162,8 +161,8 @@ begin
   select array_agg(o.attempt_id), array_agg(o.intake_id), array_agg(o.attempt_number), array_agg(o.token)
     into attempts, intakes, numbers, tokens from opened o;
 exception when unique_violation then
-  -- Another worker opened one of them between our look and our lock. In this form, which writes each row twice to the
-  -- WAL and is kept for such moments, it is passed over.
+  -- Another worker opened one of them between our read and our lock. This form skips it. It writes each row twice to
+  -- the WAL, so it is used only here.
   with opened as (
     insert into cl.gate_zero_attempt as o (intake_id, batch_id, attempt_number, worker, opened_at, lease_until,
                                            policy_version)
@@ -175,7 +174,7 @@ exception when unique_violation then
     into attempts, intakes, numbers, tokens from opened o;
 end $$;
 comment on function cl.open_picked(uuid[], text[], integer[], text, timestamptz, timestamptz) is
-'Opens attempts on intakes that a claim has picked and locked. What was opened meanwhile is passed over.';
+'Opens attempts on intakes that a claim has selected and locked. Those opened by others meanwhile are skipped.';
 
 create or replace function cl.claim_retries(most integer, worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
@@ -246,4 +245,4 @@ begin
   end if;
 end $$;
 comment on function cl.claim_pending(integer, text, interval) is
-'Opens the first attempt of intakes that wait for it, oldest first.';
+'Opens the first attempt of waiting intakes, oldest first.';

@@ -1,8 +1,8 @@
 -- What the end of an attempt means for its intake and its recovery.
 --
--- Done by the database, behind the guard and the recorder (d_), for the authority that ended the attempt: an attempt
--- cannot end without its consequences, whoever writes the update. Each step is itself a guarded move, and the guard
--- takes these from the owner alone: SECURITY DEFINER, so that no authority can make them by hand.
+-- Done by the database, after the guard and the recorder (d_), for the authority that ended the attempt: an attempt
+-- cannot end without its consequences, whichever program writes the update. Each step is itself a guarded move, which
+-- the guard accepts from the owner only: SECURITY DEFINER, so that no authority can make it by hand.
 
 create or replace function cl.settle_attempts() returns trigger
 language plpgsql security definer
@@ -56,8 +56,8 @@ begin
   if coalesce(causes & (4 | 8), 0) = 0 then
     return null;
   end if;
-  -- Waits run from the time itself, not from an event's microseconds behind it: where time stands still, an attempt
-  -- that opens and ends at one instant may be tried again exactly a wait later.
+  -- Waits start at the time itself, not at an event microseconds later: with a simulated clock, an attempt that opens
+  -- and ends at one instant may be tried again exactly one wait later.
   now_ := recoup.now();
   if causes & 4 > 0 then
     with waits as materialized (
@@ -103,7 +103,7 @@ begin
 end $$;
 revoke execute on function cl.settle_attempts() from public;
 comment on function cl.settle_attempts() is
-'Carries the end of an attempt to its intake and its recovery, in the same statement.';
+'Updates intake and recovery when an attempt ends, in the same statement.';
 
 create or replace function cl.settle_recoveries() returns trigger
 language plpgsql security definer
@@ -127,5 +127,5 @@ end $$;
 revoke execute on function cl.settle_recoveries() from public;
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
 
--- For whoever opens an attempt by hand; our own statements name the policy once for all their rows.
+-- For attempts that are opened by hand; our own statements give the policy once for all rows.
 alter table cl.gate_zero_attempt alter column policy_version set default recoup.policy_version();

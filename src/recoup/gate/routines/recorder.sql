@@ -1,8 +1,8 @@
--- The recorders of Gate Zero: what a birth or a move says in the AIR log, and what a pause says in the pause log.
+-- The recorders of Gate Zero: they write the events of births and moves to the AIR log, and of pauses to the pause log.
 --
--- SECURITY DEFINER and owned by the tables' owner: nobody else can write a log, and a log takes nothing from anybody
--- else. A recorder works for its own table only, and nobody but the owner may make a trigger of it. Each locks its
--- entities before it draws seq, so that seq rises with time within an entity. Times come from the rows: ATTEMPT at
+-- SECURITY DEFINER and owned by the tables' owner: only they can write a log. A recorder works for its own table only,
+-- and only the owner may make a trigger of it. Each locks its entities before it draws seq, so that seq rises with time
+-- within an entity. Times come from the rows: ATTEMPT at
 -- opened_at, outcomes from finished_at on, a microsecond apart.
 
 create or replace function cl.record_attempt_births() returns trigger
@@ -67,13 +67,13 @@ end $$;
 revoke execute on function cl.record_attempt_moves() from public;
 comment on function cl.record_attempt_moves() is
 'PASS and AUTH, on a retry REENTER with the new intake; or FAIL. '
-'A crashed attempt says FAIL, TIMEOUT and points to itself.';
+'A crashed attempt is FAIL, TIMEOUT, with a pointer to itself.';
 
 create or replace function cl.record_restarts() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform recoup.require_table(tg_relid, 'cl.gate_zero_intake');
-  -- That a candidate came in is no event of Gate Zero. That an operator starts one afresh is a decision: who, and why.
+  -- A new candidate is no event of Gate Zero. A restart is a decision of an operator: who, and why.
   if exists (select from new_rows where retry_of is not null) then
     insert into recoup.control_log (incarnation, logged_at, subject, key, event_type, to_status, facts,
                                     reason, actor, actor_id, authority)
@@ -86,7 +86,7 @@ begin
   return null;
 end $$;
 revoke execute on function cl.record_restarts() from public;
-comment on function cl.record_restarts() is 'A fresh start, in the control log.';
+comment on function cl.record_restarts() is 'A restart, in the control log.';
 
 create or replace function cl.record_recovery_moves() returns trigger
 language plpgsql security definer
@@ -115,7 +115,7 @@ begin
 end $$;
 revoke execute on function cl.record_recovery_moves() from public;
 comment on function cl.record_recovery_moves() is
-'EXHAUSTED, with the reason that is true: three attempts, or the window closed.';
+'EXHAUSTED, with its reason: three attempts, or the window closed.';
 
 create or replace function cl.record_batch_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,28 +1,29 @@
--- Rules of Gate Zero that a lifecycle alone cannot say: the throttle, the window, the kill switch.
+-- Rules of Gate Zero that a lifecycle alone cannot express: the throttle, the window, the kill switch.
 --
--- They run behind the guard (b_), once per statement. What they decide by, they lock, in id order, and look at as it is
--- then; so it cannot be overtaken. PL/pgSQL keeps the plan of its first call: one made for a single row compared a
--- thousand with a thousand, one made for many scanned whole tables for one row ever after. So what joins a transition
--- table to a table is either written as a look-up for each row (LATERAL … LIMIT 1, which has one plan) or EXECUTEd.
+-- They run after the guard (b_), once per statement. They lock the rows that decide, in id order, and read them
+-- afterwards; so no other transaction can change them meanwhile. PL/pgSQL keeps the plan of its first call: one made
+-- for a single row compared a thousand with a thousand, one made for many scanned whole tables for one row ever after.
+-- So a join of a transition table and a table is either written as a lookup per row (LATERAL … LIMIT 1, which has one
+-- plan) or EXECUTEd.
 
 create or replace function cl.max_attempts() returns integer
-language sql immutable parallel safe as $$ select 3 $$;  -- the documents fix it: no figure of the policy
+language sql immutable parallel safe as $$ select 3 $$;  -- fixed by the documents: not a setting
 comment on function cl.max_attempts() is 'How often an intake is verified, the first attempt included.';
 
 create or replace function cl.gate_zero_wait(figures jsonb, attempt_count integer) returns interval
 language sql stable parallel safe as $$
-  -- After the first failure the first figure, after the second the second. A third failure has nothing to wait for.
+  -- After the first failure the first value, after the second the second. After the third there is no wait.
   select make_interval(hours => (figures -> 'gate' -> 'wait_hours' ->> (attempt_count - 1))::integer)
 $$;
 comment on function cl.gate_zero_wait(jsonb, integer) is
-'The wait after so many failed attempts, by the figures of a policy.';
+'The wait after this number of failed attempts, by the values of a policy.';
 
 create or replace function cl.gate_zero_lease() returns interval
 language sql stable parallel safe as $$
   select make_interval(secs => (p.figures -> 'gate' ->> 'attempt_lease_s')::integer)
     from recoup.policy p order by p.version desc limit 1
 $$;
-comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the policy in force.';
+comment on function cl.gate_zero_lease() is 'How long a worker has for an attempt, by the active policy.';
 
 create or replace function cl.gate_zero_recovery_window(policy_version_ integer default recoup.policy_version())
   returns interval
@@ -46,12 +47,12 @@ begin
   end if;
   if current_user <> 'recoup_operator' then
     raise exception using errcode = 'RC042',
-      message = format('%s may not start an intake afresh.', recoup.actor_name()),
-      hint = 'A fresh start is an operator''s decision: recoup gate restart.',
+      message = format('%s may not restart an intake.', recoup.actor_name()),
+      hint = 'Only an operator restarts intakes: recoup gate restart INTAKE',
       detail = jsonb_build_object('authority', recoup.actor_name());
   end if;
   -- EXHAUSTED is final, so nothing needs to be locked.
-  -- A fresh start is made now: else it could precede what it follows.
+  -- A restart is made now: otherwise it could precede the intake that it follows.
   select n.retry_of, n.created_at, i.status,
          case when i.status is distinct from 'EXHAUSTED' then 'RC042' else 'RC026' end as why into bad
     from new_rows n
@@ -61,12 +62,12 @@ begin
   if bad.why is not null then
     raise exception using errcode = bad.why,
       message = case bad.why
-        when 'RC042' then format('Intake %s is %s: only an exhausted one is started afresh.',
+        when 'RC042' then format('Intake %s is %s: only an exhausted one can be restarted.',
                                  bad.retry_of, coalesce(bad.status, 'unknown'))
-        else format('The fresh start of intake %s claims to have come in at %s, which is not now.',
+        else format('The restart of intake %s has the time %s, which is not now.',
                     bad.retry_of, bad.created_at) end,
       hint = case bad.why
-        when 'RC042' then 'Look at its history: recoup gate history ' || bad.retry_of
+        when 'RC042' then 'Its history: recoup gate history ' || bad.retry_of
         else 'Take created_at from recoup.now().' end,
       detail = jsonb_build_object('intake_id', bad.retry_of, 'status', bad.status, 'created_at', bad.created_at,
                                   'now', now_);
@@ -74,7 +75,7 @@ begin
   return null;
 end $$;
 comment on function cl.rule_intake_births() is
-'A fresh start follows an exhausted intake, and is made now, by an operator.';
+'A restart follows an exhausted intake, and is made now, by an operator.';
 
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql
@@ -125,7 +126,7 @@ begin
       case when latest > 1 then 'table:cl.gate_zero_recovery' end);
   end if;
   if latest > 1 and coalesce(right(why, 5), 'RC020') = 'RC020' then
-    -- A window that is closed for good is told before a wait that will end. Once for each batch: they are few.
+    -- A closed window is reported before a wait that will end. Once for each batch: they are few.
     select b.* into closed
       from (select distinct o.batch_id from new_rows o where o.attempt_number > 1 and o.batch_id is not null) d
      cross join lateral (select * from cl.gate_zero_batch b where b.batch_id = d.batch_id limit 1) b
@@ -144,7 +145,7 @@ begin
      where n.intake_id = left(why, 36)::uuid limit 1;
     raise exception using errcode = bad.why,
       message = case bad.why
-        when 'RC033' then format('The attempt on intake %s goes by another policy than version %s, which is in force.',
+        when 'RC033' then format('The attempt on intake %s has another policy than version %s, which is active.',
                                  bad.intake_id, recoup.policy_version())
         when 'RC036' then format('The attempt on intake %s would have a lease of more than 30 days.', bad.intake_id)
         when 'RC020' then format('Intake %s may not be tried again before %s.', bad.intake_id, bad.next_eligible_at)
@@ -155,19 +156,19 @@ begin
                                  closed.batch_id, closed.paused_by, closed.pause_reason)
         when 'RC025' then format('Intake %s is %s and not waiting for attempt %s.',
                                  bad.intake_id, coalesce(bad.status, 'unknown'), bad.attempt_number)
-        when 'RC026' then format('The attempt on intake %s claims to have begun at %s, which is not now.',
+        when 'RC026' then format('The attempt on intake %s has the start time %s, which is not now.',
                                  bad.intake_id, bad.opened_at)
         when 'RC027' then format('Attempt %s on intake %s does not follow the attempts it has had.',
                                  bad.attempt_number, bad.intake_id)
-        else format('The attempt on intake %s names another batch than the intake.', bad.intake_id) end,
+        else format('The attempt on intake %s has another batch than the intake.', bad.intake_id) end,
       hint = case bad.why
-        when 'RC033' then 'It may just have been applied. Try again, with recoup.policy_version().'
-        when 'RC036' then 'The intake of a lost worker would wait for so long. Take the policy''s lease.'
+        when 'RC033' then 'The policy may just have been changed. Try again, with recoup.policy_version().'
+        when 'RC036' then 'The intake of a dead worker would wait that long. Use the lease of the policy.'
         when 'RC020' then 'Wait; the throttle cannot be shortened.'
-        when 'RC021' then 'Exhausted is final. A fresh start is a new intake that names this one in retry_of.'
-        when 'RC023' then 'The freeze ends its recoveries. A fresh start is a new intake.'
+        when 'RC021' then 'Exhausted is final. To try again, restart it: recoup gate restart ' || bad.intake_id
+        when 'RC023' then 'Its recoveries end with the freeze. Then they can be restarted: recoup gate restart'
         when 'RC024' then 'Resume the batch first.'
-        when 'RC025' then 'Look at its history: recoup gate history ' || bad.intake_id
+        when 'RC025' then 'Its history: recoup gate history ' || bad.intake_id
         when 'RC026' then 'Take opened_at from recoup.now().'
         when 'RC027' then 'Open the attempts in order.'
         else 'Take batch_id from the intake.' end,
@@ -186,34 +187,40 @@ create or replace function cl.attempt_move_broken(
 language sql stable as $$
   select case when n.status = 'crashed' and n.lease_until > now_ then 'RC030'
               when n.ended_with is distinct from case when n.status <> 'crashed' then n.token end then 'RC055'
+              -- In a function of its own: with a query in it, this one would not be inlined.
+              when starts_with(n.payload_ref, 'evidence:') and not cl.has_evidence(n.attempt_id, n.payload_ref)
+                then 'RC067'
               when n.finished_at < now_ and n.finished_at < recoup.statement_time()
-                   -- A clock that was set back after the opening may leave no other time than just behind it.
+                   -- After a clock was set back, the only time left may be just after the start.
                    or n.finished_at > greatest(now_ + interval '10 microseconds',
                                                n.opened_at + interval '1 microsecond') then 'RC026' end
 $$;
 comment on function
   cl.attempt_move_broken(cl.gate_zero_attempt, cl.gate_zero_attempt, timestamptz, text, jsonb) is
-'An attempt ends now, with its token, and crashes only when its lease has lapsed. The SQLSTATE of what is broken.';
+'An attempt ends now, with its token, and crashes only when its lease has expired. Returns the SQLSTATE, or null.';
 
 create or replace function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt,
   out sqlstate text, out message text, out hint text, out detail jsonb)
 language sql stable as $$
   select code,
          case code
-           when 'RC026' then format('The attempt on intake %s claims to have ended at %s, which is not now.',
+           when 'RC026' then format('The attempt on intake %s has the end time %s, which is not now.',
                                     n.intake_id, n.finished_at)
            when 'RC055' then format(
-             'The attempt on intake %s is ended by whoever holds its token, and crashes without.', n.intake_id)
+             'The attempt on intake %s is ended with its token; only a crash has none.', n.intake_id)
+           when 'RC067' then format('The attempt on intake %s points at evidence that is not recorded: %s.',
+                                    n.intake_id, n.payload_ref)
            else format('The attempt on intake %s has its lease until %s: it has not crashed.',
                        n.intake_id, n.lease_until) end,
          case code when 'RC026' then 'Take finished_at from recoup.now().'
                    when 'RC055' then 'Give its token in ended_with.'
-                   else 'Wait for its outcome, or for the lease to lapse.' end,
+                   when 'RC067' then 'Record it first with cl.record_evidence; evidence:<attempt_id> is its own.'
+                   else 'Wait for its outcome, or until the lease expires.' end,
          jsonb_build_object('intake_id', n.intake_id, 'finished_at', n.finished_at, 'lease_until', n.lease_until,
                             'now', recoup.now())
 $$;
 comment on function cl.attempt_move_refusal(text, cl.gate_zero_attempt, cl.gate_zero_attempt) is
-'How a move is refused that cl.attempt_move_broken finds broken.';
+'The refusal of a move that breaks a rule of cl.attempt_move_broken.';
 
 create or replace function cl.rule_recovery_moves() returns trigger
 language plpgsql
@@ -244,7 +251,7 @@ begin
                 count(*) filter (where t.status in ('failed', 'crashed')) as ended
            from cl.gate_zero_attempt t where t.intake_id = n.intake_id) a
    where n.status = 'EXHAUSTED'
-     -- A clock that was set back may leave no other time than just behind the last one.
+     -- After a clock was set back, the only time left may be just after the last one.
      and (n.updated_at > greatest($1 + interval '1 second', o.updated_at + interval '1 microsecond')
           or n.next_eligible_at <> recoup.never()
           or n.updated_at <= o.updated_at or n.updated_at < least($1, $2)
@@ -254,11 +261,11 @@ begin
   if bad.open > 0 then
     raise exception using errcode = 'RC022',
       message = format('Intake %s is being verified: it may still pass.', bad.intake_id),
-      hint = 'Let the attempt end; then it is exhausted or saved.',
+      hint = 'Wait until the attempt ends; then it is exhausted or recovered.',
       detail = jsonb_build_object('intake_id', bad.intake_id);
   elsif bad.updated_at > now_ + interval '1 second' then
     raise exception using errcode = 'RC026',
-      message = format('The recovery of intake %s claims to have ended at %s, which is still to come.',
+      message = format('The recovery of intake %s has the end time %s, which is in the future.',
                        bad.intake_id, bad.updated_at),
       hint = 'Take updated_at from recoup.now().',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
@@ -270,8 +277,8 @@ begin
       detail = jsonb_build_object('intake_id', bad.intake_id, 'failed', bad.ended);
   elsif bad.intake_id is not null then
     raise exception using errcode = 'RC026',
-      message = format('The recovery of intake %s ends now, after %s failed attempts, and is never tried again: '
-                       'its columns do not say so.', bad.intake_id, bad.ended),
+      message = format('The columns of the recovery of intake %s are wrong: it ends now, after %s failed attempts, '
+                       'and is never tried again.', bad.intake_id, bad.ended),
       hint = 'Leave attempt_count; set next_eligible_at = recoup.never() '
              'and updated_at = greatest(recoup.now(), updated_at + interval ''1 microsecond'').',
       detail = jsonb_build_object('intake_id', bad.intake_id, 'updated_at', bad.updated_at, 'now', now_);
@@ -279,7 +286,7 @@ begin
   return null;
 end $$;
 comment on function cl.rule_recovery_moves() is
-'EXHAUSTED is true: three attempts failed, or some did and the window closed; and never under a running attempt.';
+'EXHAUSTED only after three failed attempts, or some and a closed window; and never during an open attempt.';
 
 create or replace function cl.rule_batch_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -295,7 +302,7 @@ begin
                    and n.batch_freeze_at = n.completed_at + cl.gate_zero_recovery_window(n.policy_version)))
       or (n.frozen_at is distinct from o.frozen_at
           and (n.batch_freeze_at > $1 or not recoup.is_now(n.frozen_at, $2, $1)))
-      -- A pause is set now, by whoever acts, and is not rewritten while it stands.
+      -- A pause is set now, by the acting person, and is not changed while it lasts.
       or ((n.paused_at, n.paused_by, n.pause_reason) is distinct from (o.paused_at, o.paused_by, o.pause_reason)
           and n.paused_at is not null
           and (o.paused_at is not null or n.paused_by <> $3 or not recoup.is_now(n.paused_at, $2, $1)))
@@ -303,9 +310,9 @@ begin
   if bad.batch_id is not null then
     raise exception using errcode = 'RC023',
       message = case
-        when bad.freezing then format('Batch %s is not to be frozen before %s, nor at another time than now.',
+        when bad.freezing then format('Batch %s can be frozen from %s on, and only now.',
                                       bad.batch_id, bad.batch_freeze_at)
-        else format('Batch %s is completed now, with a window of %s; or paused now, by whoever acts, once.',
+        else format('Batch %s can be completed now, with a window of %s; or paused now, by the acting person, once.',
                     bad.batch_id, cl.gate_zero_recovery_window()) end,
       hint = 'Take times from recoup.now(), and paused_by from recoup.acting_id(). '
              'A recovery is stopped by pausing its batch.',
@@ -314,4 +321,4 @@ begin
   return null;
 end $$;
 comment on function cl.rule_batch_moves() is
-'A batch is completed, paused and frozen now; its window is as long as the rule says, and is not closed early.';
+'A batch is completed, paused and frozen now; its window has the length of the policy, and is not closed early.';

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from recoup.signatures.v2.plain import LETTERS, plain
 
-MAX_BODY = 100_000  # a body is read whole, up to so many characters
+MAX_BODY = 100_000  # characters: a body is read whole, up to this length
 MAX_BEFORE_BODY = 200
 MAX_SENTENCES = 8
 MAX_DEPTH = 40  # of brackets within brackets: how deep Python itself can read depends on who asks

@@ -1,6 +1,6 @@
 """What is enclosed in a line: addresses, quotations, brackets. Marks stand for what is a value.
 
-Every pattern takes time linear in the length of what it looks at: no part of one can match what the next one does.
+Every pattern takes time linear in the length of its text: no part of one can match what the next one does.
 """
 
 import re
@@ -35,7 +35,7 @@ def without_quoted(text: str) -> str:
 
 
 def without_enclosed(text: str, told: Told | None) -> str:
-    """The text with marks for addresses of the web, for what is quoted, and for what stands in brackets."""
+    """The text with marks for addresses of the web, for what is quoted, and for text in brackets."""
     if "://" in text:
         if told is not None:
             told += [("address", found[0]) for found in _URL.finditer(text)]

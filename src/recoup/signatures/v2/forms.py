@@ -1,6 +1,6 @@
-"""What of a text is looked at: the sentence in which the program says what happened, and the place in its own code.
+"""Which part of a text is used: the sentence that tells what happened, and the place in the program's own code.
 
-A line is looked at as it is. Of a stack trace the thrown error and the innermost frame that is the program's own count,
+A line is used as it is. Of a stack trace the thrown error and the innermost frame that is the program's own count,
 of a JSON body its codes and messages, of other texts of several lines the first that says something. What databases add
 below a message (the statement, a detail, a hint) does not count.
 """
@@ -12,7 +12,7 @@ from recoup.signatures.v2.bodies import body, body_within
 from recoup.signatures.v2.plain import LETTERS, plain
 from recoup.signatures.v2.traces import trace
 
-MAX_HEAD = 6_000  # characters of a text that are looked at, from its beginning …
+MAX_HEAD = 6_000  # characters of a text that are used, from its beginning …
 MAX_TAIL = 2_000  # … and from its end, where Python's traces say what was thrown
 MAX_SENTENCES = 8
 

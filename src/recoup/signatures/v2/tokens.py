@@ -1,4 +1,4 @@
-"""What a token is, whatever stands beside it: a value, or words that may count."""
+"""What a token is, whatever is next to it: a value, or words that may count."""
 
 import re
 import tomllib
@@ -7,7 +7,7 @@ from importlib.resources import files
 MAX_TOKEN = 80  # a longer run without a space is data
 MAX_CACHE = 50_000
 
-MARK = "\x01"  # stands for a value that was enclosed
+MARK = "\x01"  # a value that was enclosed
 CALLED = "\x02"  # ends a name that had arguments in brackets
 AROUND = "()[]{}<>,;.:"  # signs that a token may be wrapped in
 
@@ -20,7 +20,7 @@ NAME = 16  # of the program's own, such as NameSystem.add
 EQUALS = 32  # what follows is a value
 CALL = 64  # it had arguments in brackets
 KNOWN = 128  # its words are in the vocabulary
-LISTED = 256  # a type, a unit or an account: where it stands decides
+LISTED = 256  # a type, a unit or an account: its place decides
 
 
 # Words that may count, what is known of it, and if it has none: what kind of value it is. A plain tuple: thousands are

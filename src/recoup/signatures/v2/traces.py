@@ -17,7 +17,7 @@ class _Frame(NamedTuple):
     called_at: str = ""  # path and line, in languages that print a built-in function with the place that called it
 
 
-# Where a frame stands on a line of a trace. Each takes a line once, from its beginning.
+# The frame on a line of a trace. Each reads a line once, from its beginning.
 _PYTHON = re.compile(r'\s*File "([^"]{1,400})", line \d+(?:, in (.{1,200}))?')
 _AT = re.compile(r"\s+at (?:async |new )?(.{1,600})")
 _GO_FUNCTION = re.compile(r"([\w./*()\[\]·-]{1,300})\([^()]{0,400}\)$|created by ([\w./*()-]{1,300})")

@@ -28,8 +28,8 @@ from recoup.signatures.v2.tokens import (
     token_of,
 )  # fmt: skip
 
-ENOUGH = 3  # so many words say what happened; others are left out then
-SENTENCE_LEAST = 4  # so many known words make a quotation a sentence
+ENOUGH = 3  # words that are enough to tell what happened; others are left out then
+SENTENCE_LEAST = 4  # known words that make a quotation a sentence
 MAX_WORDS = 40
 
 # What a token is, or the one before it, when its place may make a value of it.
@@ -103,7 +103,7 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
 
 
 def _by_place(word: str, flags: int, flags_before: int, before: str, place: int, tokens: list[str]) -> str:
-    """What kind of value a word is where it stands, if it is one; "doubtful" if it may be one."""
+    """What kind of value a word is in its place, if it is one; "doubtful" if it may be one."""
     low = word.lower()
     if flags_before & EQUALS:
         return "value"
