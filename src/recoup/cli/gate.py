@@ -50,7 +50,7 @@ EVENT_COLUMNS = (
     Column("event_type", "event", rank=1),
     Column("reason_code", "reason", rank=2),
     Column("actor_id", "by", cut="middle", least=12, rank=4),
-    Column("payload_ref", "evidence", cut="end", rank=3),
+    Column("evidence", cut="end", rank=3),
 )
 app.command(import_, name="import")
 app.command(run)

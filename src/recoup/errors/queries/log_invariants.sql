@@ -180,4 +180,3 @@ select 'laws/L5/tracebacks' as breaks, t.traceback_id, t.error_table, t.error_id
     on v.error_id = t.error_id and v.error_table = t.error_table and v.token = t.token and v.retry_count = t.retry
        and v.event_type = 'FAILED'
  where v.seq is null
-=======
