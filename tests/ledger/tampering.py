@@ -119,6 +119,9 @@ def other(rng: random.Random, column: Column, value: Any, others: list[Any]) -> 
             return not value
         case "bytea":
             return bytes([value[0] ^ 1]) + value[1:]
+        case "bytea[]":
+            changed = [bytes([value[0][0] ^ 1]) + value[0][1:], *value[1:]]
+            return rng.choice([changed, value[:-1], [*value, value[0]]])
         case "pg_snapshot":
             return rng.choice(["5:5:", "1:1:", f"{FAR}:{FAR}:", "10:20:11,12"])
     raise AssertionError(column.type)
