@@ -163,3 +163,17 @@ def test_only_what_is_unusable_is_left_out(hub: Hub) -> None:
         assert row["error_table"] == (DOL if table == DOL else ORPHANS)
     assert row["payload"]["meant_for"] == "outreach.dol_error"
     assert hub.is_blocked(entity)
+
+
+def test_a_traceback_begins_with_the_callers_own_code(hub: Hub) -> None:
+    """Not with the decorator's frame."""
+    entity = uuid.uuid4()
+
+    @failures(hub.db, DOL, outreach_id=entity)
+    def match() -> None:
+        raise TimeoutError("took too long")
+
+    with pytest.raises(TimeoutError):
+        match()
+    first = hub.row_of(entity)["payload"]["traceback"].splitlines()[1]
+    assert __file__ in first
