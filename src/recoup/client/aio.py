@@ -49,6 +49,10 @@ class Bridge:
     def autocommit(self) -> bool:
         return self.async_connection.autocommit
 
+    @property
+    def closed(self) -> bool:
+        return self.async_connection.closed
+
     def cursor(self, *, row_factory: Any = None) -> _Results:
         return _Results(self, row_factory or self.row_factory)
 
