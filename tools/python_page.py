@@ -21,8 +21,8 @@ HEADER = """\
 `import recoup` is quick: the rest is loaded when it is first used. Every verb below runs under the authority that owns
 it, in a transaction of its own. Three arguments are the same everywhere:
 
-- `tx`: your own psycopg connection, sync or async (for `db.aio`). The call becomes a part of your transaction; your next
-  statement has your own role and settings again. Your login must be a member of the authority's role
+- `tx`: your own psycopg connection, sync or async (for `db.aio`). The call becomes a part of your transaction; your
+  next statement has your own role and settings again. Your login must be a member of the authority's role
   ([how](../howto/ask-before-you-promote.md)).
 - `actor`: who acts, as the log names them. Default: `RECOUP_ACTOR`.
 - `reason`: why, for the log.
@@ -49,7 +49,7 @@ def _functions() -> Iterator[str]:
 
 def _parts() -> Iterator[str]:
     for name, kind in PARTS:
-        yield f"## {name}\n\n{inspect.getdoc(kind)}\n"
+        yield f"## {name}\n\n{_prose(inspect.getdoc(kind) or '')}\n"
         inherited = INHERITED if kind is Client else ()
         for verb, value in [*vars(kind).items(), *((verb, getattr(kind, verb)) for verb in inherited)]:
             if inspect.isfunction(value) and not verb.startswith("_"):

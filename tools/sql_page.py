@@ -11,8 +11,8 @@ HEADER = """\
 # SQL
 
 {written}
-Any login that is a member of `recoup_reader` can read all of this, after `set role recoup_reader`. Changes are made by the
-functions of an authority, under its role: the guards hold for `psql` as for every program.
+Any login that is a member of `recoup_reader` can read all of this, after `set role recoup_reader`. Changes are made by
+the functions of an authority, under its role: the guards hold for `psql` as for every program.
 """
 # Functions that users call, and the role that they need.
 FUNCTIONS = {

@@ -1,9 +1,9 @@
-"""What Recoup says about itself while it works: structured logs and counters.
+"""Logs and metrics.
 
-A line of log is an event in a few words, and its facts by name: ``duty``, ``authority``, ``unit``, ``seconds``. On a
-terminal it is for reading, elsewhere it is JSON, one object a line. In a program that has not asked for that, lines go
-where its own go: to ``logging``, or to structlog if the program has configured it. No line tells what variables held.
-Counters are Prometheus's; they are collected here and given out by whatever serves them.
+A log line is an event in a few words, with facts by name: ``duty``, ``authority``, ``unit``, ``seconds``. ``recoup
+worker`` writes lines to standard error: as text on a terminal, else as JSON, one object a line. In a program that uses
+the library, lines go to ``logging`` (logger ``recoup``), or to structlog if the program has configured it; never to
+standard output. No line contains the values of variables. Metrics are Prometheus's, collected in ``REGISTRY``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RUNNING = Gauge("recoup_worker_running", "Duties that run at this moment", regis
 
 
 class _Lines:
-    """Standard error, if anybody reads it. Nobody who works ends because nobody listens any more, or a disk is full."""
+    """Standard error. Errors of writing are ignored: work must not end because a terminal is gone or a disk is full."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
@@ -56,8 +56,8 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
     """Send log lines to standard error, as JSON unless it is a terminal."""
     import structlog
 
-    # Without what the variables held: passwords and keys would stand in the log.
-    where_and_why = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+    # Without local variables: they may hold passwords and keys.
+    tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     as_json = not (sys.stderr is not None and sys.stderr.isatty()) if json is None else json
     plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     renderer = structlog.processors.JSONRenderer() if as_json else plain
@@ -66,7 +66,7 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([structlog.processors.ExceptionRenderer(where_and_why)] if as_json else []),
+            *([structlog.processors.ExceptionRenderer(tracebacks)] if as_json else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
@@ -76,12 +76,12 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
 
 
 def logger(**facts: object) -> FilteringBoundLogger:
-    """A logger that tells these facts with every line."""
+    """A logger that adds these facts to every line."""
     import structlog  # late: it takes as long to import as everything else together
 
     if structlog.is_configured():
         return cast("FilteringBoundLogger", structlog.get_logger(**facts))
-    # structlog's own default prints to standard output, and with an exception what all variables held.
+    # structlog's own default prints to standard output, and prints local variables with an exception.
     plain = structlog.wrap_logger(
         logging.getLogger("recoup"), processors=[_to_logging], wrapper_class=structlog.stdlib.BoundLogger
     )
@@ -89,7 +89,7 @@ def logger(**facts: object) -> FilteringBoundLogger:
 
 
 def _to_logging(_: object, __: str, event: MutableMapping[str, Any]) -> tuple[tuple[str, str], dict[str, Any]]:
-    """A line for ``logging``: event and facts as its message, an exception as it prints them."""
+    """A line for ``logging``: event and facts are its message, and it formats the exception."""
     words, failure = event.pop("event"), event.pop("exc_info", None)
     facts = " ".join(f"{name}={value}" for name, value in event.items())
     return ("%s", f"{words} {facts}".rstrip()), {"exc_info": failure}

@@ -1,4 +1,4 @@
-"""Failures of one's own code: as a block, as a decorator, and when they cannot be recorded."""
+"""``failures``: as a block, as a decorator, and when a failure cannot be recorded."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from recoup.errors.capture import failures
 from recoup.settings import Settings
 
 
-def test_what_is_raised_in_a_block_is_recorded_and_raised_again(hub: Hub) -> None:
+def test_an_exception_in_a_block_is_recorded_and_raised_again(hub: Hub) -> None:
     entity = uuid.uuid4()
     with (
         pytest.raises(TimeoutError, match="took too long"),
-        failures(hub.db, DOL, outreach_id=entity, payload={"password": "x"}) as watching,
+        failures(hub.db, DOL, outreach_id=entity, payload={"password": "x"}) as block,
     ):
         raise TimeoutError("took too long")
-    assert watching.recorded is not None
-    row = hub.row(watching.recorded.error_id)
+    assert block.recorded is not None
+    row = hub.row(block.recorded.error_id)
     assert (row["outreach_id"], row["error_code"], row["error_message"]) == (entity, "TimeoutError", "took too long")
     assert row["payload"]["password"] == "[redacted]"
     assert "raise TimeoutError" in row["payload"]["traceback"]
 
 
-def test_a_block_that_ends_well_or_is_merely_ended_records_nothing(hub: Hub) -> None:
+def test_a_block_that_succeeds_or_exits_records_nothing(hub: Hub) -> None:
     with failures(hub.db, DOL, outreach_id=uuid.uuid4()) as fine:
         pass
     ended = failures(hub.db, DOL, outreach_id=uuid.uuid4())
@@ -56,7 +56,7 @@ def test_a_decorated_function_records_the_entity_of_its_arguments(hub: Hub) -> N
     assert hub.row_of(entity)["error_code"] == "NO_MATCH"
 
 
-def test_a_coroutine_is_watched_too(hub: Hub) -> None:
+def test_a_coroutine_function_can_be_decorated(hub: Hub) -> None:
     entity = uuid.uuid4()
 
     @failures(hub.db, DOL, outreach_id=entity)
@@ -69,7 +69,7 @@ def test_a_coroutine_is_watched_too(hub: Hub) -> None:
     assert hub.row_of(entity)["error_message"] == "'ein'"
 
 
-def test_that_it_could_not_be_recorded_does_not_hide_what_failed(settings: Settings) -> None:
+def test_a_failure_that_cannot_be_recorded_is_raised_with_a_note(settings: Settings) -> None:
     nowhere = Database("postgresql://nobody@localhost:1/nothing", settings)
     with pytest.raises(ValueError, match="the real reason") as caught, failures(nowhere, LOG):
         raise ValueError("the real reason")
@@ -77,16 +77,16 @@ def test_that_it_could_not_be_recorded_does_not_hide_what_failed(settings: Setti
 
 
 def test_a_failure_whose_entity_cannot_be_worked_out_is_recorded_among_the_orphans(hub: Hub) -> None:
-    watching = failures(hub.db, DOL, outreach_id=lambda: UUID(int=1 // 0))
+    block = failures(hub.db, DOL, outreach_id=lambda: UUID(int=1 // 0))
 
-    @watching
+    @block
     def broken() -> None:
         raise ValueError("the real reason")
 
     with pytest.raises(ValueError, match="the real reason"):
         broken()
-    assert watching.recorded is not None
-    row = hub.row(watching.recorded.error_id)
+    assert block.recorded is not None
+    row = hub.row(block.recorded.error_id)
     assert (row["error_table"], row["status"], row["error_message"]) == (ORPHANS, "PARKED", "the real reason")
     assert row["payload"]["meant_for"] == DOL
     assert "by zero" in row["payload"]["no_outreach_id"]
@@ -98,29 +98,29 @@ class Unprintable(Exception):  # noqa: N818
 
 
 @pytest.mark.parametrize("error", [Unprintable(), ValueError("a\0b"), type("É" * 150, (Exception,), {})("x")])
-def test_whatever_is_raised_comes_out_as_it_was_and_is_recorded(hub: Hub, error: Exception) -> None:
-    watching = failures(hub.db, DOL, outreach_id=uuid.uuid4(), payload={"it": error})
-    with pytest.raises(type(error)) as caught, watching:
+def test_odd_exceptions_are_recorded_and_raised_unchanged(hub: Hub, error: Exception) -> None:
+    block = failures(hub.db, DOL, outreach_id=uuid.uuid4(), payload={"it": error})
+    with pytest.raises(type(error)) as caught, block:
         raise error
     assert caught.value is error
-    assert watching.recorded is not None
+    assert block.recorded is not None
 
 
 @pytest.mark.parametrize("entity", [None, "not a uuid", 7])
-def test_a_function_that_gives_no_entity_makes_an_orphan_of_it(hub: Hub, entity: object) -> None:
-    watching = failures(hub.db, DOL, outreach_id=lambda: entity)  # type: ignore[arg-type, return-value]
+def test_a_failure_without_an_entity_is_an_orphan(hub: Hub, entity: object) -> None:
+    block = failures(hub.db, DOL, outreach_id=lambda: entity)  # type: ignore[arg-type, return-value]
 
-    @watching
+    @block
     def broken() -> None:
         raise ValueError("the real reason")
 
     with pytest.raises(ValueError, match="the real reason"):
         broken()
-    assert watching.recorded is not None
-    assert watching.recorded.error_table == ORPHANS
+    assert block.recorded is not None
+    assert block.recorded.error_table == ORPHANS
 
 
-def test_a_generator_is_not_watched_in_vain(hub: Hub) -> None:
+def test_a_generator_function_is_refused(hub: Hub) -> None:
     with pytest.raises(TypeError, match="block inside"):
 
         @failures(hub.db, DOL)
@@ -130,36 +130,50 @@ def test_a_generator_is_not_watched_in_vain(hub: Hub) -> None:
 
 @pytest.mark.parametrize("form", ["{}", "urn:uuid:{}"])
 def test_an_entity_may_be_given_as_text(hub: Hub, form: str) -> None:
-    """What comes from JSON or a driver is text: its entity is blocked like any other."""
+    """Ids from JSON, CSV or a scheduler are text: their entity is blocked, too."""
     entity = uuid.uuid4()
     with pytest.raises(ValueError, match="x"), failures(hub.db, DOL, outreach_id=form.format(entity)):
         raise ValueError("x")
     assert hub.is_blocked(entity)
 
 
-def test_what_is_no_entity_is_kept_with_the_orphan(hub: Hub) -> None:
-    watching = failures(hub.db, DOL, outreach_id="not a uuid")
-    with pytest.raises(ValueError, match="x") as caught, watching:
+def test_an_id_that_is_no_uuid_is_kept_in_the_orphan(hub: Hub) -> None:
+    block = failures(hub.db, DOL, outreach_id="not a uuid")
+    with pytest.raises(ValueError, match="x") as caught, block:
         raise ValueError("x")
-    assert watching.recorded is not None
-    assert f"recorded as {ORPHANS}/{watching.recorded.error_id}" in caught.value.__notes__[0], "it is said, not silent"
-    row = hub.row(watching.recorded.error_id)
+    assert block.recorded is not None
+    assert f"recorded as {ORPHANS}/{block.recorded.error_id}" in caught.value.__notes__[0], "not silently"
+    row = hub.row(block.recorded.error_id)
     assert (row["error_table"], row["payload"]["outreach_id_given"]) == (ORPHANS, "not a uuid")
     assert row["payload"]["no_outreach_id"] == "what was given is no UUID"
 
 
-def test_only_what_is_unusable_is_left_out(hub: Hub) -> None:
-    """A code that is too long is cut; a word that there is not, a table that is misspelt: the entity stays."""
+def test_only_unusable_values_are_left_out(hub: Hub) -> None:
+    """A code that is too long, an unknown severity, a misspelt table: the rest is recorded, with its entity."""
     entity = uuid.uuid4()
     given: Any = {"code": "C" * 300, "severity": "awful", "category": "transient"}
     for table in (DOL, "outreach.dol_error"):
-        watching = failures(hub.db, table, outreach_id=entity, **given)
-        with pytest.raises(ValueError, match="x"), watching:
+        block = failures(hub.db, table, outreach_id=entity, **given)
+        with pytest.raises(ValueError, match="x"), block:
             raise ValueError("x")
-        assert watching.recorded is not None
-        row = hub.row(watching.recorded.error_id)
+        assert block.recorded is not None
+        row = hub.row(block.recorded.error_id)
         assert (row["outreach_id"], row["error_code"], row["category"]) == (entity, "C" * 200, "TRANSIENT")
         assert (row["payload"]["code_given"], row["payload"]["severity_given"]) == ("C" * 300, "awful")
         assert row["error_table"] == (DOL if table == DOL else ORPHANS)
     assert row["payload"]["meant_for"] == "outreach.dol_error"
     assert hub.is_blocked(entity)
+
+
+def test_a_traceback_begins_with_the_callers_own_code(hub: Hub) -> None:
+    """Not with the decorator's frame."""
+    entity = uuid.uuid4()
+
+    @failures(hub.db, DOL, outreach_id=entity)
+    def match() -> None:
+        raise TimeoutError("took too long")
+
+    with pytest.raises(TimeoutError):
+        match()
+    first = hub.row_of(entity)["payload"]["traceback"].splitlines()[1]
+    assert __file__ in first

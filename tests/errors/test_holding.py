@@ -1,4 +1,4 @@
-"""Who waits for whom: an open promotion holds up the errors of its own entities, and nothing else."""
+"""Locks: an open promotion blocks recording for its own entities, and for no others."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def aside() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def hasty(hub: Hub, settings: Settings) -> Iterator[Hub]:
-    """The same database, for somebody who waits half a second for a promotion."""
+    """The same database, with a client that waits half a second for a promotion."""
     with Database(f"{hub.db.conninfo}&options=-c%20recoup.promotion_wait%3D500ms", settings) as database:
         yield Hub(database)
 
 
 @contextlib.contextmanager
 def promoting(hub: Hub, of: list[UUID]) -> Iterator[psycopg.Connection[Any]]:
-    """A session that asks with the lock, and takes its time."""
+    """A session that asked with the lock, and stays open."""
     with psycopg.connect(hub.db.conninfo, application_name="promoter") as tx:
         tx.execute("set role recoup_reader")
         tx.execute("select recoup.blocked_locking(%s)", (of,))
@@ -66,7 +66,7 @@ def promoting(hub: Hub, of: list[UUID]) -> Iterator[psycopg.Connection[Any]]:
 
 
 def waited_for(hub: Hub, pid: int, count: int, *work: Future[Any]) -> None:
-    """Return once so many sessions wait for this one. Fails when the work ends without having waited."""
+    """Return when this many sessions wait for this one. Fails if the work ends without waiting."""
     deadline = time.monotonic() + PATIENCE_S
     while len(hub.rows("select from pg_stat_activity where %s = any(pg_blocking_pids(pid))", pid)) < count:
         assert not any(one.done() for one in work), [one.result() for one in work if one.done()]
@@ -75,8 +75,8 @@ def waited_for(hub: Hub, pid: int, count: int, *work: Future[Any]) -> None:
 
 
 @pytest.mark.parametrize("promoted", [FEW, MANY])
-def test_an_open_promotion_holds_up_nobody_else(hub: Hub, promoted: int) -> None:
-    """However many others record at once, or one after the other in one transaction."""
+def test_an_open_promotion_blocks_no_other_entity(hub: Hub, promoted: int) -> None:
+    """However many errors of others are recorded, at once or one by one in a transaction."""
     with promoting(hub, entities(promoted)):
         for count in (1, FEW, MANY, 6_000):
             assert len(hub.record_all(errors_of(entities(count)))) == count
@@ -91,7 +91,7 @@ def test_an_open_promotion_holds_up_nobody_else(hub: Hub, promoted: int) -> None
 @pytest.mark.parametrize("beside", [0, MANY])
 @pytest.mark.parametrize("promoted", [1, VERY_MANY])
 def test_an_error_of_a_promoted_entity_waits(hub: Hub, aside: ThreadPoolExecutor, beside: int, promoted: int) -> None:
-    """And while it waits among many, it holds up neither others who record many nor promotions of others."""
+    """While it waits, other recordings and promotions of other entities go on."""
     of = entities(promoted)
     with promoting(hub, of) as tx:
         waiting = aside.submit(hub.record_all, errors_of([*entities(beside), of[0]]))
@@ -108,7 +108,7 @@ def test_an_error_of_a_promoted_entity_waits(hub: Hub, aside: ThreadPoolExecutor
 
 @pytest.mark.parametrize("count", [1, MANY])
 def test_a_promotion_waits_for_an_error_that_is_being_recorded(hub: Hub, aside: ThreadPoolExecutor, count: int) -> None:
-    """It sees it when it is committed. What the same transaction records meanwhile of the entity waits for nobody."""
+    """It sees the error when that is committed. The recording transaction itself does not wait."""
     of = entities(count)
 
     def promote() -> set[UUID]:
@@ -125,7 +125,7 @@ def test_a_promotion_waits_for_an_error_that_is_being_recorded(hub: Hub, aside: 
 
 
 def test_locks_are_few_however_many_are_recorded_or_promoted(hub: Hub) -> None:
-    """The server's table of locks is everybody's."""
+    """The server's lock table is shared by everybody."""
 
     def held(authority: Authority, act: Callable[[Transaction], object]) -> int:
         with hub.db.transaction(authority) as tx:
@@ -146,8 +146,8 @@ def test_locks_are_few_however_many_are_recorded_or_promoted(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("beside", [0, MANY])
-def test_who_waits_too_long_is_told_for_whom(hub: Hub, hasty: Hub, beside: int) -> None:
-    """Entity, session, application, login, since when; and what to do. Nothing is left of the locks."""
+def test_a_recording_that_waits_too_long_names_the_holder(hub: Hub, hasty: Hub, beside: int) -> None:
+    """Entity, session, application, login, since when, and what to do. No lock stays."""
     of = entities(1)
     with promoting(hub, of) as tx:
         with pytest.raises(LawRefused) as refused:
@@ -162,7 +162,7 @@ def test_who_waits_too_long_is_told_for_whom(hub: Hub, hasty: Hub, beside: int) 
         assert hub.rows(f"{OURS} and pid <> {pid}") == [(0,)]
 
 
-def test_a_promotion_that_waits_too_long_is_told_for_whom(hub: Hub) -> None:
+def test_a_promotion_that_waits_too_long_names_the_holder(hub: Hub) -> None:
     of = entities(1)
     for record in (of, [*entities(MANY), *of]):
         with hub.db.transaction(Authority.HUB) as tx:
@@ -174,7 +174,7 @@ def test_a_promotion_that_waits_too_long_is_told_for_whom(hub: Hub) -> None:
 
 
 def test_a_cancelled_wait_leaves_no_lock(hub: Hub, aside: ThreadPoolExecutor) -> None:
-    """Behind a pooler the session would be somebody else's by then."""
+    """Behind a pooler another client would get the session."""
     of = entities(1)
     with promoting(hub, of) as tx, psycopg.connect(hub.db.conninfo, autocommit=True) as other:
         other.execute("set role recoup_reader")
@@ -194,7 +194,7 @@ def test_a_cancelled_wait_leaves_no_lock(hub: Hub, aside: ThreadPoolExecutor) ->
 def test_a_failure_inside_its_own_promotion_is_recorded_when_that_has_ended(
     hub: Hub, commits: bool, by_sql: bool
 ) -> None:
-    """Whichever way it ends, and at once: nobody waits for himself."""
+    """Committed or rolled back, and without waiting for its own lock."""
     (of,) = entities(1)
     watching = failures(hub.db, DOL, outreach_id=of)
     begun = time.monotonic()
@@ -221,7 +221,7 @@ def test_a_failure_inside_another_transaction_is_recorded_at_once(hub: Hub) -> N
 
 
 def test_a_failure_of_a_promoted_entity_is_tried_again(hub: Hub, hasty: Hub) -> None:
-    """The promotion ends while it waits for the second time."""
+    """The promotion ends during the second try."""
     (of,) = entities(1)
     watching = failures(hasty.db, DOL, outreach_id=of)
     with promoting(hub, [of]) as tx:
@@ -234,7 +234,7 @@ def test_a_failure_of_a_promoted_entity_is_tried_again(hub: Hub, hasty: Hub) -> 
 
 
 def test_a_lost_connection_loses_no_failure(hub: Hub) -> None:
-    """One that was used a moment ago is taken for granted, and is gone."""
+    """A pooled connection is not tested if it was used a moment ago; here it is closed."""
     (of,) = entities(1)
     hub.record()
     ended = "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database()"
@@ -247,7 +247,7 @@ def test_a_lost_connection_loses_no_failure(hub: Hub) -> None:
 
 
 def test_an_import_records_all_others_before_it_waits(hub: Hub, hasty: Hub, tmp_path: Path) -> None:
-    """Lines of a promoted entity come last, in their order; if it is held even then, each is refused by line."""
+    """Lines of a promoted entity come last, in order; if it is still held, each is refused by its line."""
     held, others = entities(2), entities(2_500)
     order = [held[0], *others[:1_200], held[1], held[0], *others[1_200:]]
     lines = "".join(

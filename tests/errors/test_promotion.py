@@ -1,4 +1,4 @@
-"""The promotion gate: who is blocked, by what, and whose it is; and that nothing slips past the lock."""
+"""The promotion gate: which entities are blocked, by which errors, who owns them; and that the lock holds."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def blocking(hub: Hub, *entities: uuid.UUID) -> list[Blocking]:
     return found
 
 
-def test_what_keeps_an_entity_is_told(hub: Hub) -> None:
-    """Table, id, code, status, since when, why, when next, and whose it is; other entities are not affected."""
+def test_blocking_errors_are_listed_with_their_details(hub: Hub) -> None:
+    """Table, id, code, status, since when, park reason, next retry and owner; other entities are not affected."""
     entity, other = uuid.uuid4(), uuid.uuid4()
     first = hub.record(TRANSIENT, outreach_id=entity, code="TIMEOUT")
     second = hub.record(STRUCTURAL, outreach_id=entity, table=PEOPLE)
@@ -44,8 +44,8 @@ def test_what_keeps_an_entity_is_told(hub: Hub) -> None:
     assert found[second].next_retry_at is None
 
 
-def test_whose_it_is_follows_who_took_it_over(hub: Hub) -> None:
-    """Escalated, then assigned: the last word is the assignment's."""
+def test_the_owner_is_the_assignee_then_the_escalation_then_the_table(hub: Hub) -> None:
+    """Escalated, then assigned: the assignment counts."""
     entity = uuid.uuid4()
     key = ErrorKey(DOL, hub.record(STRUCTURAL, outreach_id=entity))
     with hub.db.transaction(Authority.OPERATOR) as tx:
@@ -57,16 +57,16 @@ def test_whose_it_is_follows_who_took_it_over(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("table", [URLS, LOG, ORPHANS])
-def test_tables_that_block_nobody(hub: Hub, table: str) -> None:
-    """However grave the error."""
+def test_tables_that_do_not_block(hub: Hub, table: str) -> None:
+    """Whatever the severity."""
     entity = uuid.uuid4()
     hub.record(outreach_id=entity, table=table, severity=Severity.CRITICAL)
     assert blocking(hub, entity) == []
 
 
 @pytest.mark.parametrize("how", ["resolve", "archive"])
-def test_what_is_over_blocks_no_longer(hub: Hub, how: str) -> None:
-    """At once, before the archiver comes."""
+def test_a_closed_error_does_not_block(hub: Hub, how: str) -> None:
+    """At once, before it is archived."""
     entity = uuid.uuid4()
     key = ErrorKey(DOL, hub.record(outreach_id=entity))
     assert len(blocking(hub, entity)) == 1
@@ -75,8 +75,8 @@ def test_what_is_over_blocks_no_longer(hub: Hub, how: str) -> None:
     assert blocking(hub, entity) == []
 
 
-def test_what_is_only_kept_blocks_nobody(hub: Hub) -> None:
-    """ARCHIVE is no obstacle."""
+def test_an_error_to_archive_does_not_block(hub: Hub) -> None:
+    """Its disposition is ARCHIVE."""
     entity = uuid.uuid4()
     hub.record(outreach_id=entity, want=Want.ARCHIVE)
     assert blocking(hub, entity) == []
@@ -84,7 +84,7 @@ def test_what_is_only_kept_blocks_nobody(hub: Hub) -> None:
 
 @pytest.mark.parametrize("begins", ["recorded", "parked by hand"])
 def test_an_error_waits_for_a_promotion_that_locked(hub: Hub, begins: str) -> None:
-    """Asked with the lock, nothing begins to block until the promotion has committed; whoever asks next sees it."""
+    """After the locking question no error is recorded until the promotion has committed; the next question sees it."""
     entity, blocked_one = uuid.uuid4(), uuid.uuid4()
     hub.record(outreach_id=blocked_one)
     kept = ErrorKey(DOL, hub.record(outreach_id=entity, want=Want.ARCHIVE))
@@ -114,7 +114,7 @@ def test_an_error_waits_for_a_promotion_that_locked(hub: Hub, begins: str) -> No
 
 
 def test_the_lock_needs_read_committed(hub: Hub) -> None:
-    """A snapshot that is older than the wait would see nothing."""
+    """An older snapshot would not see what was recorded while it waited."""
     with psycopg.connect(hub.db.conninfo) as tx:
         tx.isolation_level = IsolationLevel.REPEATABLE_READ
         tx.execute("set role recoup_reader")
@@ -125,8 +125,8 @@ def test_the_lock_needs_read_committed(hub: Hub) -> None:
     assert refusal.code == "isolation_level"
 
 
-def test_nobody_asked_for_is_not_blocked(hub: Hub) -> None:
-    """An empty list is answered, not refused."""
+def test_an_empty_list_is_answered(hub: Hub) -> None:
+    """And not refused."""
     with hub.db.transaction(Authority.READER) as tx:
         assert promotion.blocking(tx, []) == []
         assert promotion.blocked_locking(tx, []) == set()
@@ -139,8 +139,8 @@ def test_nobody_asked_for_is_not_blocked(hub: Hub) -> None:
         "recoup.blocked_locking(array[gen_random_uuid(), null])", "recoup.blocking_errors(array[null]::uuid[])",
     ],
 )  # fmt: skip
-def test_the_gate_is_not_open_for_a_missing_id(hub: Hub, asked: str) -> None:
-    """Null is what a join that found nothing gives, and not an entity that is free."""
+def test_a_missing_id_is_refused(hub: Hub, asked: str) -> None:
+    """Null comes from a join that found nothing: it is no free entity."""
     with pytest.raises(LawRefused) as refused:
         hub.rows(f"select {asked}")
     assert refused.value.code == "entity_null"

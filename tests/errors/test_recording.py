@@ -1,4 +1,4 @@
-"""Recording: every printed table as stored rows, superseding, and whatever a failing program may send."""
+"""Recording: the documents' tables as stored rows, superseding, and odd input from failing programs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CODES = (None, "DOMAIN_LOOKUP_FAILED", "MISSING_NAME", "VENDOR_API_CHANGED")
 
 
 def test_every_table_severity_category_and_rule_is_stored_as_decided(hub: Hub) -> None:
-    """7 tables, 5 severities, 3 categories, 4 codes, 5 words of a person, in one call."""
+    """7 tables, 5 severities, 3 categories, 4 codes, 5 decisions of a person, in one call."""
     policy = ErrorPolicy.shipped()
     cases = list(itertools.product(TABLES, (None, *Severity), Category, CODES, (None, *Want)))
     recorded = hub.record_all(
@@ -131,7 +131,7 @@ def test_what_differs_does_not_supersede(hub: Hub, differs: str) -> None:
     assert hub.row(newer)["archived_at"] is None
 
 
-def test_a_parked_one_passes_on_its_parking_its_owner_and_its_escalation(hub: Hub) -> None:
+def test_parking_owner_and_escalation_are_inherited(hub: Hub) -> None:
     entity = uuid.uuid4()
     older = hub.record(severity=Severity.CRITICAL, outreach_id=entity)
     hub.operate("assigned_to = 'maria', updated_at = recoup.now()", older)
@@ -153,7 +153,7 @@ def test_a_parked_one_passes_on_its_parking_its_owner_and_its_escalation(hub: Hu
     assert hub.is_blocked(entity)
 
 
-def test_the_budget_is_not_renewed_by_failing_anew(hub: Hub) -> None:
+def test_recording_again_grants_no_more_retries(hub: Hub) -> None:
     """An error recorded again and again is parked after its retries, as if it had been reported as failed."""
     entity, counts = uuid.uuid4(), []
     error = hub.record(TRANSIENT, outreach_id=entity)
@@ -169,7 +169,7 @@ def test_the_budget_is_not_renewed_by_failing_anew(hub: Hub) -> None:
     assert (row["status"], row["park_reason"]) == ("PARKED", "MAX_RETRIES_EXCEEDED")
 
 
-def test_superseding_a_leased_one_fences_its_worker(hub: Hub) -> None:
+def test_superseding_a_claimed_error_fences_its_worker(hub: Hub) -> None:
     entity = uuid.uuid4()
     older = hub.record(TRANSIENT, outreach_id=entity)
     hub.advance(2 * SECOND)
@@ -180,8 +180,8 @@ def test_superseding_a_leased_one_fences_its_worker(hub: Hub) -> None:
     assert hub.row(newer)["retry_count"] == 1
 
 
-def test_an_expired_one_is_not_inherited_from(new_hub: NewHub) -> None:
-    """Its time is over: it is archived as expired, loudly if it blocked, and the newer one begins afresh."""
+def test_nothing_is_inherited_from_an_expired_error(new_hub: NewHub) -> None:
+    """It is archived as expired, with a warning if it blocked, and the newer one starts from zero."""
     hub, entity = new_hub(), uuid.uuid4()
     older = hub.record(STRUCTURAL, outreach_id=entity)
     hub.advance(31 * DAY)
@@ -192,8 +192,8 @@ def test_an_expired_one_is_not_inherited_from(new_hub: NewHub) -> None:
     assert hub.archived(older)["was_blocking"]
 
 
-def test_an_expired_one_that_is_held_is_still_inherited_from(new_hub: NewHub) -> None:
-    """The archiver does not come for it yet: it was parked a day ago. So failing anew does not release it either."""
+def test_an_expired_error_that_is_held_is_still_inherited_from(new_hub: NewHub) -> None:
+    """It was parked a day ago, so it is not archived yet; recording again does not release it either."""
     hub, entity = new_hub(), uuid.uuid4()
     older = hub.record(TRANSIENT, outreach_id=entity, severity=Severity.HIGH)
     hub.advance(6 * DAY)
@@ -215,7 +215,7 @@ def test_a_policy_that_no_longer_parks_does_not_stop_a_parked_failure_from_being
     assert (row["status"], row["disposition"]) != ("PARKED", "PARKED")
 
 
-def test_a_superseded_one_that_a_person_had_retried_passes_its_retry_on(hub: Hub) -> None:
+def test_a_retry_that_a_person_started_is_inherited(hub: Hub) -> None:
     """It has no window any more; that is no reason to park what has a retry left."""
     entity = uuid.uuid4()
     older = ErrorKey(DOL, hub.record(outreach_id=entity))
@@ -236,7 +236,7 @@ def test_days_have_24_hours_whatever_the_session_calls_a_day(new_hub: NewHub) ->
     assert row["expires_at"] - row["created_at"] == 30 * DAY
 
 
-def test_a_session_that_began_with_empty_tables_records_as_well_later(new_hub: NewHub) -> None:
+def test_a_session_that_began_with_empty_tables_keeps_no_bad_plan(new_hub: NewHub) -> None:
     """A plan that was made for an empty table, and kept, must not read all of a full one for each row.
 
     Told by what was read along each index, not by the clock.
@@ -275,7 +275,7 @@ def test_the_same_failure_twice_in_one_call_is_recorded_twice_and_open_once(hub:
     ) == [(1,)]
 
 
-def test_a_log_that_is_kept_for_ever_supersedes_nothing(hub: Hub) -> None:
+def test_a_table_that_is_kept_forever_supersedes_nothing(hub: Hub) -> None:
     entity = uuid.uuid4()
     ids = [hub.record(table=MASTER, outreach_id=entity) for _ in range(2)]
     ids += [
@@ -284,7 +284,7 @@ def test_a_log_that_is_kept_for_ever_supersedes_nothing(hub: Hub) -> None:
     assert all(hub.row(one)["archived_at"] is None and hub.row(one)["expires_at"] is None for one in ids)
 
 
-def test_two_that_record_the_same_failure_at_once_leave_one_open(hub: Hub) -> None:
+def test_two_concurrent_recordings_of_one_failure_leave_one_open(hub: Hub) -> None:
     entity = uuid.uuid4()
     barrier = threading.Barrier(4)
 
@@ -387,11 +387,11 @@ def within_itself() -> dict[str, Any]:
     ],
     ids=["nul in an exception", "unprintable", "long number", "within itself", "wide"],
 )
-def test_a_payload_that_was_made_to_hurt_is_recorded_too(hub: Hub, payload: dict[Any, Any]) -> None:
+def test_a_hostile_payload_is_recorded_too(hub: Hub, payload: dict[Any, Any]) -> None:
     assert isinstance(hub.row(hub.record(payload=payload))["payload"], dict)
 
 
-def test_words_will_do_where_the_list_is_closed(hub: Hub) -> None:
+def test_enumerations_may_be_given_as_text(hub: Hub) -> None:
     words: dict[str, Any] = {"severity": "HIGH", "category": "TRANSIENT", "want": "PARK"}
     error = NewError(table=DOL, message="x", outreach_id=uuid.uuid4(), **words)
     (recorded,) = hub.record_all([error])
@@ -417,12 +417,12 @@ def test_passwords_in_urls_are_stored_nowhere(hub: Hub, text: str, kept: str) ->
     assert (row["error_message"], row["payload"], row["last_failure"]) == (kept, {"dsn": kept, "in": [kept]}, kept)
 
 
-def test_what_cannot_be_an_error_is_refused_and_nothing_is_recorded(hub: Hub) -> None:
+def test_invalid_errors_are_refused_and_nothing_is_recorded(hub: Hub) -> None:
     good = NewError(table=DOL, message="x", outreach_id=uuid.uuid4())
     for bad, words in [
         (NewError(table="outreach.nothing", message="x", outreach_id=uuid.uuid4()), "not an error table"),
         (NewError(table="outreach.bit_errors", message="x", outreach_id=uuid.uuid4()), "DEAD"),
-        (NewError(table=DOL, message="x"), "about an entity"),
+        (NewError(table=DOL, message="x"), "needs an entity"),
         (NewError(table=DOL, message="x", outreach_id=uuid.uuid4(), code=""), "code"),
         (NewError(table=DOL, message="x", outreach_id=uuid.uuid4(), code="é" * 101), "code"),
         (NewError(table=DOL, message="x", outreach_id=uuid.uuid4(), code="a\0b"), "code"),
@@ -469,8 +469,8 @@ def test_many_are_recorded_in_the_order_given(hub: Hub) -> None:
     assert hub.record_all([]) == []
 
 
-def test_a_policy_that_came_into_force_meanwhile_decides(new_hub: NewHub) -> None:
-    """The figures are kept for a connection; the database notices that they are old."""
+def test_a_policy_that_became_active_meanwhile_decides(new_hub: NewHub) -> None:
+    """Its values are cached for a connection; the database notices that they are old."""
     hub = new_hub()
     assert hub.row(hub.record(code="LATE"))["disposition"] == "RETRY"
     hub.apply_policy('[errors.park_codes]\nLATE = "EXTERNAL_DEPENDENCY"')
@@ -478,7 +478,7 @@ def test_a_policy_that_came_into_force_meanwhile_decides(new_hub: NewHub) -> Non
     assert (row["park_reason"], row["policy_version"]) == ("EXTERNAL_DEPENDENCY", 2)
 
 
-def test_a_table_of_the_policy_that_no_migration_has_made_is_refused_and_told(new_hub: NewHub) -> None:
+def test_a_table_of_the_policy_that_is_not_migrated_is_refused(new_hub: NewHub) -> None:
     hub = new_hub()
     hub.record()  # the figures are kept from here on
     table = "billing.invoice_errors"
@@ -540,7 +540,7 @@ def test_an_entity_may_be_given_as_text(hub: Hub, form: str) -> None:
 
 @pytest.mark.parametrize("count", [2, 5_001])
 @pytest.mark.parametrize("given", ["{0},{1}", "NULL", "nope", '{0}"', ""])
-def test_what_is_no_uuid_shifts_nobody_elses(hub: Hub, given: str, count: int) -> None:
+def test_an_id_that_is_no_uuid_does_not_shift_the_others(hub: Hub, given: str, count: int) -> None:
     """The call is refused, by name, before anything is sent."""
     a, b, c = (uuid.uuid4() for _ in range(3))
     of: list[UUID | str] = [given.format(a, b), *[c] * (count - 1)]
@@ -568,13 +568,13 @@ def test_misuse_is_refused_in_words(hub: Hub, more: dict[str, Any], code: str, d
     assert description in refused.value.next_step
 
 
-def test_words_are_taken_in_any_case(hub: Hub) -> None:
+def test_text_is_accepted_in_any_case(hub: Hub) -> None:
     row = hub.row(hub.record(severity="high", category="Transient", want="park"))
     assert (row["severity"], row["category"], row["disposition"]) == ("HIGH", "TRANSIENT", "PARKED")
 
 
 class Raises:
-    """An object that answers nothing."""
+    """An object whose methods raise."""
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(f"{name}: the session is closed")
@@ -597,7 +597,7 @@ class Detached(Mapping[str, Any]):
 
 
 class Text(str):
-    """A text whose methods are not what they were."""
+    """A str whose methods are overridden."""
 
     __slots__ = ()
 
@@ -631,7 +631,7 @@ ODD = [Raises(), Detached(), Text("kept"), Items([1, 2]), Pairs(a=1), Number(7),
 
 @pytest.mark.parametrize("odd", ODD, ids=[type(one).__name__ for one in ODD])
 @pytest.mark.parametrize("inside", [True, False])
-def test_a_payload_that_cannot_be_walked_loses_no_failure(hub: Hub, odd: Any, inside: bool) -> None:
+def test_an_unreadable_payload_loses_no_failure(hub: Hub, odd: Any, inside: bool) -> None:
     """What can be read of it is kept, and secrets are not."""
     payload = {"row": odd, "password": "hush", "kept": 1} if inside else odd
     row = hub.row(hub.record(payload=payload))["payload"]
@@ -643,7 +643,7 @@ def test_a_payload_that_cannot_be_walked_loses_no_failure(hub: Hub, odd: Any, in
     assert watching.recorded is not None
 
 
-def test_what_can_be_read_of_an_odd_payload_is_kept(hub: Hub) -> None:
+def test_readable_parts_of_an_odd_payload_are_kept(hub: Hub) -> None:
     odd = {"text": Text("kept"), "items": Items([1, Text("two")]), "pairs": Pairs(a=1), "row": Detached()}
     assert hub.row(hub.record(Text("the request timed out"), payload=odd))["payload"] == {
         "text": "kept", "items": [1, "two"], "pairs": {"a": 1}, "row": "[Detached that cannot be read]"

@@ -8,14 +8,17 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg import IsolationLevel, RawCursor, errors
+from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.string import TextLoader
 
 from hub import DOL
 from library.conftest import Program
+from pooler import NO_PGBOUNCER, PGBOUNCER, bouncing
 from recoup import Authority, NewError, failures
 from recoup.client import Client
+from recoup.database import embedded
 from recoup.refusals import InputRefused, LawRefused, MigrationRefused
 
 SETTINGS = "select current_user, current_setting('search_path'), current_setting('TimeZone'), current_setting('role')"
@@ -191,6 +194,23 @@ def test_failures_inside_a_promotion_of_ones_own_does_not_wait_for_itself(client
     with pytest.raises(ValueError, match="x"), failures(client, DOL, outreach_id=entity):
         raise ValueError("x")
     assert client.errors.is_blocked(entity), "it was committed, so nothing is in the way"
+
+
+@pytest.mark.skipif(PGBOUNCER is None, reason=NO_PGBOUNCER)
+def test_behind_a_pooler_each_transaction_is_the_callers_again(client: Client, server: embedded.Server) -> None:
+    """The sessions are the pooler's: nothing of ours may stay in them."""
+    entity, other = uuid.uuid4(), uuid.uuid4()
+    with bouncing(server, "transaction", "") as folder:
+        uri = make_conninfo(client.conninfo, host=folder, port="6432")
+        for autocommit in (False, True):
+            with psycopg.connect(uri, autocommit=autocommit, prepare_threshold=None) as own:
+                client.errors.record([failing(entity)], tx=own)
+                assert own.execute("select current_user").fetchone() == (server.app,)
+        with psycopg.connect(uri, prepare_threshold=None) as own:
+            assert client.errors.blocked_locking([entity, other], tx=own) == {entity}
+            with pytest.raises(ValueError, match="x") as caught, failures(client, DOL, outreach_id=other):
+                raise ValueError("x")
+    assert "around that transaction" in caught.value.__notes__[0]
 
 
 def test_a_right_that_is_missing_on_ones_own_table_names_role_table_and_page(client: Client, program: Program) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -22,7 +23,7 @@ from recoup.client.errors import Errors
 from recoup.client.gate import Gate
 from recoup.database.callers import ADAPTERS
 from recoup.database.connection import Database
-from recoup.errors.resilient import promoting
+from recoup.errors.promotion import PROMOTING
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -47,6 +48,10 @@ class Bridge:
     @property
     def autocommit(self) -> bool:
         return self.async_connection.autocommit
+
+    @property
+    def closed(self) -> bool:
+        return self.async_connection.closed
 
     def cursor(self, *, row_factory: Any = None) -> _Results:
         return _Results(self, row_factory or self.row_factory)
@@ -123,11 +128,12 @@ def _twin(
         tx = kwargs.get("tx")
         if not isinstance(tx, AsyncConnection):
             return await asyncio.to_thread(method, self._verbs, *args, **kwargs)
+        given = cast("Any", {**kwargs, "tx": Bridge(tx)})
+        context = contextvars.copy_context()
+        work = asyncio.to_thread(context.run, functools.partial(method, self._verbs, *args, **given))
         async with _finished(tx) as until:
-            given = cast("Any", {**kwargs, "tx": Bridge(tx)})
-            result: Result = await until(asyncio.to_thread(method, self._verbs, *args, **given))
-        if method.__name__ == "blocked_locking":
-            promoting(tx)  # in this task: what the thread noted is known to the thread alone
+            result: Result = await until(work)
+        PROMOTING.set(context.get(PROMOTING, ()))  # what the call noted, for the rest of this task
         return result
 
     return cast("Callable[Concatenate[Any, P], Coroutine[Any, Any, Result]]", twin)

@@ -21,7 +21,6 @@ from recoup.errors.lookup import ErrorKey
 from recoup.errors.parking import Answer
 from recoup.errors.promotion import Blocking
 from recoup.errors.recording import NewError, Recorded
-from recoup.errors.resilient import promoting
 from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
@@ -210,9 +209,7 @@ class Errors(Verbs):
                 "Pass the connection that promotes: db.errors.blocked_locking(ids, tx=connection)",
             )
         ids = _entities(outreach_ids)
-        blocked = self._call(READER, lambda on: promotion.blocked_locking(on, ids), tx=tx, locks=True)
-        promoting(tx)
-        return blocked
+        return self._call(READER, lambda on: promotion.blocked_locking(on, ids), tx=tx, locks=True)
 
     def groups(self, /, *, limit: int = 20, archived: bool = False, tx: Tx = None, **filter_: Any) -> Groups:
         """The largest groups of errors with the same cause. Takes the fields of Filter, as ``list`` does."""

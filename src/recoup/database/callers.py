@@ -58,11 +58,11 @@ def borrowed(
     check_usable(connection, locks=locks)
     idle = connection.pgconn.transaction_status == TransactionStatus.IDLE
     own = connection.transaction() if idle and connection.autocommit else contextlib.nullcontext()
-    with as_refusals(connection.info.dsn, authority), own, _own_rows(connection):
+    with _refusals(connection, authority), own, _own_rows(connection):
         before = _entered(connection, identity(authority, actor, reason) | _OURS, authority)
         try:
             yield cast("Transaction", connection)
-            _said(connection, f"select {configured(before, 'true')}; release savepoint recoup_call")
+            _said(connection, _leaving(before))
         except BaseException:
             with contextlib.suppress(psycopg.Error):  # a lost connection has nothing to go back to
                 _said(connection, _BACK)
@@ -94,6 +94,17 @@ def check_usable(connection: Any, *, locks: bool) -> None:
 
 
 @contextlib.contextmanager
+def _refusals(connection: Connection[Any], authority: Authority) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error:
+        if connection.closed:
+            raise
+        with as_refusals(connection.info.dsn, authority):  # here, because to put it together takes half a millisecond
+            raise
+
+
+@contextlib.contextmanager
 def _own_rows(connection: Connection[Any]) -> Iterator[None]:
     before = connection.row_factory, connection.cursor_factory
     connection.row_factory, connection.cursor_factory = tuple_row, OwnCursor
@@ -103,8 +114,8 @@ def _own_rows(connection: Connection[Any]) -> Iterator[None]:
         connection.row_factory, connection.cursor_factory = before
 
 
-def _entered(connection: Connection[Any], wanted: dict[str, str], authority: Authority) -> dict[str, str]:
-    """Give the connection these settings, behind a savepoint; returns what they were."""
+def _entered(connection: Connection[Any], wanted: dict[str, str], authority: Authority) -> tuple[tuple[str, str], ...]:
+    """Give the connection these settings, behind a savepoint. Returns those that differed, with their values before."""
     try:
         cursor = _said(connection, _entering(tuple(wanted.items())))
     except psycopg.Error as error:
@@ -114,20 +125,25 @@ def _entered(connection: Connection[Any], wanted: dict[str, str], authority: Aut
             raise _may_not_act(connection, authority) from error
         raise
     cursor.nextset()  # behind the savepoint's
-    row = cursor.fetchone()
-    assert row is not None
-    return dict(zip(wanted, row, strict=False))
+    return tuple((name, before) for name, before, _ in cursor.fetchall())
 
 
 @lru_cache(maxsize=1000)
 def _entering(wanted: tuple[tuple[str, str], ...]) -> str:
-    before = SQL(", ").join(
-        SQL("coalesce(pg_catalog.current_setting({}, true), '') as {}").format(Literal(name), Identifier(f"s{place}"))
-        for place, (name, _) in enumerate(wanted)
+    values = SQL(", ").join(SQL("({}, {})").format(Literal(name), Literal(value)) for name, value in wanted)
+    # Only what differs is set. Materialized: read before anything is set.
+    query = SQL(
+        "savepoint recoup_call; with before as materialized (select w.name, w.wanted,"
+        " coalesce(pg_catalog.current_setting(w.name, true), '') as present from (values {}) w (name, wanted))"
+        " select b.name, b.present, pg_catalog.set_config(b.name, b.wanted, true) from before b"
+        " where b.present operator(pg_catalog.<>) b.wanted"
     )
-    # Materialized: read before anything is set.
-    query = SQL("savepoint recoup_call; with before as materialized (select {}) select before.*, {} from before")
-    return query.format(before, SQL(cast("Any", configured(dict(wanted), "true")))).as_string()
+    return query.format(values).as_string()
+
+
+@lru_cache(maxsize=1000)
+def _leaving(before: tuple[tuple[str, str], ...]) -> str:
+    return f"select {configured(dict(before), 'true')}; release savepoint recoup_call"
 
 
 def _said(connection: Connection[Any], statements: str) -> Cursor[Row]:

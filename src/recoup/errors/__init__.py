@@ -1,6 +1,7 @@
-"""Errors: every failure of a hub, recorded once, and what becomes of it by policy.
+"""Errors: record failures, retry them, ask whether they block their entity. The policy decides what becomes of them.
 
-What a hub uses is named here. What people do with errors is in ``parking``; over many, in ``recoup.operations``.
+These functions take a transaction as their first argument. ``recoup.connect().errors`` has the same verbs, each under
+its own authority. What people do with errors is in ``parking``; with many at once, in ``recoup.operations``.
 """
 
 from recoup.errors.capture import failures

@@ -1,4 +1,4 @@
-"""What a caller gave, as it is stored; or a refusal that names it, before anything is sent."""
+"""Input of a caller, as it is stored; or a refusal that names it, before anything is sent."""
 
 from enum import StrEnum
 from typing import TypeVar
@@ -10,30 +10,30 @@ Word = TypeVar("Word", bound=StrEnum)
 
 
 def entity(given: object) -> UUID | None:
-    """An entity by its id: a UUID, or the text of one in any form."""
+    """An entity's id: a UUID, or its text in any form."""
     if given is None or type(given) is UUID:
         return given
     try:
         return UUID(str(given))
-    except Exception:  # noqa: BLE001 - whatever its author made of it
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything
         raise InputRefused("entity_unreadable", f"{shown(given)} is no UUID.", "Give its outreach_id.") from None
 
 
 def word(words: type[Word], given: object) -> Word | None:
-    """One of a closed list of words, in any case."""
+    """A member of an enumeration, from its text in upper or lower case."""
     if given is None or type(given) is words:
         return given
     try:
         return words(str(given).upper())
-    except Exception:  # noqa: BLE001 - whatever its author made of it
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything
         kind = words.__name__.lower()
         happened = f"{shown(given)} is no {kind}."
         raise InputRefused(f"{kind}_unknown", happened, f"Use one of: {', '.join(words)}.") from None
 
 
 def shown(given: object) -> str:
-    """Something given, in a refusal."""
+    """A value as a refusal prints it."""
     try:
         return repr(given if isinstance(given, str) and len(given) <= 50 else str(given)[:50])
-    except Exception:  # noqa: BLE001 - whatever its author made of it
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything
         return f"a {type(given).__name__} that cannot be printed"

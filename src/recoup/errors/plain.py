@@ -1,7 +1,7 @@
-"""Values that somebody else made, as plain ones: for what cannot be walked in the usual way.
+"""Convert values of any class to plain ones: for payloads that cannot be read in the usual way.
 
-A row of an ORM whose session is closed, a mapping that raises when it is asked, a text with methods of its own: what
-can be had of them is kept, and in place of the rest stands that it could not be read.
+For example a row of an ORM whose session is closed, a mapping that raises, or a subclass of str with methods of its
+own. What can be read is kept; the rest is replaced by a note.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 from recoup.redaction.payloads import MAX_DEPTH, MAX_VALUES
 
-# Asked of the built-in type: what a class of somebody's own overrides does not matter.
+# Methods of the built-in type: a subclass may have overridden them.
 _BUILT_IN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (str, str.__str__), (bool, bool), (int, int.__index__), (float, float.__float__)
 )  # fmt: skip
@@ -20,12 +20,12 @@ _ITEMS: tuple[tuple[type, Callable[[Any], Iterable[Any]]], ...] = (
 
 
 def plain(value: object) -> Any:
-    """A value of dicts, lists, texts and numbers that says as much. Never raises."""
+    """The same value made of dicts, lists, texts and numbers. Never raises."""
     return _Walk().value(value, MAX_DEPTH)
 
 
 class _Walk:
-    """One walk, which ends."""
+    """One conversion, of a bounded number of values."""
 
     def __init__(self) -> None:
         self.left = MAX_VALUES
@@ -36,7 +36,7 @@ class _Walk:
             return "[too deep]" if depth == 0 else "[too much]"
         try:
             return self._value(value, depth)
-        except Exception:  # noqa: BLE001 - whatever its author made of it
+        except Exception:  # noqa: BLE001 - a class of the caller's may raise anything
             return f"[{type(value).__name__} that cannot be read]"
 
     def _value(self, value: Any, depth: int) -> Any:

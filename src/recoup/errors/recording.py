@@ -1,7 +1,7 @@
-"""Recording: each failure once and for good, with what is to become of it, in one statement for any number.
+"""Recording: any number of failures in one statement, each with the decision of the policy.
 
-What is masked, redacted and decided here is pure; the database adds what only it knows: the time, and the error of the
-same table, entity, work key and signature that a newer one supersedes.
+Signatures, redaction and decisions are worked out here, without the database. The database adds the time, and finds the
+open error of the same table, entity, work key and signature that a new one supersedes.
 """
 
 import json
@@ -30,9 +30,9 @@ from recoup.refusals import InputRefused
 from recoup.signatures import read
 
 Q = load("recoup.errors", "recording.sql")
-MAX_AT_ONCE = 5_000  # rows of one statement; more are recorded in several, in the caller's transaction
-MAX_MESSAGE = 100_000  # characters; what is longer is cut, and says so
-MAX_PAYLOAD = 1_000_000  # characters as JSON; what is larger is left out, and says so
+MAX_AT_ONCE = 5_000  # rows of one statement; more are recorded by several, in the caller's transaction
+MAX_MESSAGE = 100_000  # characters; a longer message is cut, and its length added
+MAX_PAYLOAD = 1_000_000  # characters as JSON; a larger payload is replaced by a note
 MAX_CODE = 200
 WORK_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 _POLICY_TRIES = 5
@@ -41,7 +41,7 @@ _json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 RECORD = Routine(
     name="recoup.record_errors",
     sets=(
-        # Rows: which decision, what failed, and the later row of the call that supersedes it.
+        # Rows: the number of the decision, what failed, and the later row of the call that supersedes it.
         {
             "places": "integer", "entities": "uuid", "work_keys": "text", "messages": "text", "signatures": "text",
             "payloads": "jsonb", "later": "integer",
@@ -61,17 +61,17 @@ RECORD = Routine(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewError:
-    """A failure, as its hub tells it. What is left out is worked out."""
+    """A failure, as its hub reports it. Only table and message are required; the rest is worked out."""
 
     table: str
     message: str
-    outreach_id: UUID | str | None = None  # the entity; may be missing in global tables
-    work_key: str | None = None  # which piece of the entity's work: a person, a document. Each fails by itself
+    outreach_id: UUID | str | None = None  # the entity; optional in global tables only
+    work_key: str | None = None  # which piece of the entity's work, such as a person. Each piece fails by itself
     code: str | None = None
     severity: Severity | None = None
-    category: Category | None = None  # by the policy's rules, its words and its code when it is not given
+    category: Category | None = None  # default: by the policy's rules, the message and the code
     payload: Mapping[str, Any] | None = None
-    want: Want | None = None  # a person's word, which comes before every rule
+    want: Want | None = None  # a person's decision, which comes before every rule
 
 
 class Recorded(NamedTuple):
@@ -101,14 +101,14 @@ class _Key(NamedTuple):
 def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
     """Record failures, all or none, in the order given. An older open error of the same failure is superseded.
 
-    Of very many, the next are prepared while the server works on these.
+    Large sets are sent in parts; the next part is prepared while the server records the one before.
     """
     given = list(errors)
     if not given:
         return []
     active_policy.check_tables(tx, {error.table for error in given})
     if len(given) > MAX_AT_ONCE:
-        # The locks of all of them first, in order: taken part by part they would deadlock with a promotion of several.
+        # All locks first, in order: taken part by part they could deadlock with a promotion of several entities.
         tx.execute(Q["hold"], {"entities": literal("uuid", (entity(error.outreach_id) for error in given))})
     sets = [given[start : start + MAX_AT_ONCE] for start in range(0, len(given), MAX_AT_ONCE)]
     known = active_policy.cached(tx)
@@ -118,19 +118,19 @@ def record(tx: Transaction, errors: Iterable[NewError]) -> list[Recorded]:
 
 
 def record_prepared(tx: Transaction, ready: Prepared) -> list[Recorded]:
-    """Record what was prepared; if another policy is in force by now, it is prepared anew."""
+    """Record a prepared set; if another policy is active by now, prepare it again."""
     for _ in range(_POLICY_TRIES):
         ids = RECORD.call(tx, **ready.given)["ids"]
         if ids is not None:
             return [Recorded(error.table, error_id) for error, error_id in zip(ready.errors, ids, strict=True)]
         ready = prepare(active_policy.reloaded(tx), ready.errors)
-    raise InputRefused("policy_changes", "The policy changes faster than errors are decided.", "Try again.")
+    raise InputRefused("policy_changes", "The policy changed too often while these errors were decided.", "Try again.")
 
 
 def prepare(known: ActivePolicy, errors: Sequence[NewError]) -> Prepared:
-    """What is worked out before the database is asked: signatures, categories, decisions, payloads without secrets."""
+    """Everything that needs no database: signatures, categories, decisions, payloads without secrets."""
     codes = [usable_code(error.code) for error in errors]
-    messages = [in_words(said if type(said := error.message) is str else plain(said)) for error in errors]
+    messages = [in_words(text if type(text := error.message) is str else plain(text)) for error in errors]
     readings = [read(message, code, known.rules) for message, code in zip(messages, codes, strict=True)]
     kinds = [
         reading.category if error.category is None else error.category
@@ -162,10 +162,10 @@ def prepare(known: ActivePolicy, errors: Sequence[NewError]) -> Prepared:
 
 
 def _key(given: tuple[Any, ...]) -> _Key:
-    """What a decision depends on; plain words will do for what is of a closed list."""
+    """What a decision depends on. Severity, category and want may be given as text."""
     table, severity, category, code, want = given
     kind = word(Category, category)
-    assert kind is not None, "its words have one"
+    assert kind is not None, "every message has one"
     return _Key(table, word(Severity, severity), kind, code, word(Want, want))
 
 
@@ -180,8 +180,8 @@ def _entity(known: ActivePolicy, error: NewError) -> UUID | None:
     if error.table in known.errors.tables and not is_global(error.table):
         raise InputRefused(
             "entity_missing",
-            f"An error of {error.table} is about an entity, and none is given.",
-            "Give its outreach_id; only global tables (schema public) do without.",
+            f"An error of {error.table} needs an entity, and none is given.",
+            "Give its outreach_id. Only global tables (schema public) do without.",
             table=error.table,
         )
     return None
@@ -194,13 +194,13 @@ def _cut(message: str) -> str:
 def _later(
     decided: list[tuple[_Key, Decision]], places: list[int], failures: Sequence[tuple[UUID | None, str | None, str]]
 ) -> list[int | None]:
-    """For each row the place of the next one of the same failure, if there is one: it is superseded at birth.
+    """For each row the number of the next row of the same failure: the earlier one is superseded at once.
 
-    The next one is no less than the one that it supersedes; where that changes its decision, it gets one of its own.
+    The later one gets a decision that is at least as strong as that of the one it supersedes.
     """
     later: list[int | None] = [None] * len(places)
     last: dict[tuple[str, tuple[UUID | None, str | None, str]], int] = {}
-    # What is kept for ever is not superseded.
+    # Errors that are kept forever are not superseded.
     tables = [None if decision.ttl is None else key.table for key, decision in decided]
     others: dict[tuple[_Key, Decision], int] = {}
     for at, (place, failure) in enumerate(zip(places, failures, strict=True)):
@@ -217,7 +217,7 @@ def _later(
 def _never_weaker(
     decided: list[tuple[_Key, Decision]], others: dict[tuple[_Key, Decision], int], place: int, before: int
 ) -> int:
-    """The place of a decision, or of another one that is no less than an earlier one."""
+    """The number of a decision, or of one that is at least as strong as an earlier one."""
     key, decision = decided[place - 1]
     held = never_weaker(decision, decided[before - 1][1])
     if held == decision:
@@ -245,7 +245,7 @@ def _columns(decided: Sequence[tuple[_Key, Decision]]) -> dict[str, list[Any] | 
     }
 
 
-@lru_cache(maxsize=4_096, typed=True)  # there are few, and they come again and again
+@lru_cache(maxsize=4_096, typed=True)  # few codes, many errors
 def usable_code(code: str | None) -> str | None:
     """An error code, or a refusal."""
     if code is None:
@@ -253,7 +253,7 @@ def usable_code(code: str | None) -> str | None:
     if not isinstance(code, str) or not 0 < len(code.encode("utf-8", "replace")) <= MAX_CODE or "\0" in code:
         raise InputRefused(
             "error_code", f"The error code {shown(code)} is empty, too long, or no text.",
-            f"A code has 1 to {MAX_CODE} bytes; what happened goes into the message.",
+            f"Give a code of 1 to {MAX_CODE} bytes; put details into the message.",
         )  # fmt: skip
     return in_words(code)
 
@@ -265,7 +265,7 @@ def usable_work_key(key: str | None) -> str | None:
         return key
     raise InputRefused(
         "work_key", f"The work key {key[:50]!r} is empty, too long, or holds control characters.",
-        "A work key names a piece of the entity's work, in 1 to 200 characters: the id of a person, of a document.",
+        "Give the id of a piece of the entity's work, such as a person or a document, in 1 to 200 characters.",
     )  # fmt: skip
 
 
@@ -278,9 +278,9 @@ def _payloads(errors: Sequence[NewError], keys: Sequence[str]) -> list[str | Non
 def _payload(payload: Mapping[str, Any], keys: Sequence[str]) -> str:
     try:
         text = _json(redacted(payload, keys))
-    except Exception:  # noqa: BLE001 - what its author made of it must not lose the failure
+    except Exception:  # noqa: BLE001 - a payload's own class may raise anything; the failure is recorded all the same
         read = plain(payload)
         text = _json(redacted(read if isinstance(read, dict) else {"left_out": read}, keys))
     if len(text) > MAX_PAYLOAD:
-        return _json({"left_out": f"a payload of {len(text):,} characters; {MAX_PAYLOAD:,} are kept at most"})
+        return _json({"left_out": f"a payload of {len(text):,} characters; the maximum is {MAX_PAYLOAD:,}"})
     return text

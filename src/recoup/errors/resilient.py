@@ -1,21 +1,18 @@
-"""Recording that does not give up at the first obstacle: for failures that nobody would report a second time.
+"""Recording that tries again: for failures that nobody would report a second time.
 
-Tried once more: what others were in the way of, and what a lost connection cut off (if it was recorded after all, the
-second one supersedes it). What cannot be recorded as it was given is recorded as far as it can be, with the rest in its
-payload. What only a transaction around this code holds up is recorded when that has ended.
+It is tried once more when a promotion was in the way, or when the connection was lost (if the first try was recorded
+after all, the second one supersedes it). Values that cannot be stored go into the payload; the rest is recorded. If a
+transaction around this code holds the entity, the failure is recorded when that transaction has ended.
 """
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
 from uuid import UUID
-from weakref import ref
 
 import psycopg
 from psycopg import errors
-from psycopg.pq import TransactionStatus
 
 from recoup.database.connection import OPEN, Database
 from recoup.database.failures import ConnectionRefused
@@ -24,6 +21,7 @@ from recoup.database.tracked import TrackedConnection
 from recoup.errors.active_policy import named_table
 from recoup.errors.inputs import entity, word
 from recoup.errors.plain import plain
+from recoup.errors.promotion import promoting_here
 from recoup.errors.recording import MAX_CODE, NewError, Recorded, record, usable_work_key
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
@@ -33,12 +31,10 @@ from recoup.refusals import InputRefused, LawRefused, Refusal
 Q = load("recoup.errors", "promotion.sql")
 HELD = "entity_held"  # the refusal of an error whose entity is being promoted
 Given = TypeVar("Given")
-# Connections of callers that asked the promotion gate, in this thread or task.
-PROMOTING: ContextVar[tuple[ref[Any], ...]] = ContextVar("promoting", default=())
 
 
 def retried(act: Callable[[], Given]) -> Given:
-    """Do it; once more, if others were in the way, or the connection was lost."""
+    """Call it; once more if a promotion was in the way, or the connection was lost."""
     try:
         return act()
     except (psycopg.OperationalError, psycopg.InterfaceError, LawRefused) as error:
@@ -63,7 +59,7 @@ def record_resilient(
 
 
 def usable(new: NewError) -> NewError:
-    """The same failure, with what cannot be stored of it in its payload."""
+    """The same failure, with values that cannot be stored in its payload."""
     words = {"severity": Severity, "category": Category, "want": Want}
     fields = {name: _word(kind, getattr(new, name)) for name, kind in words.items()}
     fields["outreach_id"] = _entity(new.outreach_id)
@@ -77,16 +73,10 @@ def usable(new: NewError) -> NewError:
     return replace(new, **fields, payload=with_more(new.payload, unread) if unread else new.payload)
 
 
-def promoting(connection: Any) -> None:
-    """Remember that the code around this call asked the promotion gate on a connection of its own."""
-    others = [one for one in PROMOTING.get() if (held := one()) is not None and held is not connection and _open(held)]
-    PROMOTING.set((*others, ref(connection)))
-
-
 def transaction_in_the_way(database: Database, of: UUID | str | None) -> TrackedConnection | None:
     """The transaction around this code that promotes an entity. To wait for it here would be to wait for oneself."""
     around = OPEN.get()
-    callers = [held for one in PROMOTING.get() if (held := one()) is not None and _open(held)]
+    callers = promoting_here()
     if of is None or not (around or callers):
         return None
     try:
@@ -96,17 +86,13 @@ def transaction_in_the_way(database: Database, of: UUID | str | None) -> Tracked
         if not around:
             raise
         return around[0]
-    if any(held.info.backend_pid in pids for held in callers):
+    if pids & callers:
         raise InputRefused(
             "promotion_around",
             f"The transaction around it promotes entity {of}, on a connection of your own.",
             "Put `failures` around that transaction, not inside it.",
         )
     return next((held for held in around if pids & {held.server_pid, held.info.backend_pid}), None)
-
-
-def _open(connection: Any) -> bool:
-    return not connection.closed and connection.pgconn.transaction_status != TransactionStatus.IDLE
 
 
 def _recorded(database: Database, new: NewError) -> Recorded:
@@ -116,7 +102,7 @@ def _recorded(database: Database, new: NewError) -> Recorded:
 
 
 def with_more(payload: object, more: dict[str, Any]) -> dict[str, Any]:
-    """A payload of any kind, and what is said beside it."""
+    """A payload of any kind, with more keys."""
     read = payload if type(payload) is dict else plain(payload)
     return {**(read if isinstance(read, dict) else {} if read is None else {"left_out": read}), **more}
 

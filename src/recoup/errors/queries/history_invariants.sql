@@ -29,7 +29,8 @@ told as (
          bool_or(e.facts @> '{"was_blocking": true}') filter (where e.event_type = 'ARCHIVED') as left_blocking,
          -- How it was closed before it left, and when; at birth, if it was superseded in the call that recorded it.
          max(case e.event_type when 'SUCCEEDED' then 'RESOLVED' when 'CLEARED' then 'RESOLVED'
-                               when 'RETIRED' then 'MANUAL' when 'EXPIRED' then 'TTL_EXPIRED' when 'RECORDED' then 'SUPERSEDED'
+                               when 'RETIRED' then 'MANUAL' when 'EXPIRED' then 'TTL_EXPIRED'
+                               when 'RECORDED' then 'SUPERSEDED'
                                else e.event_type end) filter (where e.closes) as over_why,
          max(e.logged_at) filter (where e.closes) as over_at,
          count(*) filter (where e.event_type = 'CLAIMED') as claims,

@@ -1,0 +1,76 @@
+"""What the library exports: every name is there, is shown, and has its words; and importing it is quick and silent."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import recoup
+from recoup.client import Client, Errors, Gate, Policies, Subscription
+from recoup.client.aio import AsyncErrors, AsyncGate
+
+PACKAGES = ("recoup", "recoup.client", "recoup.errors", "recoup.gate", "recoup.ledger", "recoup.policy", "recoup.audit")
+NAMES = {
+    "Actor", "Authority", "Category", "Claimed", "Cleared", "Client", "ErrorStatus", "Failed", "NewError", "ParkReason",
+    "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures",
+}  # fmt: skip
+VERBS = {
+    "archive", "assign", "blocked_locking", "blocking", "claim", "cleared", "escalate", "finish", "groups",
+    "is_blocked", "list", "park", "record", "resolve", "review", "show", "stats", "unpark",
+}  # fmt: skip
+HEAVY = "import sys, recoup; print(sorted({'psycopg', 'pydantic', 'structlog', 'recoup.errors'} & {*sys.modules}))"
+
+
+def verbs(kind: type) -> dict[str, object]:
+    return {name: value for name, value in vars(kind).items() if inspect.isfunction(value) and name[0] != "_"}
+
+
+def test_the_names_are_these() -> None:
+    """Users import them: one that goes is missed, one that comes is written here."""
+    assert set(recoup.__all__) >= NAMES
+    assert set(recoup.__all__) - NAMES <= {"Worker"}
+    assert verbs(Errors).keys() == VERBS
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_exported_name_is_there_and_is_shown(package: str) -> None:
+    module = importlib.import_module(package)
+    assert sorted(set(module.__all__)) == sorted(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    assert {*module.__all__} <= {*dir(module)}, "for tab completion"
+
+
+@pytest.mark.parametrize("kind", [Client, Errors, Gate, Policies, Subscription, AsyncErrors, AsyncGate])
+def test_every_verb_says_what_it_does_and_takes_the_callers_transaction(kind: type) -> None:
+    for name, verb in verbs(kind).items():
+        assert inspect.getdoc(verb), name
+        if kind is not Client:
+            assert "tx" in inspect.signature(verb).parameters, name  # type: ignore[arg-type]
+
+
+def test_an_async_twin_takes_what_its_verb_takes() -> None:
+    for twins, kind in ((AsyncErrors, Errors), (AsyncGate, Gate)):
+        for name, twin in verbs(twins).items():
+            assert inspect.iscoroutinefunction(twin), name
+            assert inspect.signature(twin) == inspect.signature(getattr(kind, name)), name
+
+
+def test_arguments_of_failures_are_explained() -> None:
+    words = inspect.getdoc(recoup.failures) or ""
+    for name in inspect.signature(recoup.failures).parameters:
+        assert f"{name}:" in words or f"{name}," in words, name
+
+
+def test_importing_it_is_quick_and_prints_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", HEAVY], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_name_that_there_is_not() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        recoup.nothing  # noqa: B018
