@@ -40,12 +40,12 @@ BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"  # around what 
 def settings_page() -> str:
     lines = [
         "# Settings\n",
-        "A setting comes from an option (`--dsn`, `--home`, `--project`), else from the environment, else from the project",
-        "file `recoup.toml`, else it has its default. `recoup doctor` shows which value comes from where. Unknown names,",
-        f"malformed values and values out of bounds are refused, with file, key and line. {WRITTEN}",
+        "A setting comes from an option (`--dsn`, `--home`, `--project`), else from the environment, else from the",
+        "project file `recoup.toml`, else it has its default. `recoup doctor` shows which value comes from where.",
+        f"Unknown names, malformed values and values out of bounds are refused, with file, key and line. {WRITTEN}",
         "The project file is the nearest `recoup.toml`, in the current directory or above. `recoup init` writes one.",
-        "Relative paths in it start at its folder. It is refused when other users own it or can write it, and a symbolic",
-        "link is not followed. `dsn` and `home` exclude each other; the one that comes from the first of the sources above",
+        "Relative paths in it start at its folder. It is refused when other users own it or can write it, and a",
+        "symbolic link is not followed. `dsn` and `home` exclude each other: the one from the first of these sources",
         "counts. Under `[handlers]` it names the function that retries the errors of a table:",
         '`"outreach.dol_errors" = "pipeline.retries:dol"` ([how to](../howto/run-a-worker.md)).\n',
         "| variable | in `recoup.toml` | default | allowed | what it is for |",

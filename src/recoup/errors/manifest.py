@@ -46,12 +46,12 @@ ERRORS = Domain(
         Command(
             name="errors",
             path="recoup.cli.errors:app",
-            help="Errors: record, list, claim, park, unpark, resolve, what blocks whom.",
+            help="Errors: record, list, show, retry, park, unpark, resolve, check what blocks an entity.",
         ),
         Command(
             name="exec",
             path="recoup.cli.exec:exec_",
-            help="Run any command; if it fails, that is recorded as an error.",
+            help="Run any command; if it fails, record that as an error.",
         ),
     ),
     demo=Demo(
