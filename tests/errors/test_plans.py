@@ -19,7 +19,7 @@ from company import acting
 from plans import assert_reads_only, carried_out, handled, nodes
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.errors import active_policy, archive, grouping, handlers, parking, promotion, retrying
+from recoup.errors import active_policy, archive, foreground, grouping, handlers, parking, promotion, retrying
 from recoup.errors.listing import Filter, list_errors
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
@@ -296,7 +296,7 @@ def test_a_retry_in_the_foreground_reads_its_own_error(crowded: Transaction, kep
     given = {"error_table": table, "error_id": error_id, "worker": "w", "lease": None}
     with carried_out(crowded, kept=kept) as plans, acting(crowded, Authority.ERROR_WORKER):
         plans.take()
-        assert crowded.execute(retrying.Q["claim_one"], given).rowcount == 1
+        assert crowded.execute(foreground.Q["claim_one"], given).rowcount == 1
         assert_reads_only(plans.take(), LOOKED_AT, big=BIG)
 
 

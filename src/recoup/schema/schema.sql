@@ -2575,7 +2575,7 @@ create table recoup.retry_traceback (
   constraint retry_traceback_status_check CHECK (status = 'KEPT'::text),
   constraint retry_traceback_traceback_check CHECK (length(traceback) >= 1 AND length(traceback) <= 20000)
 );
-comment on table recoup.retry_traceback is 'The traceback of each retry that a handler failed. Deleted by an operator when it holds a secret, and with the archive.';
+comment on table recoup.retry_traceback is 'Tracebacks of failed retries. Deleted by an operator when they hold a secret, and with the archive of their error.';
 comment on column recoup.retry_traceback.traceback_id is 'Identity.';
 comment on column recoup.retry_traceback.error_table is 'Table of the error …';
 comment on column recoup.retry_traceback.error_id is '… and its id there.';
