@@ -42,10 +42,16 @@ BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"  # around a gen
 def settings_page() -> str:
     lines = [
         "# Settings\n",
-        "Read from the environment at start and checked at once: an unknown `RECOUP_*` variable, a malformed value",
-        f"or one out of bounds is refused. {WRITTEN}",
-        "| variable | default | allowed | what it is for |",
-        "|---|---|---|---|",
+        "A setting comes from an option (`--dsn`, `--home`, `--project`), else from the environment, else from the",
+        "project file `recoup.toml`, else it has its default. `recoup doctor` shows which value comes from where.",
+        f"Unknown names, malformed values and values out of bounds are refused, with file, key and line. {WRITTEN}",
+        "The project file is the nearest `recoup.toml`, in the current directory or above. `recoup init` writes one.",
+        "Relative paths in it start at its folder. It is refused when other users own it or can write it, and a",
+        "symbolic link is not followed. `dsn` and `home` exclude each other: the one from the first of these sources",
+        "counts. Under `[handlers]` it names the function that retries the errors of a table:",
+        '`"outreach.dol_errors" = "pipeline.retries:dol"` ([how to](../howto/run-a-worker.md)).\n',
+        "| variable | in `recoup.toml` | default | allowed | what it is for |",
+        "|---|---|---|---|---|",
     ]
     for setting in SETTINGS:
         allowed = (
@@ -54,7 +60,9 @@ def settings_page() -> str:
             else ", ".join(setting.one_of)
         )
         default = "" if setting.default is None else str(setting.default)
-        lines.append(f"| `{setting.variable}` | {default} | {allowed} | {setting.description} |")
+        key = f"`{f'[{setting.section}] ' if setting.section else ''}{setting.key or setting.name}`"
+        place = "" if setting.section is None else key
+        lines.append(f"| `{setting.variable}` | {place} | {default} | {allowed} | {setting.description} |")
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -58,8 +59,10 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
 
     # Without local variables: they may hold passwords and keys.
     tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
-    as_json = not (sys.stderr is not None and sys.stderr.isatty()) if json is None else json
-    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    as_json = not is_terminal if json is None else json
+    colors = is_terminal and not os.environ.get("NO_COLOR")
+    plain = structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
     renderer = structlog.processors.JSONRenderer() if as_json else plain
     structlog.configure(
         processors=[

@@ -32,14 +32,14 @@ class Settings:
         "(/var/lib/recoup as root)."
     )]
     dsn: Annotated[str | None, Setting(
-        "Connection string of a PostgreSQL server, version 15 or later. Always wins over the embedded server."
+        "Connection string of a PostgreSQL server, version 15 or later, to use instead of the embedded server."
     )] = None
     admin_dsn: Annotated[str | None, Setting(
-        "Connection string that `recoup migrate`, backup and restore use instead of RECOUP_DSN, so that the "
-        "everyday login needs no right to change the schema."
+        "Connection string that `recoup migrate`, backup and restore use instead of `dsn`, so that the everyday login "
+        "needs no right to change the schema."
     )] = None
     server_bin: Annotated[Path | None, Setting(
-        "Folder of PostgreSQL programs for the embedded server. Default: the ones of the `embedded` extra."
+        "Folder of PostgreSQL programs for the embedded server. Default: those of the `embedded` extra."
     )] = None
     server_user: Annotated[str | None, Setting(
         "As root only: the unprivileged user that runs the embedded server. Default: the first of recoup, "
@@ -50,29 +50,29 @@ class Settings:
         unit="s", least=1, most=3600,
     )] = 60
     connect_timeout_s: Annotated[int, Setting(
-        "How long to wait for a connection before the server counts as unreachable.", unit="s", least=2, most=600
+        "How long to wait for a connection.", unit="s", least=2, most=600
     )] = 10
-    pool_max: Annotated[int, Setting("Most connections one process holds.", unit="connections", least=1, most=500)] = 4
+    pool_max: Annotated[int, Setting("Maximum connections of one process.", unit="connections", least=1, most=500)] = 4
     pooler: Annotated[str, Setting(
-        "Whether a pooler that gives each transaction another session (PgBouncer's pool_mode = transaction) stands "
-        "before the server. auto finds out at the first connection; none: sessions are kept from login to end.",
+        "Whether a pooler that gives each transaction another session (PgBouncer's pool_mode = transaction) is in "
+        "front of the server. auto detects it at the first connection.",
         one_of=("auto", "none", "transaction"),
     )] = "auto"
     statement_timeout_ms: Annotated[int, Setting(
-        "Longest time for one statement. 0 means no limit.", unit="ms", least=0, most=86_400_000
+        "Maximum time of one statement. 0: no limit.", unit="ms", least=0, most=86_400_000
     )] = 30_000
     lock_timeout_ms: Annotated[int, Setting(
-        "Longest wait for one lock. 0 means no limit.", unit="ms", least=0, most=86_400_000
+        "Maximum wait for one lock. 0: no limit.", unit="ms", least=0, most=86_400_000
     )] = 5_000
     idle_in_transaction_timeout_ms: Annotated[int, Setting(
-        "Longest idle time inside a transaction before the server ends the connection. 0 means no limit.",
+        "Maximum idle time inside a transaction before the server closes the connection. 0: no limit.",
         unit="ms", least=0, most=86_400_000,
     )] = 60_000
     directory_key: Annotated[str | None, Setting(
-        "Key for Gate Zero's company directory, sent as a bearer token. Not in the policy, which all may read."
+        "Key for Gate Zero's company directory, sent as a bearer token. Not in the policy, which everybody can read."
     )] = field(default=None, repr=False)
     actor: Annotated[str, Setting(
-        "Who is acting, as written into logs. Default: the name of the operating system user."
+        "Who acts, as recorded in logs. Default: the name of the operating system user."
     )]
     log_level: Annotated[str, Setting(
         "Least level of the log lines that a worker writes.", one_of=("debug", "info", "warning", "error"),
@@ -150,9 +150,9 @@ def _is_replaced(name: str, given: Mapping[str, Given]) -> bool:
 
 
 def default_home(environment: Mapping[str, str]) -> Path:
-    """Where the embedded server lives when nobody says otherwise."""
+    """The default folder of the embedded server."""
     if os.geteuid() == 0:
-        # Root's home is closed to the unprivileged user that must run the server, and stays closed.
+        # Root's home is closed to the unprivileged user that has to run the server.
         return Path("/var/lib/recoup")
     data = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "~").expanduser() / ".local/share")
     return Path(data).expanduser().absolute() / "recoup"

@@ -250,7 +250,7 @@ def test_one_that_overran_its_lease_is_not_called_again_beside_itself_and_its_re
     assert (hub.row(error)["status"], hub.broken()) == ("RESOLVED", [])
 
 
-def test_handlers_that_hang_are_no_more_than_may_run_at_once_and_the_duty_says_that_it_stands_still(
+def test_handlers_that_hang_are_no_more_than_may_run_at_once_and_the_log_says_that_nothing_more_is_claimed(
     new_hub: NewHub, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = new_hub()
@@ -263,7 +263,7 @@ def test_handlers_that_hang_are_no_more_than_may_run_at_once_and_the_duty_says_t
     for _ in range(3):
         handling.retry_due(hands, {DOL: slow})
     assert (len(slow.calls), slow.most) == (3, 3)
-    assert caplog.text.count("stands still") == 1
+    assert caplog.text.count("nothing more is claimed") == 1
     slow.release.set()
     until = time.monotonic() + 20
     while len(slow.calls) < 10 and time.monotonic() < until:

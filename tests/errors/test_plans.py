@@ -19,7 +19,7 @@ from company import acting
 from plans import assert_reads_only, carried_out, handled, nodes
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.errors import active_policy, archive, clearing, grouping, parking, promotion, retrying
+from recoup.errors import active_policy, archive, clearing, foreground, grouping, handlers, parking, promotion, retrying
 from recoup.errors.listing import Filter, list_errors
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
@@ -197,6 +197,9 @@ ASKED = {
     "what leaves": Asked(Authority.READER, lambda tx: len(archive.leaving(tx)), 2 * BUSY, 2 * LOOKED_AT * BUSY),
     "what lapsed": Asked(Authority.READER, lambda tx: len(retrying.lapsed(tx)), BUSY, LOOKED_AT * BUSY),
     "what closed": Asked(Authority.READER, lambda tx: len(retrying.closed_windows(tx)), BUSY, LOOKED_AT * BUSY),
+    "due tables": Asked(
+        Authority.READER, lambda tx: sum(one.due for one in handlers.due(tx)), BUSY, LOOKED_AT * BUSY
+    ),
     "lag of retries": Asked(Authority.READER, lambda tx: as_true(retrying.due_lag(tx, RETRIED)), True, 2 * len(TABLES)),
     "lag of lapsing": Asked(Authority.READER, lambda tx: as_true(retrying.lapse_lag(tx)), True, 2 * len(TABLES)),
     "lag of windows": Asked(Authority.READER, lambda tx: as_true(retrying.window_lag(tx)), True, 2 * len(TABLES)),
@@ -292,10 +295,21 @@ def test_ending_retries_reads_what_was_claimed(crowded: Transaction, late: bool,
     assert_reads_only(found, LOOKED_AT * BUSY, big=BIG)
 
 
+@KEPT
+def test_a_retry_in_the_foreground_reads_its_own_error(crowded: Transaction, kept: bool) -> None:
+    query = "select error_table, error_id from recoup.error where error_message = 'due' limit 1"
+    table, error_id = crowded.execute(query).fetchone() or ("", 0)
+    given = {"error_table": table, "error_id": error_id, "worker": "w", "lease": None}
+    with carried_out(crowded, kept=kept) as plans, acting(crowded, Authority.ERROR_WORKER):
+        plans.take()
+        assert crowded.execute(foreground.Q["claim_one"], given).rowcount == 1
+        assert_reads_only(plans.take(), LOOKED_AT, big=BIG)
+
+
 def outcome(one: Claimed, *, failed: bool, late: bool) -> Succeeded | Failed:
     token = uuid.uuid4() if late else one.token
     if failed:
-        return Failed(error_table=one.error_table, error_id=one.error_id, token=token, failure="not yet")
+        return Failed(error_table=one.error_table, error_id=one.error_id, token=token, failure="not yet", traceback="T")
     return Succeeded(error_table=one.error_table, error_id=one.error_id, token=token)
 
 

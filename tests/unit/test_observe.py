@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import subprocess
 import sys
@@ -49,3 +50,25 @@ def test_a_program_that_has_configured_structlog_gets_its_own_lines(capsys: pyte
     finally:
         structlog.reset_defaults()
     assert capsys.readouterr().out == '{"event": "heard", "worker": "w1"}\n'
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_a_terminal_gets_colours_unless_no_color_is_set(
+    monkeypatch: pytest.MonkeyPatch, no_color: str, coloured: bool
+) -> None:
+    """D13."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    try:
+        observe.configure()
+        observe.logger().info("worker started")
+    finally:
+        structlog.reset_defaults()
+    assert "worker started" in terminal.getvalue()
+    assert ("\x1b[" in terminal.getvalue()) is coloured

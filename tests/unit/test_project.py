@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from command_line import run_in
 from recoup import new_project, project, settings
+from recoup.cli import main
 from recoup.refusals import InputRefused, SettingRefused
 from recoup.settings import Settings, load
 
@@ -142,3 +144,25 @@ def test_init_writes_what_can_be_read_and_replaces_nothing(tmp_path: Path) -> No
     assert "invoice_errors" not in policy.read_text().replace("billing.invoice_errors", "")
     with pytest.raises(InputRefused):
         new_project.create(tmp_path / "other", ["Not A Table"])
+
+
+def test_every_command_takes_the_options_that_choose_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anywhere but behind -- or exec: there they are another program's."""
+    given: dict[str, str] = {}
+    monkeypatch.setattr(settings, "OPTIONS", given)
+    left = main._without_options(["--home", "/h", "errors", "list", "--dsn=postgresql://x/y", "--json"])
+    assert (left, given) == (["errors", "list", "--json"], {"home": "/h", "dsn": "postgresql://x/y"})
+    given.clear()
+    for line in (["exec", "psql", "--dsn", "x"], ["errors", "record", "--", "--home", "x"]):
+        assert (main._without_options(line), given) == (line, {})
+    assert main._without_options(["--project", "p.toml", "exec", "--", "make"]) == ["exec", "--", "make"]
+    with pytest.raises(InputRefused, match="--home needs a value"):
+        main._without_options(["doctor", "--home"])
+
+
+def test_the_command_init_says_what_to_do_next(tmp_path: Path) -> None:
+    init = run_in({}, "init")
+    said = init(tmp_path, "--table", "billing.invoice_errors").stdout
+    assert f"written  {tmp_path / 'recoup.toml'}" in said
+    assert f"recoup policy apply {tmp_path / 'policy.toml'}" in said
+    assert "refused: file_exists" in init(tmp_path, fails=True).stderr

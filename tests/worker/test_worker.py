@@ -227,7 +227,7 @@ def test_many_notifications_are_few_looks(lonely: Database) -> None:
         while time.monotonic() < begun + 1:
             other.execute("select pg_notify('recoup_wake', 'flooded')")
         time.sleep(0.2)
-        assert 2 <= len(looks) - before <= 2 * (time.monotonic() - begun) / loop.WAKE_LEAST_S
+        assert 2 <= len(looks) - before <= 2 * (time.monotonic() - begun) / loop.MIN_WAKE_S
 
 
 def test_a_flood_of_notifications_is_not_listened_to(lonely: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from recoup.refusals import InputRefused
 
 app = App(
     name="clock",
-    help_epilogue="The time that decisions go by. Real, unless the database was made with\n"
+    help_epilogue="The time that decisions use. Real, unless the database was created with\n"
     "recoup migrate --simulated-from TIME.",
     help_format="plaintext",
 )
@@ -25,7 +25,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 @app.command
 def show(*, demo: Demo = False, json: Json = False) -> None:
-    """Say what time it is, and whether it is real."""
+    """Show the time, and whether it is real."""
     with acting(Authority.READER, demo=demo) as tx:
         print_fields(clock.read(tx), as_json=json)
 
@@ -45,7 +45,7 @@ def advance(by: str, *, demo: Demo = False, json: Json = False) -> None:
 
 @app.command
 def release(*, demo: Demo = False, json: Json = False) -> None:
-    """Let a simulated clock join real time. Once, and never back."""
+    """Switch a simulated clock to real time, for good."""
     _operate(clock.release, demo=demo, as_json=json)
 
 
@@ -55,16 +55,14 @@ def duration(text: str) -> timedelta:
     if match is None:
         raise InputRefused(
             "bad_duration",
-            f"{text!r} is not a length of time.",
+            f"{text!r} is not a duration.",
             "Write a number and a unit: 90s, 30m, 24h, 3d or 2w.",
             given=text,
         )
     try:
         return timedelta(**{UNITS[match[2]]: float(match[1])})
     except OverflowError:
-        raise InputRefused(
-            "bad_duration", f"{text!r} is longer than time can be told.", "Give a smaller number.", given=text
-        ) from None
+        raise InputRefused("bad_duration", f"{text!r} is too long.", "Give a smaller number.", given=text) from None
 
 
 def _operate(verb: Callable[[Transaction], Reading], *, demo: bool, as_json: bool) -> None:

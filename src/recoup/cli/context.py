@@ -1,4 +1,4 @@
-"""How a command gets at the database: the one that the settings mean, and the person at the keyboard."""
+"""How a command opens the database that the settings name, as the person at the keyboard."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +13,13 @@ from recoup.settings import Settings, load
 
 @contextmanager
 def opened(*, demo: bool, settings: Settings | None = None) -> Iterator[Database]:
-    """The main database or the demo's, at a schema that this program can work with."""
+    """The main database or the demo's, with a schema that this program can use."""
     with access.opened(settings or load(), releases(DOMAINS), demo=demo) as database:
         yield database
 
 
 def person(database: Database) -> Actor:
-    """Whoever sits at the keyboard."""
+    """The person at the keyboard."""
     return Actor("human", database.settings.actor)
 
 

@@ -13,44 +13,46 @@ from recoup.lifecycles.declaration import Authority
 
 
 def pause(scope: str, name: str | None = None, *, reason: str, demo: Demo = False) -> None:
-    """Stop all claims within a scope at once. What was claimed before may finish.
+    """Pause all claims within a scope at once. Work that was claimed before may finish.
 
     For example: recoup pause duty seal --reason "disk is nearly full"
 
     Parameters
     ----------
     scope
-        global, duty, table, operation, or what a domain adds: batch.
+        global, duty, table, operation or batch.
     name
-        Which one; nothing for global.
+        Its name; none for global.
     reason
-        Why. It goes into the pause log, with your name.
+        Why. It is recorded in the pause log, with your name.
     """
     kinds = tuple(pausables(DOMAINS))
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         changed = pauses.pause(tx, scope, name, reason=reason, kinds=kinds)
-    print(f"{_what(scope, name)} is paused" + ("" if changed else ", as it was before"))
+    print(f"{_what(scope, name)} is paused" + ("" if changed else " already"))
 
 
 def resume(scope: str, name: str | None = None, *, reason: str, demo: Demo = False) -> None:
-    """Let claims within a scope go on.
+    """Resume claims within a scope.
+
+    For example: recoup resume duty seal --reason "disk was extended"
 
     Parameters
     ----------
     scope
-        global, duty, table, operation, or what a domain adds: batch.
+        global, duty, table, operation or batch.
     name
-        Which one; nothing for global.
+        Its name; none for global.
     reason
-        Why. It goes into the pause log, with your name.
+        Why. It is recorded in the pause log, with your name.
     """
     kinds = tuple(pausables(DOMAINS))
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         changed = pauses.resume(tx, scope, name, reason=reason, kinds=kinds)
         wider = [] if scope == "global" else [p for p in pauses.pauses(tx) if p.scope == "global"]
-    print(f"{_what(scope, name)} is running" if changed else f"{_what(scope, name)} was not paused")
+    print(f"{_what(scope, name)} is resumed" if changed else f"{_what(scope, name)} was not paused")
     if wider:
-        print("But everything is paused: recoup resume global --reason …")
+        print('Everything is still paused. Next: recoup resume global --reason "…"')
 
 
 def list_pauses(

@@ -15,15 +15,18 @@ from psycopg.rows import dict_row
 
 from recoup import pauses
 from recoup.database.connection import Actor, Database, Transaction
+from recoup.database.queries import load
 from recoup.errors import handlers, lookup
 from recoup.errors.handlers import Function
 from recoup.errors.handling import Failure, call, report
 from recoup.errors.lifecycle import ERROR
 from recoup.errors.lookup import ErrorKey
-from recoup.errors.retrying import RETRIES, Claimed, Q, finish
+from recoup.errors.retrying import RETRIES, Claimed, finish
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 from recoup.worker.lease import check_lease
+
+Q = load("recoup.errors", "foreground.sql")
 
 
 class Retried(NamedTuple):

@@ -29,13 +29,13 @@ END = Routine(
     sets=({"tables": "text", "ids": "bigint", "tokens": "uuid", "outcomes": "text", "failures": "text"},),
     results={"error_id": "ended", "status": "statuses"},
 )
-MAX_FAILURE = 10_000  # characters of what a failed retry says
+MAX_FAILURE = 10_000  # characters of the message of a failed retry
 MAX_NAME_BYTES = 500  # of a worker
 MAX_LIMIT = 2**31 - 1
 
 
 class Claimed(NamedTuple):
-    """An error whose retry is yours until the lease lapses. Whoever holds the token may end it, once."""
+    """A claimed error: its retry is yours until the lease expires. With the token it can be ended, once."""
 
     error_table: str
     error_id: int
@@ -55,7 +55,7 @@ class Claimed(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The same for every call about this one retry: what it asks of others can be made safe to repeat with it."""
+        """An idempotency key: the same for every call of this one retry."""
         return f"{self.error_table}/{self.error_id}/{self.retry_count + 1}"
 
 
@@ -80,7 +80,7 @@ class Failed:
 
 
 class Ended(NamedTuple):
-    """What became of a reported outcome: the error's status, or late (stored, and not applied)."""
+    """What a reported outcome led to: the error's status, or late (stored, and not applied)."""
 
     error_id: int
     status: str
@@ -89,9 +89,9 @@ class Ended(NamedTuple):
 def claim(
     tx: Transaction, *, limit: int, worker: str, tables: Sequence[str] | None = None, lease: timedelta | None = None
 ) -> list[Claimed]:
-    """Take up to so many errors whose retry is due, longest due first. Nobody gets what another holds.
+    """Claim up to ``limit`` errors whose retry is due, longest due first. Nobody gets what another has claimed.
 
-    Claim no more than you start at once. The lease is the policy's, unless another one is asked for.
+    Claim no more than you start at once. The default lease is the policy's.
     """
     return records(Claimed, CLAIM.call(tx, **_asked(tx, limit, worker, tables, lease)))
 
@@ -117,7 +117,7 @@ def turn(
     tables: Sequence[str] | None = None,
     lease: timedelta | None = None,
 ) -> tuple[list[Ended], list[Claimed]]:
-    """Write the outcomes of a set and take the next errors, as finish and claim do, in one statement."""
+    """Write the outcomes of a set and claim the next errors, as finish and claim do, in one statement."""
     if not outcomes:
         return [], claim(tx, limit=limit, worker=worker, tables=tables, lease=lease)
     asked = _asked(tx, limit, worker, tables, lease)
@@ -127,45 +127,45 @@ def turn(
 
 
 def pauses_of(tx: Transaction, tables: Sequence[str] = ()) -> list[pauses.Pause]:
-    """What stops claims of these tables; without any, of one table or another."""
+    """Pauses that stop claims of these tables; without any, of one table or another."""
     found = [one for one in pauses.pauses(tx) if one.scope in (pauses.GLOBAL, pauses.TABLE)]
     all_ = [one for one in found if one.scope == pauses.GLOBAL or one.scope_id == ERROR.table]
     return all_ or [one for one in found if one.scope_id in (tables or lookup.tables(tx))]
 
 
 def lapse(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
-    """Count as failed every retry that outlived its lease, or one of them. Call again until nothing is left."""
+    """Count as failed every retry whose lease expired, or one of them. Call again until it returns 0."""
     return RETRIES.expire(tx, limit=limit, only=only)
 
 
 def close_windows(tx: Transaction, *, limit: int = 1000, only: int | None = None) -> int:
-    """Park what nobody retried within its window, or one of it. Call again until nothing is left."""
+    """Park errors that nobody retried within their window, or one of them. Call again until it returns 0."""
     (count,) = tx.execute(Q["close_windows"], {"limit": limit, "only": only}).fetchone() or (0,)
     return int(count)
 
 
 def lapsed(tx: Transaction, *, limit: int = 1000) -> list[int]:
-    """Errors whose retry outlived its lease, longest first."""
+    """Errors whose lease expired, longest first."""
     return RETRIES.expired(tx, limit=limit)
 
 
 def closed_windows(tx: Transaction, *, limit: int = 1000) -> list[int]:
-    """Errors whose window for retries is over, longest first."""
+    """Errors whose retry window has closed, longest first."""
     return [row[0] for row in tx.execute(Q["closed_windows"], {"limit": limit})]
 
 
 def lapse_lag(tx: Transaction) -> float | None:
-    """For how many seconds the oldest lapsed lease has been waiting; None: there is none."""
+    """Seconds since the oldest expired lease ended; None: there is none."""
     return RETRIES.expired_lag(tx)
 
 
 def window_lag(tx: Transaction) -> float | None:
-    """For how many seconds the oldest closed window has been waiting; None: there is none."""
+    """Seconds since the oldest closed window ended; None: there is none."""
     return seconds(tx, Q["window_lag"])
 
 
 def due_lag(tx: Transaction, tables: Sequence[str]) -> float | None:
-    """For how many seconds the longest due retry of these tables has been waiting; None: none is due."""
+    """Seconds that the longest due retry of these tables has been waiting; None: none is due."""
     return RETRIES.due_lag(tx, tables)
 
 
@@ -182,11 +182,13 @@ def _check_claim(limit: int, worker: str) -> None:
     usable = isinstance(worker, str) and worker.strip() and "\0" not in worker
     if not usable or len(worker.encode("utf-8", "replace")) > MAX_NAME_BYTES or in_words(worker) != worker:
         raise InputRefused(
-            "worker_name", f"{shown(worker)} names no worker.", f"Give a name of at most {MAX_NAME_BYTES} bytes."
+            "worker_name",
+            f"{shown(worker)} is not a usable name of a worker.",
+            f"Give a name of at most {MAX_NAME_BYTES} bytes.",
         )
     if type(limit) is not int or not 0 <= limit <= MAX_LIMIT:
         raise InputRefused(
-            "claim_limit", f"{shown(limit)} is no number of errors to claim.", "Claim what you can start."
+            "claim_limit", f"{shown(limit)} is not a number of errors to claim.", "Claim what you can start at once."
         )
 
 
@@ -199,7 +201,7 @@ def _reports(outcomes: Sequence[Succeeded | Failed]) -> dict[str, Any]:
         "ids": ids,
         "tokens": [outcome.token for outcome in outcomes],
         "outcomes": ["FAILED" if isinstance(outcome, Failed) else "SUCCEEDED" for outcome in outcomes],
-        "failures": [_said(outcome) for outcome in outcomes],
+        "failures": [_message(outcome) for outcome in outcomes],
     }
 
 
@@ -209,7 +211,7 @@ def _keep_tracebacks(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) ->
     keep(tx, [NewTraceback(key, one.token, one.traceback or "") for key, one in zip(keys, failed, strict=True)])
 
 
-def _said(outcome: Succeeded | Failed) -> str | None:
+def _message(outcome: Succeeded | Failed) -> str | None:
     if isinstance(outcome, Succeeded):
         return None
     return in_words(outcome.failure)[:MAX_FAILURE]

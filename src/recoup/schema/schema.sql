@@ -2678,7 +2678,7 @@ create table recoup.retry_traceback (
   constraint retry_traceback_status_check CHECK (status = 'KEPT'::text),
   constraint retry_traceback_traceback_check CHECK (length(traceback) >= 1 AND length(traceback) <= 20000)
 );
-comment on table recoup.retry_traceback is 'The traceback of each retry that a handler failed. Deleted by an operator when it holds a secret, and with the archive.';
+comment on table recoup.retry_traceback is 'Tracebacks of failed retries. Deleted by an operator when they hold a secret, and with the archive of their error.';
 comment on column recoup.retry_traceback.traceback_id is 'Identity.';
 comment on column recoup.retry_traceback.error_table is 'Table of the error …';
 comment on column recoup.retry_traceback.error_id is '… and its id there.';
@@ -3855,6 +3855,20 @@ CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb,
 comment on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) is 'New dispositions are allowed, and make promotions wait; errors are moved at READ COMMITTED.';
 grant execute on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) to public;
 
+grant execute on function recoup.keep_tracebacks(tables text[], ids bigint[], tokens uuid[], tracebacks text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.keep_tracebacks(tables text[], ids bigint[], tokens uuid[], tracebacks text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 066d0b9e30dcae942c670ce484bc4dfa
+comment on function recoup.keep_tracebacks(tables text[], ids bigint[], tokens uuid[], tracebacks text[]) is 'Keeps the tracebacks of retries that were reported as failed; those of late reports are left out.';
+
 grant execute on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb)
@@ -4288,7 +4302,13 @@ grant execute on function recoup.rule_pauses() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_retry_tracebacks()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 17754fdf7f03a4c4dd76954f8ed59002
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 280211e43f99b93b6c53964a4684969f
 comment on function recoup.rule_retry_tracebacks() is 'A traceback belongs to a retry that failed, under its token.';
 grant execute on function recoup.rule_retry_tracebacks() to public;
 
@@ -4302,7 +4322,13 @@ grant execute on function recoup.rule_times() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_traceback_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body c081ae1df7a5a14b0735e6e5e93755d6
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 239da1245d53726618b57bb3881f7ee1
 comment on function recoup.rule_traceback_exits() is 'The archiver deletes a traceback when its error is in no table any more; an operator, when it holds a secret.';
 grant execute on function recoup.rule_traceback_exits() to public;
 

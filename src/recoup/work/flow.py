@@ -1,9 +1,9 @@
-"""One flow for all work that waits for the world: claim, work, write the outcomes and claim again.
+"""One loop for all work that waits for other systems: claim, work, write the outcomes and claim again.
 
 A unit is claimed in a transaction that commits before its work begins. Its outcome is written in a later one, together
 with the next claim: one transaction for a whole set, and no more is claimed than starts at once. A process that dies
-in between leaves claims behind, which expire with their leases. A slow unit holds up nobody but itself: what overruns
-its lease is left to itself, keeps its place among those that run at once, and its outcome is written when it comes.
+in between leaves claims behind, whose leases expire. A slow unit delays only itself: one that overruns its lease is
+abandoned, keeps its slot among those that run at once, and its outcome is written when it comes.
 """
 
 import queue
@@ -26,29 +26,29 @@ from recoup.worker.duty import Context
 Unit = TypeVar("Unit")
 Outcome = TypeVar("Outcome")
 
-LINGER_S = 0.1  # an outcome waits so long for company before it is written
-ENOUGH = 3  # written sooner, and more is claimed, when a third of what may run at once has ended
-AWAY_PAUSE_S = 1.0
-AWAY = (errors.OperationalError, errors.InterfaceError)  # the server, not a unit: tried again
+LINGER_S = 0.1  # an outcome waits this long for others before it is written
+ENOUGH = 3  # written sooner, and more is claimed, when a third of those that may run at once have ended
+UNREACHABLE_PAUSE_S = 1.0
+UNREACHABLE = (errors.OperationalError, errors.InterfaceError)  # the server is the problem, not a unit: tried again
 
 
 class Turn(NamedTuple):
     """One transaction that has committed."""
 
     ended: Sequence[tuple[Any, Any]]  # units and their outcomes
-    became: Sequence[str]  # what the database made of each
+    became: Sequence[str]  # status of each, as the database has it
     claimed: int
     seconds: float
 
 
 class Overrun(Generic[Unit, Outcome]):
-    """Units that overran their lease while something still works on them, and the outcomes of those that came back."""
+    """Units that overran their lease and still run, and the outcomes of those that have ended since."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._lock = threading.Lock()
         self._ended: queue.SimpleQueue[tuple[Unit, Future[Outcome]]] = queue.SimpleQueue()
-        self.is_told = False  # that nothing more is started
+        self.is_logged = False  # that nothing more is started
 
     def add(self, unit: Unit, name: str, future: "Future[Outcome]") -> None:
         with self._lock:
@@ -63,7 +63,7 @@ class Overrun(Generic[Unit, Outcome]):
             return name in self._names.values()
 
     def taken(self) -> "list[tuple[Unit, Future[Outcome]]]":
-        """Those that have come back since."""
+        """Those that have ended since."""
         return [self._ended.get_nowait() for _ in range(self._ended.qsize())]
 
     def _end(self, unit: Unit, future: "Future[Outcome]") -> None:
@@ -74,18 +74,18 @@ class Overrun(Generic[Unit, Outcome]):
 
 @dataclass(frozen=True, kw_only=True)
 class Work(Generic[Unit, Outcome]):
-    """What a domain gives: how its units are worked on, ended and claimed."""
+    """What a domain provides: how its units are started, ended and claimed."""
 
-    # Writes a set of outcomes, and claims up to so many units under a lease: what became of each, and what is claimed.
+    # Writes a set of outcomes, and claims up to a number of units: returns the status of each, and what is claimed.
     turn: Callable[[Transaction, Sequence[tuple[Unit, Outcome]], int], tuple[Sequence[str], Sequence[Unit]]]
-    start: Callable[[Unit], "Future[Outcome]"]  # begins its work, on whatever executor; what it raises is an outcome
+    start: Callable[[Unit], "Future[Outcome]"]  # begins its work, on any executor; what it raises is an outcome
     raised: Callable[[Unit, BaseException], Outcome]
     name: Callable[[Unit], str]  # for log lines
     at_once: int
-    lease_s: float  # outcomes are kept so long while the server is away
-    grace_s: float  # after its lease a unit is given up, and whatever works on it is left to itself
+    lease_s: float  # outcomes are kept this long while the server is unreachable
+    grace_s: float  # after its lease, before a unit is abandoned
     overrun: "Overrun[Unit, Outcome]" = field(default_factory=lambda: Overrun())
-    goes_on: Callable[[], bool] = lambda: True  # False: nothing more is claimed, and the flow ends with what it has
+    goes_on: Callable[[], bool] = lambda: True  # False: nothing more is claimed, and the flow ends when its units have
     written: Callable[[Turn], None] = lambda _: None
 
 
@@ -95,14 +95,14 @@ class Flow(Generic[Unit, Outcome]):
     def __init__(self, by: Context, work: Work[Unit, Outcome]) -> None:
         self.by, self.work = by, work
         self.done = 0
-        self.refused = 0  # outcomes that the database would not take: their leases expire
-        self._running: dict[int, tuple[Unit, Future[Outcome], float]] = {}  # -> when it is given up
+        self.refused = 0  # outcomes that the database refused: their leases expire
+        self._running: dict[int, tuple[Unit, Future[Outcome], float]] = {}  # -> when it is abandoned
         self._ended: queue.SimpleQueue[tuple[int, Future[Outcome]]] = queue.SimpleQueue()
         self._numbers = count()
         self._log = observe.logger(worker=by.name)
 
     def run(self) -> int:
-        """Until nothing is left that waits. Returns how many units are done."""
+        """Run until nothing is left to do. Returns how many units are done."""
         ended: list[tuple[Unit, Outcome]] = []
         while True:
             ended += [(unit, self._outcome(unit, future)) for unit, future in self.work.overrun.taken()]
@@ -114,7 +114,9 @@ class Flow(Generic[Unit, Outcome]):
 
     def _start(self, unit: Unit) -> None:
         if self.work.name(unit) in self.work.overrun:
-            self._log.error("not begun: what overran its lease still works on it", unit=self.work.name(unit))
+            self._log.error(
+                "not started: an earlier call for it overran its lease and still runs", unit=self.work.name(unit)
+            )
             return
         number = next(self._numbers)
         future = self.work.start(unit)
@@ -122,20 +124,23 @@ class Flow(Generic[Unit, Outcome]):
         future.add_done_callback(lambda future: self._ended.put((number, future)))
 
     def _room(self) -> int:
-        """How many more to take on: a good part of what may run at once, or none."""
+        """How many more to claim: a good part of those that may run at once, or none."""
         room = self.work.at_once - len(self._running) - len(self.work.overrun)
-        self._tell_standstill(room <= 0 and not self._running)
+        self._log_standstill(room <= 0 and not self._running)
         ready = not self._running or room * ENOUGH >= self.work.at_once
         return max(room, 0) if ready and self.work.goes_on() else 0
 
-    def _tell_standstill(self, stands: bool) -> None:
-        if stands and not self.work.overrun.is_told:
+    def _log_standstill(self, is_stuck: bool) -> None:
+        if is_stuck and not self.work.overrun.is_logged:
             units = len(self.work.overrun)
-            self._log.error("stands still: as many as may run at once overran their leases, and run on", units=units)
-        self.work.overrun.is_told = stands
+            self._log.error(
+                "nothing more is claimed: units that overran their lease take every slot",
+                units=units,
+            )
+        self.work.overrun.is_logged = is_stuck
 
     def _gathered(self) -> list[tuple[Unit, Outcome]]:
-        """What ended next, gathered for a moment. Given up: what has outlived its lease."""
+        """Units that ended, collected for a moment. Those that overran their lease are abandoned."""
         ended: list[tuple[Unit, Outcome]] = []
         until = min(patience for _, _, patience in self._running.values())
         while self._running and len(ended) * ENOUGH < self.work.at_once:
@@ -143,52 +148,52 @@ class Flow(Generic[Unit, Outcome]):
                 number, future = self._ended.get(timeout=max(until - time.monotonic(), 0.0))
             except queue.Empty:
                 break
-            # One that was given up may come back while its unit is worked on anew: its number is not known any more.
+            # An abandoned one may end while its unit is worked on again: its number is not known any more.
             if number in self._running:
                 unit, _, _ = self._running.pop(number)
                 ended.append((unit, self._outcome(unit, future)))
             until = min(until, time.monotonic() + LINGER_S) if len(ended) == 1 else until
-        self._give_up()
+        self._abandon()
         return ended
 
     def _outcome(self, unit: Unit, future: "Future[Outcome]") -> Outcome:
         error = future.exception()
         return self.work.raised(unit, error) if error is not None else future.result()
 
-    def _give_up(self) -> None:
+    def _abandon(self) -> None:
         now = time.monotonic()
         for number in [number for number, (_, _, patience) in self._running.items() if now > patience]:
             unit, future, _ = self._running.pop(number)
             self.work.overrun.add(unit, self.work.name(unit), future)
-            self._log.error("no outcome within its lease; it is left to itself", unit=self.work.name(unit))
+            self._log.error("no outcome within its lease; abandoned", unit=self.work.name(unit))
 
     # The database's side ---------------------------------------------------------------------------------------------
 
     def _turn(self, ended: Sequence[tuple[Unit, Outcome]], room: int) -> Sequence[Unit]:
-        """Write what ended, and claim what starts now, in one transaction. While the server is away, both wait."""
+        """Write what ended and claim what starts now, in one transaction. Both wait for an unreachable server."""
         patience = time.monotonic() + self.work.lease_s
         while True:
             try:
                 return self._written(ended, room)
-            except AWAY as error:
+            except UNREACHABLE as error:
                 if not ended or time.monotonic() > patience:
                     raise
                 self._log.warning("cannot write outcomes; trying again", outcomes=len(ended), failure=str(error))
-                time.sleep(AWAY_PAUSE_S)
+                time.sleep(UNREACHABLE_PAUSE_S)
 
     def _written(self, ended: Sequence[tuple[Unit, Outcome]], room: int) -> Sequence[Unit]:
         try:
             return self._transacted(ended, room)
-        except AWAY:
+        except UNREACHABLE:
             raise
         except (psycopg.Error, Refusal):
             if not ended:
                 raise
-        # One bad row takes neither the others with it, nor does a claim that is refused.
+        # One bad row, or a refused claim, must not prevent the others.
         for one in ended:
             try:
                 self._transacted([one], 0)
-            except AWAY:
+            except UNREACHABLE:
                 raise
             except (psycopg.Error, Refusal) as error:
                 self.refused += 1
@@ -211,7 +216,7 @@ class Flow(Generic[Unit, Outcome]):
 
 
 class ThreadEach(Executor):
-    """A thread for each call, and none that anybody has to wait for: what hangs must not hang the worker."""
+    """A thread for each call, which nobody has to wait for: a call that hangs must not hang the worker."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         future: Future[Any] = Future()
@@ -222,5 +227,5 @@ class ThreadEach(Executor):
 def _run(future: "Future[Any]", fn: Callable[..., Any], args: Any, kwargs: Any) -> None:
     try:
         future.set_result(fn(*args, **kwargs))
-    except BaseException as error:  # noqa: BLE001 - whatever it raises is its outcome
+    except BaseException as error:  # noqa: BLE001 - what it raises is its outcome
         future.set_exception(error)

@@ -1,4 +1,4 @@
-"""What is the same for every declared queue: claims, how late they are, and what outlived its lease."""
+"""What every declared queue has: claims, lags, and expired leases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class WorkQueue:
 
     @cached_property
     def claiming(self) -> Routine:
-        """The claim, as it is written out: parts (None: all), how many, who, and for how long (None: the usual)."""
+        """The claim, as it is written out: parts (None: all), maximum, worker, and lease (None: the default)."""
         return Routine(
             name=self.declared.claim,
             plain={"among": "text[]", "most": "integer", "worker_": "text", "lease": "interval"},
@@ -41,7 +41,7 @@ class WorkQueue:
     def asked(
         self, *, limit: int, worker: str, parts: Sequence[str] | None = None, lease: timedelta | None = None
     ) -> dict[str, Any]:
-        """What a claim is given. A lease that is no time, or too long, is refused."""
+        """The arguments of a claim. A lease that is not positive, or too long, is refused."""
         check_lease(lease, most=timedelta(hours=self.declared.lease_hours_most))
         return {"among": None if parts is None else list(parts), "most": limit, "worker_": worker, "lease": lease}
 
@@ -55,16 +55,16 @@ class WorkQueue:
         parts: Sequence[str] | None = None,
         lease: timedelta | None = None,
     ) -> list[Record]:
-        """Take up to so many units that are due, longest due first. Nobody gets what another holds."""
+        """Claim up to ``limit`` due units, longest due first. Nobody gets what another has claimed."""
         asked = self.asked(limit=limit, worker=worker, parts=parts, lease=lease)
         return records(kind, self.claiming.call(tx, **asked))
 
     def due_lag(self, tx: Transaction, parts: Sequence[str] | None = None) -> float | None:
-        """For how many seconds the longest due unit of these parts has been waiting; None: none is due."""
+        """Seconds that the longest due unit of these parts has been waiting; None: none is due."""
         return seconds(tx, self._texts["due_lag"], {"parts": None if parts is None else list(parts)})
 
     def expired_lag(self, tx: Transaction) -> float | None:
-        """For how many seconds the oldest expired lease has been waiting; None: there is none."""
+        """Seconds since the oldest expired lease ended; None: there is none."""
         return seconds(tx, self._texts["expired_lag"])
 
     def expired(self, tx: Transaction, *, limit: int = MAX_BATCH) -> list[Any]:
@@ -72,12 +72,12 @@ class WorkQueue:
         return [row[0] for row in tx.execute(self._texts["expired"], {"limit": limit})]
 
     def expire(self, tx: Transaction, *, limit: int = MAX_BATCH, only: Any = None) -> int:
-        """End all work that outlived its lease, or that on one unit. Call again until nothing is left."""
+        """End work whose lease expired, all of it or of one unit. Call again until it returns 0."""
         (count,) = tx.execute(self._texts["expire"], {"limit": limit, "only": only}).fetchone() or (0,)
         return int(count)
 
     def expiry(self, *, name: str, authority: Authority, description: str, cadence_s: float = 5) -> Duty:
-        """The duty that ends what outlived its lease."""
+        """The duty that ends work whose lease expired."""
         return Duty(
             name=name,
             authority=authority,

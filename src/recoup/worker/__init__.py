@@ -1,1 +1,1 @@
-"""Workers: processes that do what has to be done without a person asking. The duties are one list."""
+"""Workers: processes that run background tasks, called duties."""

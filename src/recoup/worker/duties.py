@@ -1,4 +1,4 @@
-"""What workers do for the platform itself: notice lost workers, seal logs."""
+"""Duties of the platform itself: detect lost workers, seal logs."""
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
@@ -10,7 +10,7 @@ from recoup.worker.duty import MAX_BATCH, Duty, seconds
 from recoup.worker.policy import WorkerPolicy
 
 Q = load("recoup.worker", "worker.sql")
-MAX_SEAL_BLOCKS = 10  # of one batch: a backlog is sealed in short transactions
+MAX_SEAL_BLOCKS = 10  # per batch: a backlog is sealed in short transactions
 
 
 def _lose_silent(tx: Transaction, policy: Policy) -> int:
@@ -27,7 +27,7 @@ DUTIES: tuple[Duty, ...] = (
         name="lost-workers",
         authority=Authority.ORPHAN_RECOVERY,
         cadence_s=10,
-        description="declares lost every worker that fell silent",
+        description="declares lost every worker without a heartbeat",
         batch=_lose_silent,
         lag=_lag_of_lost_workers,
     ),
@@ -35,7 +35,7 @@ DUTIES: tuple[Duty, ...] = (
         name="seal",
         authority=Authority.ARCHIVER,
         cadence_s=10,
-        description="seals what has settled in the logs",
+        description="seals new rows of the logs",
         batch=lambda tx, policy: sum(
             seal.rows for seal in seals.seal(tx, block_rows=policy[SealPolicy].block_rows, max_blocks=MAX_SEAL_BLOCKS)
         ),

@@ -1,8 +1,8 @@
-"""What a duty is: something that workers do by themselves.
+"""What a duty is: a background task that workers run.
 
-A duty does one bounded batch per call, in one transaction under its own authority, and says how many units it did; or,
-where it waits for the world, it flows through many. Duties are safe to run from any number of workers at once: each
-takes what nobody else holds.
+A duty does one bounded batch per call, in one transaction under its own authority, and returns how many units it did;
+or, where it waits for other systems, it opens many transactions. Duties are safe to run from any number of workers at
+once: each takes only what nobody else has claimed.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ MAX_BATCH = 1000
 
 
 class Context(Protocol):
-    """Whoever does work that waits for the world between its transactions: a worker at a duty, or a person."""
+    """Who does work that waits for other systems between its transactions: a worker with a duty, or a person."""
 
     name: str
 
@@ -32,23 +32,23 @@ class Context(Protocol):
     def transaction(self) -> AbstractContextManager[Transaction]: ...
 
     def may_claim(self, tx: Transaction) -> bool:
-        """Whether to take on more: not while paused, and not when told to stop."""
+        """Whether to claim more: not while paused, and not while stopping."""
 
     def tally(self, tx: Transaction, done: int) -> None:
-        """Count what this transaction did, in it."""
+        """Count what this transaction did, within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duty:
-    """One thing that workers do by themselves."""
+    """One background task."""
 
     name: str
     authority: Authority
-    cadence_s: float  # looks at least so often; sooner when it is woken
+    cadence_s: float  # polls at least this often; sooner when it is woken
     description: str
-    lag: Callable[[Transaction], float | None]  # seconds for which the oldest unit has been waiting; None: none waits
-    # One of the two; both return how many units they did. A batch is one transaction. A flow waits for the world
-    # between its transactions, and goes on until nothing is left.
+    lag: Callable[[Transaction], float | None]  # seconds that the oldest unit has been waiting; None: none waits
+    # One of the two; both return how many units they did. A batch is one transaction. A flow waits for other systems
+    # between its transactions, and continues until nothing is left.
     batch: Callable[[Transaction, Policy], int] | None = None
     flow: Callable[[Context], int] | None = None
     # For a batch that was refused as a whole: its units, and one of them alone, so that one bad row stops only itself.
@@ -58,6 +58,6 @@ class Duty:
 
 
 def seconds(tx: Transaction, query: Any, parameters: Any = None) -> float | None:
-    """The one number that a query for a lag gives, if it gives one."""
+    """The number that a query for a lag returns, if it returns one."""
     row = tx.execute(query, parameters).fetchone()
     return None if row is None or row[0] is None else float(row[0])

@@ -6,9 +6,9 @@ from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Life
 
 
 class WorkerStatus(StrEnum):
-    RUNNING = "running"  # registered, and heard of lately
-    STOPPED = "stopped"  # said goodbye
-    LOST = "lost"  # fell silent; presumed dead
+    RUNNING = "running"  # registered, and sends heartbeats
+    STOPPED = "stopped"  # stopped in an orderly way
+    LOST = "lost"  # no heartbeat for too long; presumed dead
 
 
 RUNNING, STOPPED, LOST = WorkerStatus

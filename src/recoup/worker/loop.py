@@ -1,12 +1,12 @@
-"""A worker: does the duties until it is stopped.
+"""A worker: runs duties until it is stopped.
 
 What an operator can rely on:
 
-- Each duty has a thread of its own: one that raises, or is slow, does not hold up the others. What it raised is logged
-  and counted, and it is tried again, later and later.
-- A batch and its tally are one transaction. Killed in the middle, nothing of it has happened; another worker does it.
-- A duty wakes by notification, and looks by itself at least every cadence; the longer nothing is to do, the less often.
-- Told to stop, it finishes the batches in hand, says goodbye and ends.
+- Each duty has a thread of its own: one that raises, or is slow, does not delay the others. What it raised is logged
+  and counted, and it is tried again after growing pauses.
+- A batch and its tally are one transaction. Killed in the middle, it is rolled back; another worker does it.
+- A duty is woken by notifications, and polls at least every cadence; less often the longer there is nothing to do.
+- When stopped, it finishes the batches in progress and unregisters.
 - It works with its own release of the schema and with later ones of the same epoch; with another epoch it stops.
 """
 
@@ -31,26 +31,26 @@ from recoup.worker.duty import Context, Duty
 from recoup.worker.policy import WorkerPolicy
 
 CHANNEL = "recoup_wake"
-IDLE_LEAST_S = 0.2  # the first pause after a batch that found nothing; doubled up to the cadence
-FAILED_MOST_S = 300.0  # the longest pause after a batch that raised
-WAKE_LEAST_S = 0.05  # what is notified within so long wakes a duty once
-FLOOD = 2000  # so many notifications within that time are nobody's work
+MIN_IDLE_S = 0.2  # the first pause after a batch that found nothing to do; doubled up to the cadence
+MAX_FAILED_S = 300.0  # the longest pause after a batch that raised
+MIN_WAKE_S = 0.05  # notifications within this time wake a duty once
+FLOOD = 2000  # more notifications within that time are not caused by work
 FLOOD_PAUSE_S = 5.0
-LISTEN_SLICE_S = 0.5  # how soon the listener notices that it is to stop
+LISTEN_SLICE_S = 0.5  # how soon the listener notices that it has to stop
 
 
 class WorkerLoop:
-    """One life of a worker. ``run`` returns when ``stop`` was called and the batches in hand are done."""
+    """One life of a worker. ``run`` returns when ``stop`` was called and the batches in progress are done."""
 
     def __init__(
         self, database: Database, duties: Sequence[Duty], *, name: str, releases: Sequence[Release] = ()
     ) -> None:
         self.database = database
         self.duties = duties
-        self.releases = releases  # of the schema that it works with
+        self.releases = releases  # of the schema that it needs
         self.name = name
-        self.refusal: Refusal | None = None  # why it stopped by itself
-        self.failed: list[str] = []  # duties that raised, when done once
+        self.refusal: Refusal | None = None  # why it stopped without being asked
+        self.failed: list[str] = []  # duties that raised in run_once
         self.started = threading.Event()  # registered
         self._stopping = threading.Event()
         self._wakes = {duty.name: threading.Event() for duty in duties}
@@ -60,12 +60,12 @@ class WorkerLoop:
         self._policy: Policy | None = None
 
     def stop(self) -> None:
-        """Finish the batches in hand, and end."""
+        """Finish the batches in progress, and return from ``run``."""
         self._stopping.set()
         self.wake("")
 
     def wake(self, duty: str) -> None:
-        """Look at once: one duty, or all of them."""
+        """Make one duty, or all of them, run at once."""
         for name, event in self._wakes.items():
             if duty in ("", name):
                 event.set()
@@ -84,7 +84,7 @@ class WorkerLoop:
         self._log.info("worker stopped")
 
     def run_once(self) -> dict[str, int]:
-        """Do every duty until it finds nothing more, and end. Returns how many units of each were done."""
+        """Run every duty until it finds nothing more to do. Returns how many units each did."""
         self._begin()
         done: dict[str, int] = {}
         try:
@@ -104,7 +104,7 @@ class WorkerLoop:
 
     @property
     def worker_id(self) -> UUID:
-        """Its incarnation: another one after it was declared lost."""
+        """Its id: another one after it was declared lost."""
         assert self._id is not None
         return self._id
 
@@ -112,40 +112,40 @@ class WorkerLoop:
 
     def _do(self, duty: Duty) -> None:
         """Run a duty until stopped."""
-        idle_s, failed_s, told_at = IDLE_LEAST_S, duty.cadence_s / 2, float("-inf")
+        idle_s, failed_s, reported_at = MIN_IDLE_S, duty.cadence_s / 2, float("-inf")
         wake = self._wakes[duty.name]
         while not self._stopping.is_set():
-            wake.clear()  # before looking: what arrives from here on is looked for again
-            tell = time.monotonic() - told_at >= self._heartbeat_s
+            wake.clear()  # before the batch: what arrives from here on causes another one
+            report = time.monotonic() - reported_at >= self._heartbeat_s
             try:
-                done = self._batch(duty, tell=tell)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it stays this duty's own
+                done = self._batch(duty, report=report)
+            except Exception as error:  # noqa: BLE001 - it must not end the other duties
                 self._failed(duty, error)
-                # Where the good units could be done one by one, nothing waits but the bad ones.
-                failed_s = duty.cadence_s if self._one_by_one(duty) else min(failed_s * 2, FAILED_MOST_S)
+                # When the good units could be done one by one, only the bad ones are left.
+                failed_s = duty.cadence_s if self._one_by_one(duty) else min(failed_s * 2, MAX_FAILED_S)
                 wake.wait(failed_s)
                 continue
             failed_s = duty.cadence_s / 2
-            if tell or done:
-                told_at = time.monotonic()
+            if report or done:
+                reported_at = time.monotonic()
             if done or wake.wait(min(idle_s, duty.cadence_s)):
-                idle_s = IDLE_LEAST_S
+                idle_s = MIN_IDLE_S
             else:
                 idle_s *= 2
 
-    def _batch(self, duty: Duty, *, tell: bool = True) -> int:
-        """One batch and its tally, in one transaction. An idle run is told once a heartbeat, and not each time."""
+    def _batch(self, duty: Duty, *, report: bool = True) -> int:
+        """One batch and its tally, in one transaction. Idle runs are recorded once per heartbeat."""
         begun = time.monotonic()
         if duty.flow is not None:
-            return self._flow(duty, duty.flow, tell=tell)
+            return self._flow(duty, duty.flow, report=report)
         assert duty.batch is not None
         with observe.RUNNING.track_inprogress(), self._acting(duty.authority) as tx:
             if held := pauses.paused(tx, f"duty:{duty.name}"):
                 observe.BATCHES.labels(duty.name, "paused").inc()
                 self._log.debug("duty is paused", duty=duty.name, paused_by=held.paused_by, reason=held.reason)
                 return 0
-            done = duty.batch(tx, self._figures(tx))
-            if done or tell:
+            done = duty.batch(tx, self._values(tx))
+            if done or report:
                 register.tally(tx, self.worker_id, duty.name, done=done)
         seconds = time.monotonic() - begun
         observe.BATCHES.labels(duty.name, "done" if done else "idle").inc()
@@ -157,13 +157,13 @@ class WorkerLoop:
             )
         return done
 
-    def _flow(self, duty: Duty, flow: Callable[[Context], int], *, tell: bool) -> int:
-        """Until nothing is left that waits. Its transactions are tallied one by one."""
+    def _flow(self, duty: Duty, flow: Callable[[Context], int], *, report: bool) -> int:
+        """Run until nothing is left to do. Its transactions are tallied one by one."""
         begun = time.monotonic()
-        hands = _WorkerContext(self, duty)
+        context = _WorkerContext(self, duty)
         with observe.RUNNING.track_inprogress():
-            done = flow(hands)
-        if hands.paused and not done:  # not idle: it did not look
+            done = flow(context)
+        if context.paused and not done:  # not idle: it claimed nothing
             return 0
         observe.BATCHES.labels(duty.name, "done" if done else "idle").inc()
         if done:
@@ -172,29 +172,29 @@ class WorkerLoop:
             self._log.info(
                 "flow done", duty=duty.name, authority=duty.authority.value, done=done, seconds=_round(seconds)
             )
-        elif tell:
+        elif report:
             with self.database.one_statement(duty.authority, actor=self._actor) as tx:
                 register.tally(tx, self.worker_id, duty.name, done=0)
         return done
 
     def _failed(self, duty: Duty, error: Exception) -> None:
         observe.BATCHES.labels(duty.name, "failed").inc()
-        said = error.happened if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
+        failure = error.happened if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
         known = isinstance(error, Refusal | psycopg.Error)
         self._log.error(
             "batch failed",
             duty=duty.name,
             authority=duty.authority.value,
-            failure=said,
+            failure=failure,
             exc_info=None if known else error,
         )
         with contextlib.suppress(psycopg.Error, Refusal), self._acting(duty.authority) as tx:
-            register.tally_failure(tx, self.worker_id, duty.name, said)
+            register.tally_failure(tx, self.worker_id, duty.name, failure)
 
     def _one_by_one(self, duty: Duty) -> bool:
-        """After a batch that failed as a whole: each of its units alone, so that a bad one stops only itself.
+        """After a batch that failed as a whole: each unit alone, so that a bad one stops only itself.
 
-        True: all of them were tried.
+        Returns whether all of them were tried.
         """
         if duty.units is None or duty.one is None:
             return False
@@ -224,7 +224,7 @@ class WorkerLoop:
                 else:
                     observe.UNITS.labels(duty.name).inc(done)
             return True
-        return False  # the server is away
+        return False  # the server is unreachable
 
     # Its life ------------------------------------------------------------------------------------------------------
 
@@ -232,12 +232,12 @@ class WorkerLoop:
         with self._acting(Authority.RUNNER) as tx:
             registered = register.register(tx, name=self.name, duties=[duty.name for duty in self.duties])
             self._policy = policy.in_force(tx).policy
-        self._id = registered  # committed: the tallies of every duty refer to it
+        self._id = registered  # committed: tallies refer to it
         self.started.set()
         self._log.info("worker started", worker_id=str(self._id), duties=[duty.name for duty in self.duties])
 
     def _beat(self) -> None:
-        """Say now and then that we are alive, and look whether the schema is still ours and the policy the same."""
+        """Send heartbeats, and check that schema and policy are the same."""
         while not self._stopping.wait(self._heartbeat_s):
             try:
                 with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
@@ -247,48 +247,48 @@ class WorkerLoop:
                     self._policy = policy.in_force(tx).policy
                 observe.HEARTBEATS.labels("heard" if alive else "lost").inc()
                 if not alive:
-                    self._log.warning("worker was declared lost; it goes on under a new incarnation")
+                    self._log.warning("worker was declared lost; it continues under a new id")
                     self._begin()
             except MigrationRefused as refusal:
                 self.refusal = refusal
-                self._log.error("schema is not ours any more", failure=refusal.happened)
+                self._log.error("the schema was migrated to another epoch", failure=refusal.happened)
                 self.stop()
-            except Exception as error:  # noqa: BLE001 - a heart that stops once would stop for good
+            except Exception as error:  # noqa: BLE001 - without heartbeats the worker would be declared lost
                 observe.HEARTBEATS.labels("failed").inc()
                 self._log.error("heartbeat failed", failure=str(error))
 
     def _listen(self) -> None:
-        """Pass notifications on to the duties. Without a connection they look by themselves, and it is tried again."""
-        pause_s = IDLE_LEAST_S
+        """Wake duties by notification. Without a connection they poll, and connecting is tried again."""
+        pause_s = MIN_IDLE_S
         while not self._stopping.is_set():
             try:
                 with contextlib.closing(connect(self.database.conninfo, self.database.settings)) as connection:
                     if not connection.direct:
-                        self._log.warning("a pooler stands before the server: duties look at their cadence only")
+                        self._log.warning("no notifications behind a connection pooler: duties poll")
                         return
                     connection.execute(f"listen {CHANNEL}")
-                    pause_s = IDLE_LEAST_S
-                    self.wake("")  # what was notified while nobody listened
+                    pause_s = MIN_IDLE_S
+                    self.wake("")  # for notifications that were sent before
                     while not self._stopping.is_set():
-                        self._heed(connection)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
+                        self._handle_notifications(connection)
+            except Exception as error:  # noqa: BLE001 - it is tried again
                 self._log.warning("cannot listen", failure=str(error))
                 self._stopping.wait(pause_s)
-                pause_s = min(pause_s * 2, FAILED_MOST_S)
+                pause_s = min(pause_s * 2, MAX_FAILED_S)
 
-    def _heed(self, connection: Transaction) -> None:
-        """Wake whom a notification names, then whom those of the next moment name, each once.
+    def _handle_notifications(self, connection: Transaction) -> None:
+        """Wake the duties that a notification names, then those of the next moment, each once.
 
-        Any login can notify, as often as it likes: a flood is not listened to.
+        Any login can notify, as often as it likes: a flood is ignored.
         """
         named = _notified(connection, LISTEN_SLICE_S)
         self._wake_each(named)
-        until, more = time.monotonic() + WAKE_LEAST_S, list[str]()
+        until, more = time.monotonic() + MIN_WAKE_S, list[str]()
         while named and len(more) < FLOOD and (left := until - time.monotonic()) > 0 and not self._stopping.is_set():
             more += _notified(connection, left)
         self._wake_each(more)
         if len(more) >= FLOOD:
-            self._log.warning("too many notifications; not listening for a while", pause_s=FLOOD_PAUSE_S)
+            self._log.warning("too many notifications; ignoring them for a while", pause_s=FLOOD_PAUSE_S)
             connection.execute(f"unlisten {CHANNEL}")
             self._stopping.wait(FLOOD_PAUSE_S)
             connection.execute(f"listen {CHANNEL}")
@@ -304,8 +304,8 @@ class WorkerLoop:
         with self.database.transaction(authority, actor=self._actor) as tx:
             yield tx
 
-    def _figures(self, tx: psycopg.Connection[tuple[object, ...]]) -> Policy:
-        """The policy's figures for the duties; at most a heartbeat old. What the database decides, it decides anew."""
+    def _values(self, tx: psycopg.Connection[tuple[object, ...]]) -> Policy:
+        """The policy for the duties; at most a heartbeat old. The database always decides by the current one."""
         if self._policy is None:
             self._policy = policy.in_force(tx).policy
         return self._policy
@@ -316,11 +316,11 @@ class WorkerLoop:
 
 
 class _WorkerContext:
-    """A worker at one of its duties, for a flow that takes its transactions as it needs them."""
+    """A worker that runs one duty, for a flow that opens transactions as it needs them."""
 
     def __init__(self, worker: WorkerLoop, duty: Duty) -> None:
         self.name = worker.name
-        self.paused = False  # when it last asked
+        self.paused = False  # at its last check
         self._worker = worker
         self._duty = duty
 
@@ -330,9 +330,9 @@ class _WorkerContext:
 
     @property
     def policy(self) -> Policy:
-        figures = self._worker._policy
-        assert figures is not None  # read when the worker began
-        return figures
+        values = self._worker._policy
+        assert values is not None  # read when the worker began
+        return values
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         return self._worker._acting(self._duty.authority)
@@ -351,7 +351,7 @@ class _WorkerContext:
 
 
 def _notified(connection: Transaction, within_s: float) -> list[str]:
-    """What is notified next: the payloads of all that came with it."""
+    """The payloads of the next notifications."""
     return [one.payload for one in connection.notifies(timeout=within_s, stop_after=1)]
 
 

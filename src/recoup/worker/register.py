@@ -1,4 +1,4 @@
-"""Who works: each worker's life and heartbeat, and what it did of each duty."""
+"""The register of workers: start, heartbeat and end of each, and what it did of each duty."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from recoup.database.queries import load
 from recoup.worker.duty import Duty
 
 Q = load("recoup.worker", "worker.sql")
-FAILURE_MOST_CHARACTERS = 2000
+MAX_FAILURE = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +36,14 @@ class RegisteredWorker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DutyStatus:
-    """How a duty stands, over all workers."""
+    """The status of a duty, over all workers."""
 
     duty: str
     authority: str
     cadence_s: float
     paused: str | None  # by whom and why
     last_run_at: datetime | None
-    lag_s: float | None  # for how long the oldest unit has been waiting; None: none waits
+    lag_s: float | None  # how long the oldest unit has been waiting; None: none waits
     runs: int
     done: int
     failures: int
@@ -55,7 +55,7 @@ class DutyStatus:
 
 
 def register(tx: Transaction, *, name: str, duties: Sequence[str]) -> UUID:
-    """Begin a worker's life."""
+    """Register a worker."""
     row = tx.execute(
         Q["register"],
         {
@@ -68,12 +68,12 @@ def register(tx: Transaction, *, name: str, duties: Sequence[str]) -> UUID:
 
 
 def beat(tx: Transaction, worker_id: UUID) -> bool:
-    """Say that a worker is alive. False: it was declared lost meanwhile."""
+    """Record a heartbeat. Returns False if the worker was declared lost meanwhile."""
     return tx.execute(Q["beat"], {"worker_id": worker_id}).rowcount > 0
 
 
 def stop(tx: Transaction, worker_id: UUID) -> None:
-    """End a worker's life."""
+    """Record that a worker stopped."""
     tx.execute(Q["stop"], {"worker_id": worker_id})
 
 
@@ -84,23 +84,23 @@ def tally(tx: Transaction, worker_id: UUID, duty: str, *, done: int, runs: int =
 
 def tally_failure(tx: Transaction, worker_id: UUID, duty: str, failure: str) -> None:
     """Count a batch that raised."""
-    told = failure.replace("\x00", "")[:FAILURE_MOST_CHARACTERS]
-    tx.execute(Q["tally_failure"], {"worker_id": worker_id, "duty": duty, "failure": told})
+    text = failure.replace("\x00", "")[:MAX_FAILURE]
+    tx.execute(Q["tally_failure"], {"worker_id": worker_id, "duty": duty, "failure": text})
 
 
 def workers(tx: Transaction, *, limit: int = 100) -> list[RegisteredWorker]:
-    """Workers, those that run first."""
+    """Workers, running ones first."""
     with tx.cursor(row_factory=class_row(RegisteredWorker)) as cursor:
         return cursor.execute(Q["list_workers"], {"limit": limit}).fetchall()
 
 
 def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStatus]:
-    """How each duty stands, in the order given."""
+    """The status of each duty, in the order given."""
     with tx.cursor(row_factory=dict_row) as cursor:
         tallies = {row["duty"]: row for row in cursor.execute(Q["tallies"])}
     found = []
     for duty in duties:
-        told = tallies.get(duty.name, {})
+        tally_ = tallies.get(duty.name, {})
         held = pauses.paused(tx, f"duty:{duty.name}")
         found.append(
             DutyStatus(
@@ -108,14 +108,14 @@ def standings(tx: Transaction, duties: Sequence[Duty]) -> list[DutyStatus]:
                 authority=duty.authority,
                 cadence_s=duty.cadence_s,
                 paused=f"{held.paused_by}: {held.reason}" if held else None,
-                last_run_at=told.get("last_run_at"),
+                last_run_at=tally_.get("last_run_at"),
                 lag_s=_rounded(duty.lag(tx)),
-                runs=told.get("runs", 0),
-                done=told.get("done", 0),
-                failures=told.get("failures", 0),
-                last_worker=told.get("last_worker"),
-                last_failed_at=told.get("last_failed_at"),
-                last_failure=told.get("last_failure"),
+                runs=tally_.get("runs", 0),
+                done=tally_.get("done", 0),
+                failures=tally_.get("failures", 0),
+                last_worker=tally_.get("last_worker"),
+                last_failed_at=tally_.get("last_failed_at"),
+                last_failure=tally_.get("last_failure"),
                 note=None if duty.note is None else duty.note(tx),
                 description=duty.description,
             )

@@ -12,7 +12,7 @@ create table recoup.retry_traceback (
   unique (error_id, retry)
 );
 comment on table recoup.retry_traceback is
-'The traceback of each retry that a handler failed. Deleted by an operator when it holds a secret, and with the archive.';
+'Tracebacks of failed retries. Deleted by an operator when they hold a secret, and with the archive of their error.';
 comment on column recoup.retry_traceback.traceback_id is 'Identity.';
 comment on column recoup.retry_traceback.error_table is 'Table of the error …';
 comment on column recoup.retry_traceback.error_id is '… and its id there.';

@@ -1,14 +1,5 @@
 -- name: keep
--- Of retries whose failure counts: a late one has no event. One that is reported again has its traceback already.
-insert into recoup.retry_traceback (error_table, error_id, retry, token, traceback, recorded_at)
-select g.error_table, g.error_id, v.retry_count, g.token, g.traceback, recoup.now()
-  from unnest(%(tables)s::text[], %(ids)s::bigint[], %(tokens)s::uuid[], %(tracebacks)s::text[])
-    g (error_table, error_id, token, traceback)
- cross join lateral (
-   select v.retry_count from recoup.error_event v
-    where v.error_id = g.error_id and v.error_table = g.error_table and v.token = g.token and v.event_type = 'FAILED'
-    limit 1) v
-on conflict (error_id, retry) do nothing;
+select recoup.keep_tracebacks(%(tables)s::text[], %(ids)s::bigint[], %(tokens)s::uuid[], %(tracebacks)s::text[]);
 
 -- name: of_errors
 select t.error_table, t.error_id, t.retry, t.recorded_at, t.traceback
