@@ -27,6 +27,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from recoup.database import client
+from recoup.database.access import MAX_NAME_BYTES, check_may_create
 from recoup.database.connection import Transaction, connect
 from recoup.database.failures import options_of, where
 from recoup.database.releases import Release, check_schema
@@ -36,7 +37,6 @@ from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
 from recoup.settings import Settings
 
-NAME_MOST_BYTES = 63  # a longer name would be cut by the server, and could then be another database's
 FIRST_USER_OID = 16384  # what is below came with the server
 # From 17 on pg_restore sets this without asking, and a server that does not know it refuses the whole restore.
 NEW_SETTING, NEW_SETTING_FROM = b"\nSET transaction_timeout = 0;", 17
@@ -201,20 +201,8 @@ def _in_use(database: str, *, sessions: int | None = None) -> ServerRefused:
 
 
 def _refuse_without_right(connection: Transaction, there: _There | None) -> None:
-    (may,) = connection.execute(
-        "select rolsuper or rolcreatedb from pg_roles where rolname = current_user"
-    ).fetchone() or (False,)
-    if may and (there is None or there.owned):
-        return
-    user = connection.info.user
-    raise ServerRefused(
-        "login_lacks_rights",
-        f"A restore is made in a new database and renamed into place, and the login {user} may not do that.",
-        f"As an administrator: ALTER ROLE {user} CREATEDB;"
-        + (f" ALTER DATABASE {there.name} OWNER TO {user};" if there is not None and not there.owned else "")
-        + " or set RECOUP_ADMIN_DSN to a login that has these rights.",
-        login=user,
-    )
+    also = "" if there is None or there.owned else f" ALTER DATABASE {there.name} OWNER TO {connection.info.user};"
+    check_may_create(connection, "A restore fills a new database and renames it", also=also)
 
 
 def _put_in_place(connection: Transaction, beside: str, database: str, there: _There | None) -> str | None:
@@ -368,7 +356,7 @@ def _named(uri: str) -> str:
 
 
 def _beside(database: str, ending: str) -> str:
-    room = NAME_MOST_BYTES - len(ending.encode())
+    room = MAX_NAME_BYTES - len(ending.encode())
     return database.encode()[:room].decode(errors="ignore") + ending
 
 

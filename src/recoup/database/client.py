@@ -50,10 +50,9 @@ def called(settings: Settings, name: str, uri: str | None) -> tuple[list[str], d
     login: list[str] = []
     if uri is not None:
         options = options_of(uri)
-        if (
-            settings.dsn is None
-        ):  # what keeps the shell's variables away is not needed, and an older program may not know it
-            options = {key: options.get(key) for key in ("host", "port", "user", "password", "dbname")}
+        if settings.dsn is None:  # the rest keeps the shell's variables away; an older program may not know it
+            kept = ("host", "port", "user", "password", "dbname", "options")
+            options = {key: value for key in kept if (value := options.get(key))}
         around |= {"PGPASSWORD": str(options.pop("password"))} if options.get("password") else {}
         if options.get("sslpassword"):
             raise InputRefused(

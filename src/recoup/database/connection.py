@@ -26,7 +26,7 @@ from psycopg.conninfo import make_conninfo
 
 from recoup.database.failures import as_refusals, options_of, unreachable, where
 from recoup.database.pool import Pool
-from recoup.database.session import configured, pinned, startup_options, waits
+from recoup.database.session import configured, pinned, startup_options, waits, without_reader
 from recoup.database.tracked import Length, Row, TrackedConnection, TrackedCursor
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words
@@ -70,7 +70,7 @@ class Database:
         afterwards: list[Callable[[], object]] = []
         try:
             with (
-                as_refusals(self.conninfo),
+                as_refusals(self.conninfo, authority.role),
                 self._opened().lent(authority) as held,
                 self._begun(held, self._unsaid(held, authority, actor, reason)),
                 _open_here(held, afterwards),
@@ -88,7 +88,7 @@ class Database:
 
         What it did stands when it returns: an exception after it takes nothing back. A second statement is refused.
         """
-        with as_refusals(self.conninfo), self._opened().lent(authority) as held:
+        with as_refusals(self.conninfo, authority.role), self._opened().lent(authority) as held:
             unsaid = self._unsaid(held, authority, actor, reason)
             held.statements_left = 1
             try:
@@ -224,7 +224,7 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
     that it has from its login on, and falls back to.
     """
     known = options_of(conninfo)
-    options = str(known.get("options", os.environ.get("PGOPTIONS")) or "")
+    options = without_reader(str(known.get("options", os.environ.get("PGOPTIONS")) or ""))
     if given is not None:
         options = " ".join((options, *startup_options(given | waits(settings)))).strip()
     try:

@@ -46,8 +46,8 @@ def ensure_roles(connection: Transaction, *, login: str) -> None:
             _until_undisturbed(connection, SQL("create role {} nologin").format(Identifier(role)))
         for authority in Authority:
             if authority is not Authority.READER:
-                _ensure_member(connection, Authority.READER.role, of=authority.role, inherits=True)
-            _ensure_member(connection, authority.role, of=login, inherits=False)
+                grant_membership(connection, Authority.READER.role, of=authority.role, inherits=True)
+            grant_membership(connection, authority.role, of=login, inherits=False)
 
 
 @contextlib.contextmanager
@@ -132,7 +132,7 @@ def _exists(connection: Transaction, role: str) -> bool:
     return connection.execute("select from pg_roles where rolname = %s", (role,)).rowcount > 0
 
 
-def _ensure_member(connection: Transaction, role: str, *, of: str, inherits: bool) -> None:
+def grant_membership(connection: Transaction, role: str, *, of: str, inherits: bool) -> None:
     # The plain form everywhere, but where the server can say it: the login must not inherit, so that forgetting to
     # take an authority means having none. Before 16 that is the login's own NOINHERIT; `recoup doctor` looks at it.
     if connection.execute(

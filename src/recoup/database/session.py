@@ -7,9 +7,11 @@ import re
 from functools import lru_cache
 from urllib.parse import quote
 
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
+from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 
 # What the driver reads, what our texts were written for, what digests and comparisons of definitions go by. What only
@@ -33,6 +35,8 @@ PINNED = {
     "default_transaction_isolation": "read committed",
 }
 TRANSACTION_TIMEOUT_FROM = 170000
+READER_OPTION = f"-c role={Authority.READER.role}"
+_READER = re.compile(rf"(?:^|(?<=\s))-c\s*role={Authority.READER.role}(?=\s|$)")
 _SPLITS, _ESCAPED = re.compile(r"[\\\s]"), r"\\\g<0>"  # what ends a startup option, unless escaped
 # In place of nothing, which libpq would not take.
 _UNSAID = {
@@ -81,6 +85,28 @@ def pinning_locally(version: int) -> str:
         for name, value in pinned(version).items()
     )
     return SQL("; ").join(parts).as_string()
+
+
+def reading(conninfo: str) -> str:
+    """A connection string for people and other programs: its session has the rights of the reader from the start."""
+    found = conninfo_to_dict(conninfo).get("options")
+    if conninfo.startswith(("postgresql://", "postgres://")) and not found:  # of two options the last one counts
+        return f"{conninfo}{'&' if '?' in conninfo else '?'}options={quote(READER_OPTION, safe='')}"
+    return make_conninfo(conninfo, options=f"{found or ''} {READER_OPTION}".strip())
+
+
+def without_reader(options: str) -> str:
+    """Startup options without the role that :func:`reading` adds: sessions of ours take the role they need."""
+    return _READER.sub("", options).strip()
+
+
+def not_reading(conninfo: str) -> str:
+    """A connection string without the role that :func:`reading` adds."""
+    for mark in "?&":
+        conninfo = conninfo.removesuffix(f"{mark}options={quote(READER_OPTION, safe='')}")
+    options = str(conninfo_to_dict(conninfo).get("options") or "")
+    kept = without_reader(options)
+    return conninfo if kept == options else make_conninfo(conninfo, options=kept)
 
 
 def startup_options(settings: dict[str, str]) -> list[str]:
