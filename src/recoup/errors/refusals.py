@@ -14,6 +14,7 @@ LAWS = {
     "RC052": ("table_taken", "error tables do not take the place of tables that somebody else made"),
     "RC063": ("redaction", "a text of an error may lose parts of it after it was recorded, and gains nothing"),
     "RC053": ("table_not_made", "an error table of the policy is made by a migration"),
+    "RC065": ("failed_at_ahead", "an error first failed in the past"),
     "RC061": ("entity_null", "the gate answers for entities, and not for what is missing"),
     "RC062": (
         "entity_held",

@@ -3579,15 +3579,15 @@ CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], id
 comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call, the heir, takes over from the error that it superseded (recoup.supersede_errors).';
 grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
 
-grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) to public;
+grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 755bfde0bb6cae3bde61315ae4f556a9
-comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
+ SET enable_nestloop TO 'off'; -- body 86b1ab5bd357dc2306085d7073fe06e7
+comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[]) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
  LANGUAGE plpgsql; -- body 1bf25b37ca17b6716c0f8e8a996a6d17
@@ -3719,7 +3719,7 @@ comment on function recoup.lock_open_errors(places integer[], entities uuid[], s
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
- LANGUAGE plpgsql; -- body c9af9b8ed856d70f5aa7a1ebb3c95def
+ LANGUAGE plpgsql; -- body dafabf373d4a3709cc28290a953fec78
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
@@ -3905,9 +3905,9 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET enable_mergejoin TO 'off'; -- body 1ac38d8d9fe23bb39071883389cb1d03
 comment on function recoup.record_error_moves() is 'What a move of an error was: a claim, an outcome, a decision of a person, being superseded.';
 
-grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) to public;
+grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[] DEFAULT NULL::text[], overruled text[] DEFAULT NULL::text[], OUT ids bigint[])
+CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[] DEFAULT NULL::text[], overruled text[] DEFAULT NULL::text[], failed_at timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], OUT ids bigint[])
  RETURNS bigint[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3916,8 +3916,8 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 6424b3c8e6512a3139000f7b2863d6d1
-comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
+ SET jit TO 'off'; -- body 363e600c8b951980e820a2c3eff7bb1e
+comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) is 'Records errors, superseding what is open of the same failure; ids in their order. Null: another policy is in force.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
  RETURNS trigger
