@@ -130,15 +130,6 @@ def test_wrong_input_is_answered(cli: Run, arguments: tuple[str, ...], code: str
     assert done.stdout == ""
 
 
-def test_the_howto_of_an_error_table_works_as_printed(cli: Run, tmp_path: Path) -> None:
-    """The document in force, with the table of the page behind it, is a policy."""
-    page = (Path(__file__).parents[2] / "docs/howto/add-an-error-table.md").read_text("utf-8")
-    (command,) = re.findall(r"`recoup (policy show[^`]*) > policy.toml`", page)
-    table = page.partition("```toml\n")[2].partition("```")[0]
-    (tmp_path / "policy.toml").write_text(cli(*command.split()).stdout + "\n" + table)
-    assert "billing.invoice_errors" in cli("policy", "check", tmp_path / "policy.toml").stdout
-
-
 def test_misspelt_commands_are_named(cli: Run) -> None:
     """An unknown command or option names what was meant, and ends with a failure."""
     assert "history" in (cli("gate", "hstory", fails=True).stderr + cli("gate", "hstory", fails=True).stdout)
