@@ -19,7 +19,7 @@ PLATFORM = Domain(
     name="platform",
     package="recoup.schema",
     description="Time, lifecycles, logs and seals, the policy, pauses, workers, operations over many.",
-    release=4,
+    release=5,
     lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
     logs=(
         PAUSE_LOG,

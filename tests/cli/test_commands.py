@@ -62,9 +62,9 @@ def test_help_is_quick() -> None:
 
 
 def test_psql_has_the_password_and_the_machine_does_not(cli: Run, server: embedded.Server, database_name: str) -> None:
-    """It stands on no command line, where everybody could read it."""
+    """It is on no command line, where everybody could read it. psql reads, and cannot write."""
     shown = cli("db", "psql", "--", "-X", "-A", "-t", "-c", "select current_user, current_database()").stdout
-    assert shown == f"recoup_app|{database_name}\n"
+    assert shown == f"recoup_reader|{database_name}\n"
     called = cli("db", "psql", "--", "-X", "-c", r"\! tr '\0' ' ' < /proc/$PPID/cmdline").stdout
     assert str(server.socket_folder) in called
     assert server.app_password not in called
@@ -260,7 +260,8 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     cli("gate", "create-batch", "lost")
     assert "refused" in cli("db", "restore", str(kept), fails=True).stderr
     assert "refused" in cli("db", "restore", str(home / "no such file"), fails=True).stderr
-    cli("db", "restore", str(kept), "--replace")
+    restored = cli("db", "restore", str(kept), "--replace").stdout
+    assert re.fullmatch(r"database   recoup\nset aside  recoup_before_\w+\n", restored)  # and nothing that there is not
     batches = cli("gate", "batches").stdout
     assert "kept" in batches
     assert "lost" not in batches

@@ -1,4 +1,4 @@
-"""What a session of ours has, whatever its role, database or server has by default and whatever the shell says."""
+"""The settings of a session of ours, independent of the defaults of role, database, server and shell."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from psycopg.sql import SQL, Identifier, Literal
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 
-# What the driver reads, what our texts were written for, what digests and comparisons of definitions go by. What only
-# says how fast or how durably, or that nobody may write, stays the administrator's.
+# Settings that the driver, our SQL, digests and comparisons of definitions depend on. Settings of speed, durability and
+# read-only mode stay the administrator's.
 PINNED = {
     "client_encoding": "UTF8",
     "DateStyle": "ISO, MDY",
@@ -49,7 +49,7 @@ _SAID_ANYWAY = {"service", "user", "password", "dbname", "host", "port", "connec
 
 
 def waits(settings: Settings) -> dict[str, str]:
-    """Bounds on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
+    """Timeouts of statements, locks and idle transactions: no session of ours blocks others forever."""
     return {
         "statement_timeout": str(settings.statement_timeout_ms),
         "lock_timeout": str(settings.lock_timeout_ms),
@@ -78,7 +78,7 @@ def pinning(version: int) -> str:
 
 @lru_cache
 def pinning_locally(version: int) -> str:
-    """The same for the transaction alone, in statements that take no snapshot: it may still be to choose its moment."""
+    """The same for the transaction only, in statements that take no snapshot: it may not have one yet."""
     one = SQL("set local {} = {}")
     parts = (
         one.format(Identifier(name), SQL(", ").join(map(Literal, value.split(", "))))
@@ -114,7 +114,7 @@ def startup_options(settings: dict[str, str]) -> list[str]:
 
 
 def unswayed() -> str:
-    """The end of a URI that lets no PG* variable of the shell, nor the service it names, say anything about it."""
+    """The end of a URI that overrides PG* variables of the shell, and the service they name."""
     service = "PGSERVICE" in os.environ
     return "".join(
         f"&{keyword}={quote(_UNSAID.get(keyword, (option.compiled or b'').decode()), safe='')}"

@@ -3797,7 +3797,7 @@ CREATE OR REPLACE FUNCTION recoup.policy_version()
  RETURNS integer
  LANGUAGE sql
  STABLE; -- body b3ac24fba3b3a3517f69c1bd41ac4a2f
-comment on function recoup.policy_version() is 'The version of the policy in force.';
+comment on function recoup.policy_version() is 'The version of the active policy.';
 grant execute on function recoup.policy_version() to public;
 
 CREATE OR REPLACE FUNCTION recoup.present_incarnation()
@@ -4176,8 +4176,8 @@ grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to pu
 CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b85e246ac6fae58c3ddf6e3e962e80f7
-comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bac71e66c5c98b3f4aa4b50766d5e4f6
+comment on function recoup.stamp_policy() is 'Sets number, time and author of a new policy.';
 grant execute on function recoup.stamp_policy() to public;
 
 CREATE OR REPLACE FUNCTION recoup.statement_time()
@@ -4256,6 +4256,6 @@ grant execute on function recoup.written(life recoup.lifecycle) to public;
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 2006759133b5691390459cd01b09f949
+ STABLE; -- body 800ae78cc3d9f665492d9c7031b28ef7
 comment on function recoup.wrong_figure(figures jsonb) is 'The first value of a policy that is missing or out of bounds, or null.';
 grant execute on function recoup.wrong_figure(figures jsonb) to public;
