@@ -1,8 +1,8 @@
 """Migrations: ordered ``.sql`` files, the routines and the declarations of each domain. One transaction, or nothing.
 
 Ordered files (``migrations/0001_….sql``) create tables and are never edited once applied: their checksum is stored, and
-a changed file is refused. Routines are functions; a changed file is applied again. Last, the declarations of the domains
-are written where guard, seals and audit read them, and triggers are created from them.
+a changed file is refused. Routines are functions; a changed file is applied again. Last, the declarations of the
+domains are written where guard, seals and audit read them, and triggers are created from them.
 
 A domain whose release in the database is newer than the program's is left alone: an older program never reinstalls its
 own. Nothing that is up to date is touched, so a release that changes only functions locks no table, and workers of the
