@@ -222,7 +222,7 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "refused: server_not_running" in cli("db", "status", fails=True).stderr
     assert json.loads(cli("db", "start", "--json").stdout)["status"] == "started"
     assert "already running" in cli("db", "start").stdout
-    assert "applied  0001" in cli("migrate").stdout
+    assert "applied    0001" in cli("migrate").stdout
     assert "nothing to do" in cli("migrate").stdout
     assert "broken" not in cli("doctor").stdout
     part = cli("demo", "errors").stdout

@@ -180,7 +180,7 @@ def test_a_login_has_the_authorities_it_was_granted(run: Run, server: embedded.S
         admin.execute(SQL("drop schema {}").format(Identifier(name)))
     assert run("login", "remove", name).stdout == f"removed login {name}\n"
     with contextlib.closing(connect(server.uri("postgres", admin=True), settings)) as admin:
-        with refused(InputRefused, "login_unknown", "recoup db login list"):
+        with refused(InputRefused, "login_not_found", "recoup db login list"):
             logins.remove(admin, name)
         with refused(InputRefused, "login_reserved"):
             logins.remove(admin, server.app)

@@ -74,8 +74,8 @@ def remove(connection: Transaction, name: str) -> None:
     found = next((login for login in logins(connection) if login.login == name), None)
     if found is None:
         raise InputRefused(
-            "login_unknown",
-            f"There is no login {name} that Recoup knows.",
+            "login_not_found",
+            f"No login {name} has an authority.",
             "List them: recoup db login list",
             login=name,
         )
