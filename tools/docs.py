@@ -205,8 +205,8 @@ def dispositions_page() -> str:
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += [
         "",
-        "A STRUCTURAL error that would be retried is parked instead (NON_RETRYABLE_ERROR). In a table that does not allow",
-        "parking, an error that would be parked gets the table's default, and keeps the park reason.",
+        "A STRUCTURAL error that would be retried is parked instead (NON_RETRYABLE_ERROR). In a table that does not",
+        "allow parking, an error that would be parked gets the table's default, and keeps the park reason.",
         "",
         "## Retries",
         "",

@@ -115,7 +115,7 @@ def test_a_password_is_not_told(alone: Run) -> None:
 
 
 def test_rules_are_shown_applied_and_explained(recoup: Run, hub: Hub, tmp_path: Path) -> None:
-    """From a document to the policy in force: a line for each rule, and each tells when it decided."""
+    """From a document to the active policy: a line for each rule, and each tells when it decided."""
     document = tmp_path / "rules.toml"
     document.write_text(RULES, encoding="utf-8")
     said = recoup("policy", "diff", document).stdout
@@ -129,7 +129,7 @@ def test_rules_are_shown_applied_and_explained(recoup: Run, hub: Hub, tmp_path: 
     told = parsed(recoup(*asked, "--policy"))
     assert (told["category"], told["rule"]) == ("TRANSIENT", "a rule of the policy")
     assert parsed(recoup(*asked))["rule"] != "a rule of the policy"
-    assert "category STRUCTURAL, words teapot" in recoup("policy", "show").stdout
+    assert '{ category = "STRUCTURAL", words = "teapot" }' in recoup("policy", "show").stdout
     document.write_text(RULES.replace("[\n", '[\n  { category = "OPERATIONAL", code = "A" },\n', 1), encoding="utf-8")
     said = recoup("policy", "diff", document).stdout
     assert "category OPERATIONAL, code A" in said

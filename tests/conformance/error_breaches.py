@@ -53,7 +53,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("errors/1/ttl", _error("superseding", "expires_at = expires_at - interval '1 second'")),
     ("errors/1/ttl", _archive("expired", "expires_at = expires_at - interval '1 day'")),
     ("errors/1/ttl", _policy("tier_days,MEDIUM", "31")),
-    ("errors/1/created-at", _error("waiting", "created_at = created_at - interval '1 day'")),
+    ("errors/1/created-at", _error("waiting", "created_at = created_at + interval '1 day'")),
     ("errors/1/created-at", _error("superseding", "created_at = created_at + interval '1 second'")),
     ("errors/1/infinite-stays",
      _error("for_ever", "status = 'RESOLVED', archived_at = now(), archive_reason = 'RESOLVED'")),

@@ -269,7 +269,7 @@ def test_a_spoiled_backup_leaves_everything_as_it_was(
     assert caught.value.code == ("backup_missing" if spoiled == "missing" else "program_failed")
     if spoiled != "missing":
         assert "pg_restore" in str(caught.value.facts["said"])
-        assert caught.value.happened.startswith("pg_restore ended with code 1: pg_restore: error: ")
+        assert caught.value.happened.startswith("pg_restore exited with status 1: pg_restore: error: ")
     assert databases(server, "test_spoiled") == ["test_spoiled"]
     assert counted(uri) == before
 
@@ -367,7 +367,7 @@ def test_a_failed_pg_dump_is_told_in_its_own_words_and_leaves_no_file(
             tmp_path / "backups" / "one",
         ),
     )
-    assert told.happened == "pg_dump ended with code 3: pg_dump: error: the disk is tired"
+    assert told.happened == "pg_dump exited with status 3: pg_dump: error: the disk is tired"
     assert told.facts["said"] == "pg_dump: error: the disk is tired"
     assert list((tmp_path / "backups").iterdir()) == []
     arguments, around = (tmp_path / "arguments").read_text(), (tmp_path / "around").read_text()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from psycopg import errors
 
 from company import acting, advance, claimed_error, error_in, new_archive_month, new_error, room_in_archive
+from conftest import START
 from product import PARTS, apply_policy, chosen, migrate
 from recoup import policy
 from recoup.audit import examine
@@ -20,6 +23,7 @@ from recoup.domains import DOMAINS
 from recoup.errors import archive, listing, retrying
 from recoup.errors.checks import error_tables
 from recoup.errors.duties import DUTIES
+from recoup.errors.importing import import_file
 from recoup.errors.listing import Filter
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
@@ -241,3 +245,36 @@ def test_the_doctor_knows_an_error_table_from_another_of_its_name(connection: Tr
     connection.execute("create schema sales; create table sales.lead_errors ()")
     (finding,) = error_tables(connection)
     assert (finding.verdict, "sales.lead_errors" in finding.found) == ("warning", True)
+
+
+ROWS = """\
+{{"outreach_id": "{a}", "code": "A", "message": "the request timed out", "created_at": "{old}"}}
+{{"outreach_id": "{b}", "code": "A", "message": "the request timed out", "created_at": "{old}"}}
+{{"outreach_id": "{b}", "code": "A", "message": "the request timed out", "created_at": "{young}"}}
+{{"outreach_id": "{d}", "code": "A", "message": "the request timed out", "created_at": "{ahead}"}}
+{{"outreach_id": "{c}", "code": "A", "message": "the request timed out", "created_at": "soon"}}
+{{"outreach_id": "{c}", "code": "A", "message": "the request timed out", "created_at": "{young}"}}
+"""
+
+
+def test_rows_of_an_adopted_table_keep_their_age(
+    connection: Transaction, server: embedded.Server, settings: Settings, tmp_path: Path
+) -> None:
+    """TTL and window count from created_at: what is old is neither prolonged nor retried again, and the audit holds."""
+    a, b, c, d = (uuid.uuid4() for _ in range(4))
+    old, young, ahead = (START + timedelta(days=days, hours=1) for days in (-29, 0, 400))
+    with connection.transaction():
+        advance(connection, timedelta(hours=2))
+    file = tmp_path / "rows.jsonl"
+    file.write_text(ROWS.format(a=a, b=b, c=c, d=d, old=old, young=young, ahead=ahead))
+    with Database(server.uri(connection.info.dbname), settings) as database:
+        done = import_file(database, file, table="outreach.dol_errors")
+    assert (done.recorded, set(done.refused.reasons)) == (4, {"failed_at_ahead", "time_unreadable"})
+    rows = connection.execute(
+        "select outreach_id, created_at, status, expires_at - created_at from outreach.dol_errors"
+        " where archived_at is null order by created_at, status, outreach_id = %s",
+        (b,),
+    ).fetchall()
+    month = timedelta(days=30)
+    assert rows == [(a, old, "PARKED", month), (b, old, "PARKED", month), (c, young, "RETRY_PENDING", month)]
+    assert [verdict.id for verdict in examine(connection, chosen(["errors", "laws"])) if verdict.rows] == []

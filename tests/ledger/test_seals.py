@@ -730,9 +730,9 @@ def test_seals_on_the_command_line(own: Own, recoup: Callable[..., tuple[int, st
     own.pause()
     code, printed, _ = recoup("seal", "verify", "--head", str(head))
     assert code == 0
-    assert "everything is as it was sealed" in printed
+    assert "no changes found" in printed
     assert "1 of recoup.content_log, 1 of recoup.control_log, 2 of recoup.pause_log" in printed
-    assert "goes on from the head" in printed
+    assert "the chain continues from the head" in printed
     code, printed, _ = recoup("seal", "verify", "--json")
     assert (code, json.loads(printed)["problems"], json.loads(printed)["unsealed"][PAUSES]) == (0, [], 2)
 

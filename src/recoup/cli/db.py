@@ -1,12 +1,15 @@
-"""``recoup db``: the server behind everything."""
+"""``recoup db``: the PostgreSQL server that Recoup uses."""
 
 import contextlib
 import os
+import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from recoup.cli.migrate import PolicyFile, Profile, SimulatedFrom, migrated
 from recoup.cli.output import Demo, Json, print_fields
 from recoup.database import access, client, embedded
 from recoup.database import backup as backups
@@ -20,8 +23,8 @@ from recoup.settings import Settings, load
 
 app = App(
     name="db",
-    help_epilogue="The server behind everything: PostgreSQL from RECOUP_DSN, or the embedded one in RECOUP_HOME.\n\n"
-    "The embedded server starts when it is needed, stays up when the command ends, and is stopped by recoup db stop.",
+    help_epilogue="The PostgreSQL server that Recoup uses: RECOUP_DSN, or the embedded server in RECOUP_HOME.\n\n"
+    "The embedded server starts when it is needed and keeps running when the command ends. Stop it: recoup db stop",
     help_format="plaintext",
 )
 
@@ -31,9 +34,13 @@ Admin = Annotated[
 ]
 
 
+Name = Annotated[str | None, Parameter(name="--database", help="Another database on the same server.")]
+app.command("recoup.cli.db_login:app", name="login", help="Add, list and remove logins of your own.")
+
+
 @app.command
 def start(*, json: Json = False) -> None:
-    """Start the embedded server, making it the first time. Does nothing when it runs."""
+    """Start the embedded server; create it the first time. Does nothing if it runs."""
     settings = _embedded_only(load(), "start")
     server = embedded.start(settings)
     _print_server(server, "started" if server.started_here else "already running", as_json=json)
@@ -48,7 +55,7 @@ def stop() -> None:
 
 @app.command
 def status(*, json: Json = False) -> None:
-    """Say whether the server answers, and where it is. Starts nothing. Ends with 1 when it does not answer."""
+    """Show whether the server answers, and where it is. Starts nothing. Exits with status 1 if it does not answer."""
     settings = load()
     if settings.dsn is not None:
         _print_external(settings, as_json=json)
@@ -65,41 +72,64 @@ def status(*, json: Json = False) -> None:
 
 
 @app.command
-def uri(
-    *,
-    demo: Demo = False,
-    admin: Admin = False,
-) -> None:
-    """Print a connection URI for any client, starting the server if needed. It holds a password: mind who sees it.
+def uri(*, demo: Demo = False, database: Name = None, admin: Admin = False) -> None:
+    """Print a connection URI for any client; start the server if needed. It contains a password.
 
-    On a command line everybody on the machine sees it. For a look by hand: recoup db psql
+    Sessions that use it can read (role recoup_reader). On a command line every user of the machine can see the
+    password; to query by hand: recoup db psql
     """
-    print(access.uri(load(), demo=demo, admin=admin))
+    print(_uri(load(), demo=demo, database=database, admin=admin))
 
 
 @app.command
 def psql(
     *arguments: Annotated[str, Parameter(help="Arguments for psql, after --.", allow_leading_hyphen=True)],
     demo: Demo = False,
+    database: Name = None,
     admin: Admin = False,
 ) -> None:
-    """Become psql on the database, starting the server if needed. The password is on no command line.
+    """Run psql on the database, as the reader; start the server if needed. The password is on no command line.
 
     Try: recoup db psql -- -c "select * from recoup.pauses"
     """
     settings = load()
-    command, around = client.called(settings, "psql", access.uri(settings, demo=demo, admin=admin))
+    connection = _uri(settings, demo=demo, database=database, admin=admin)
+    command, around = client.called(settings, "psql", connection)
     os.execve(command[0], [*command, *arguments], around)
+
+
+def _uri(settings: Settings, *, demo: bool, database: str | None, admin: bool) -> str:
+    if admin:
+        return access.uri(settings, demo=demo, database=database, admin=True)
+    return access.reading_uri(settings, demo=demo, database=database)
+
+
+@app.command
+def create(
+    name: Annotated[str, Parameter(help="Name of the new database.")],
+    *,
+    simulated_from: SimulatedFrom = None,
+    profile: Profile = None,
+    policy: PolicyFile = None,
+) -> None:
+    """Create another database on the same server, and migrate it."""
+    settings = load()
+    with access.created(settings, name) as connection:
+        migrated(connection, settings, simulated_from=simulated_from, profile=profile, policy=policy)
+    quoted = shlex.quote(name)
+    print(f"created database {name}\n\nUse it, as an administrator for migrations and backups, and for everyday work:")
+    print(f'  export RECOUP_ADMIN_DSN="$(recoup db uri --database {quoted} --admin)"')
+    print(f'  export RECOUP_DSN="$(recoup db uri --database {quoted})"')
 
 
 @app.command
 def backup(target: Path, *, demo: Demo = False) -> None:
-    """Write the whole database to one file, while work goes on.
+    """Write the whole database to one file. Work can continue meanwhile.
 
     Parameters
     ----------
     target
-        File to write. It must not exist; it is whole or absent, never half written.
+        File to write. It must not exist. It is complete or absent, never half written.
     """
     settings = load()
     written = backups.backup(settings, access.uri(settings, demo=demo, admin=True), target)
@@ -112,12 +142,13 @@ def restore(
     *,
     demo: Demo = False,
     replace: Annotated[
-        bool, Parameter(negative="", show_default=False, help="Put it in place of the database; the old one is kept.")
+        bool,
+        Parameter(negative="", show_default=False, help="Replace the database; the old one is kept, renamed."),
     ] = False,
 ) -> None:
-    """Read a backup into the database.
+    """Restore a backup into the database.
 
-    It is restored beside, checked, and then put in place; a database that is replaced is kept under another name.
+    It is restored into a new database, checked, and renamed into place. A replaced database is kept under another name.
 
     Parameters
     ----------
@@ -133,14 +164,16 @@ def restore(
         replace=replace,
         login=access.login(settings),
     )
-    print_fields(restored, as_json=False)
+    print_fields({name: value for name, value in asdict(restored).items() if value}, as_json=False)
+    if restored.lacks:
+        print("\nNext: recoup migrate adds what an older backup lacks")
 
 
 def _embedded_only(settings: Settings, verb: str) -> Settings:
     if settings.dsn is not None:
         raise InputRefused(
             "server_not_ours",
-            f"RECOUP_DSN names a server that Recoup does not run: there is nothing to {verb}.",
+            f"RECOUP_DSN names a server that Recoup does not run, so it cannot {verb} it.",
             "Unset RECOUP_DSN to use the embedded server.",
         )
     return settings

@@ -16,6 +16,9 @@ from recoup.schema import migrate as migrations
 from recoup.schema.migrate import Migrated
 from recoup.settings import Settings, load
 
+SimulatedFrom = Annotated[
+    datetime | None, Parameter(help="NEW database: simulated time that starts here (UTC unless it names a zone).")
+]
 Profile = Annotated[
     Literal["documents", "none"] | None,
     Parameter(help="NEW database: with the seven error tables of the documents (default), or none but your own."),
@@ -25,10 +28,7 @@ PolicyFile = Annotated[Path | None, Parameter(help="NEW database: its policy, a 
 
 def migrate(
     *,
-    simulated_from: Annotated[
-        datetime | None,
-        Parameter(help="NEW database: simulated time that starts here (UTC unless it names a zone)."),
-    ] = None,
+    simulated_from: SimulatedFrom = None,
     profile: Profile = None,
     policy: PolicyFile = None,
     demo: Demo = False,

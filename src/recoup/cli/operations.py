@@ -17,13 +17,13 @@ COLUMNS = (
 
 def list_operations(
     *,
-    subject: Annotated[str | None, Parameter(help="Only over rows of this table, such as recoup.error.")] = None,
+    subject: Annotated[str | None, Parameter(help="Only operations on this table, such as recoup.error.")] = None,
     limit: Limit = 20,
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """List operations over many, newest first: what was asked for, how far it is, what was refused."""
+    """List operations over many rows, newest first: filter, progress, refused rows."""
     with acting(Authority.READER, demo=demo) as tx:
         found = operations.operations(tx, subject=subject, limit=limit)
     rows = [{name: getattr(one, name) for name in (*COLUMNS, "refusals")} for one in found]
-    print_rows(rows, as_json=json, columns=COLUMNS, empty="There was no operation over many yet.")
+    print_rows(rows, as_json=json, columns=COLUMNS, empty="No operations yet.")

@@ -110,7 +110,7 @@ def diff(file: Document, *, replace: Replace = False, demo: Demo = False, json: 
     if json:
         print_rows(proposal.changes, as_json=True, empty="")
     else:
-        print_proposal(proposal)
+        print_proposal(proposal, new="document")
 
 
 @app.command

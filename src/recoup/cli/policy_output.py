@@ -14,11 +14,13 @@ from recoup.policy.document import flattened
 
 
 def toml(found: Version) -> str:
+    """A version as a TOML document."""
     who = f"applied {shown(found.applied_at)} UTC by {found.actor_id}: {found.reason}"
     return policy.rendered(found.figures, parts(DOMAINS), title=f"Policy version {found.version}, {who}")
 
 
 def print_values(found: Version) -> None:
+    """Every value of a version, and the shipped one where it differs."""
     who = f"{shown(found.applied_at)} UTC by {shown(found.actor_id)}"
     print(f"version {found.version}, applied {who}: {shown(found.reason)}\n")
     shipped = dict(flattened(policy.default(parts(DOMAINS), found.figures)))
@@ -30,14 +32,16 @@ def print_values(found: Version) -> None:
     print_rows(rows, as_json=False, empty="")
 
 
-def print_proposal(proposal: Proposal) -> None:
+def print_proposal(proposal: Proposal, *, new: str = "new") -> None:
+    """What a proposal would change, and what that does at once."""
     nothing = f"Nothing to change: version {proposal.over} has the same values."
-    print_changes(proposal.changes, f"version {proposal.over}", "new", nothing)
+    print_changes(proposal.changes, f"version {proposal.over}", new, nothing)
     for effect in proposal.effects:
         print(f"\nAt once: {effect}")
 
 
 def print_changes(changes: list[Change], before: str, after: str, nothing: str) -> None:
+    """A line for each value that differs; or the sentence for none."""
     rows = [
         {"key": key, before: _words(old), after: _words(new)}
         for change in changes

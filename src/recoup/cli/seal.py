@@ -1,4 +1,4 @@
-"""``recoup seal``: settled log rows in hash-chained blocks, and the proof that nothing behind them was changed."""
+"""``recoup seal``: seal log rows in hash-chained blocks, and verify that none was changed."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -22,22 +22,22 @@ from recoup.refusals import InputRefused
 
 app = App(
     name="seal",
-    help_epilogue="Settled log rows are sealed in hash-chained blocks. What was changed behind a seal is found; with"
-    " an exported head, kept elsewhere, also a chain that was rewritten.",
+    help_epilogue="Log rows are sealed in hash-chained blocks once no transaction can add to them. A change of a sealed"
+    " row is found; with an exported head, kept elsewhere, also a rewritten chain.",
     help_format="plaintext",
 )
-HEAD_MOST_BYTES = 1_000_000
+MAX_HEAD_BYTES = 1_000_000
 
 
 @app.command
 def run(*, demo: Demo = False, json: Json = False) -> None:
-    """Seal everything that has settled. Workers do this by themselves; before an export, do it once more."""
+    """Seal the log rows that have settled. Workers do this too; run it before an export."""
     made = rows = 0
     with opened(demo=demo) as database, _progress("sealed", "rows") as progress:
         with database.transaction(Authority.READER) as tx:
-            block_rows = versions.in_force(tx).policy[SealPolicy].block_rows
+            block_rows = versions.active(tx).policy[SealPolicy].block_rows
         while True:
-            # Short transactions: whoever else seals waits for one of them, not for all.
+            # Short transactions: another process that seals waits for one of them, not for all.
             with database.transaction(Authority.ARCHIVER, actor=person(database)) as tx:
                 sealed = seals.seal(tx, block_rows=block_rows, max_blocks=seals.MAX_BLOCKS)
             made, rows = made + len(sealed), rows + sum(seal.rows for seal in sealed)
@@ -49,7 +49,7 @@ def run(*, demo: Demo = False, json: Json = False) -> None:
     elif made:
         print(f"{_counted(rows, 'row')} sealed in {_counted(made, 'block')}")
     else:
-        print("nothing to do: everything that has settled is sealed")
+        print("nothing to do: all settled rows are sealed")
 
 
 @app.command(name="list")
@@ -63,7 +63,7 @@ def list_(
     """List seals, newest first."""
     with opened(demo=demo) as database, database.transaction(Authority.READER) as tx:
         found = seals.list_seals(tx, log=log, limit=limit)
-    told = [
+    rows = [
         {
             "number": seal.number, "log": seal.log, "rows": seal.rows, "last_seq": seal.last_seq,
             "sealed_at": seal.sealed_at, "actor_id": seal.actor_id, "incarnation": seal.incarnation,
@@ -72,7 +72,7 @@ def list_(
         for seal in found
     ]  # fmt: skip
     columns = ("number", "log", "rows", "last_seq", "sealed_at", "actor_id", "digest")
-    print_rows(told, as_json=json, columns=columns, empty="Nothing is sealed yet. Seal: recoup seal run")
+    print_rows(rows, as_json=json, columns=columns, empty="No seals yet. Run: recoup seal run")
 
 
 @app.command
@@ -81,7 +81,7 @@ def export(
     to: Annotated[Path | None, Parameter(help="File to write; it must not exist. Default: print it.")] = None,
     demo: Demo = False,
 ) -> None:
-    """Write the head of the chain as JSON. Keep it where those who can change the database cannot change it."""
+    """Export the head of the chain as JSON. Keep it where people who can change the database cannot change it."""
     with opened(demo=demo) as database, database.transaction(Authority.READER) as tx:
         head = seals.export_head(tx)
     if to is None:
@@ -94,11 +94,11 @@ def export(
 @app.command
 def verify(
     *,
-    head: Annotated[Path | None, Parameter(help="A file that recoup seal export wrote, kept elsewhere.")] = None,
+    head: Annotated[Path | None, Parameter(help="A file written by recoup seal export, kept elsewhere.")] = None,
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Check every seal, and every log row against its seal. Changes nothing. Ends with 1 when something is wrong."""
+    """Verify every seal, and every log row against its seal. Exits with status 1 if something is wrong."""
     kept = _read_head(head) if head is not None else None
     with (
         opened(demo=demo) as database,
@@ -118,20 +118,20 @@ def _print_examined(examined: Examined, head: Head | None) -> None:
     print(f"{_counted(examined.seals, 'seal')} checked, over {_counted(examined.rows, 'row')} of {logs}")
     waiting = {log: rows for log, rows in examined.unsealed.items() if rows}
     print(
-        f"{_counted(sum(waiting.values()), 'row')} not sealed yet, about which this says nothing"
+        f"{_counted(sum(waiting.values()), 'row')} not sealed yet (not covered)"
         + (f": {', '.join(f'{rows:,} of {log}' for log, rows in waiting.items())}" if waiting else "")
     )
     if head is None:
-        print("no head was given: a chain that was rewritten as a whole, or cut off at its end, is found with one only")
+        print("no head given: without one, a chain that was rewritten or cut off at its end is not found")
     elif not examined.problems:
-        print(f"the chain goes on from the head: seal {head.number}, of {head.sealed_at:%Y-%m-%d %H:%M:%S %Z}")
+        print(f"the chain continues from the head: seal {head.number}, sealed at {head.sealed_at:%Y-%m-%d %H:%M:%S %Z}")
     if examined.problems:
         print()
     print_rows(
         examined.problems,
         as_json=False,
         columns=("number", "log", "problem"),
-        empty="everything is as it was sealed",
+        empty="no changes found",
     )
 
 
@@ -142,12 +142,12 @@ def _counted(number: int, noun: str) -> str:
 def _read_head(path: Path) -> Head:
     try:
         with path.open("rb") as file:
-            text = file.read(HEAD_MOST_BYTES).decode("utf-8")
+            text = file.read(MAX_HEAD_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputRefused(
             "head_file_unreadable",
             f"{path} cannot be read: {error}.",
-            "Give a file that recoup seal export wrote, unchanged.",
+            "Give an unchanged file written by recoup seal export.",
         ) from error
     return read_head(text)
 
@@ -159,24 +159,24 @@ def _write_new(path: Path, text: str) -> None:
     except FileExistsError as error:
         raise InputRefused(
             "head_file_exists",
-            f"There is a file {path} already.",
-            "Name another; every head is worth keeping, the oldest most.",
+            f"{path} exists already.",
+            "Choose another name, and keep the old head: it proves more.",
         ) from error
     except OSError as error:
         raise InputRefused(
-            "head_file_unwritable", f"{path} cannot be written: {error}.", "Name a file in a folder that is there."
+            "head_file_unwritable", f"{path} cannot be written: {error}.", "Choose a file in a folder that exists."
         ) from error
 
 
 @contextmanager
 def _progress(verb: str, noun: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A line that tells how far it is; on a terminal only, and gone at the end."""
+    """A progress line; on a terminal only, and cleared at the end."""
     shown = sys.stderr.isatty()
 
-    def told(done: int, of: int | None) -> None:
+    def show(done: int, of: int | None) -> None:
         if shown:
             print(f"\r{verb} {done:,}{f' of {of:,}' if of is not None else ''} {noun}", end="", file=sys.stderr)
 
-    yield told
+    yield show
     if shown:
         print("\r\033[K", end="", file=sys.stderr, flush=True)

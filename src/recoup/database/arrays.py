@@ -55,7 +55,7 @@ class Routine:
         return SQL("{}({}) {}").format(name, SQL(", ").join(given), Identifier(alias))
 
     def encoded(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What it is given, as it is sent."""
+        """The arguments as they are sent."""
         if given.keys() != self.parameters.keys():
             raise TypeError(f"{self.name} takes {', '.join(self.parameters)}, not {', '.join(given)}.")
         sent = dict(given)
@@ -93,7 +93,7 @@ def call_in_turn(tx: Transaction, one: Call, other: Call) -> tuple[dict[str, Any
 
 @cache
 def _in_turn(first: Routine, then: Routine) -> str:
-    # What is lateral to a row is called when that row is there. The condition always holds, and no planner knows it.
+    # A lateral call runs once its row exists. The condition is always true, which the planner does not know.
     query = SQL("select {}, {} from {} cross join lateral (select * from {} where a is distinct from null) b").format(
         first.columns("a"), then.columns("b"), first.called("a"), then.called("c", THEN)
     )
@@ -115,7 +115,7 @@ def literal(kind: str, values: Iterable[object]) -> str:
 
 
 def _repeated(values: Iterable[object]) -> Iterator[str]:
-    """Each as text, written once for as long as it is the same: all that was claimed together has one token."""
+    """Each as text, written once for equal neighbours: everything claimed together has one token."""
     last: object = None
     text = "NULL"
     for value in values:

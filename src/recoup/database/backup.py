@@ -2,15 +2,15 @@
 
 What a caller can rely on:
 
-- A backup is made while work goes on. Its file is whole or absent, and readable by its owner alone.
-- A restore fills a new database beside the one that is there, checks it, and puts it in place in one transaction.
-  Whatever goes wrong before leaves everything as it was. A database that is replaced is kept under another name.
-- Guards, rights, sequences and the clock are afterwards as they were. Subscriptions read on, in another cluster too:
-  ``recoup.present_incarnation()`` sees to that.
-- No password is put on a command line, where everybody on the machine could read it.
+- A backup is made while work continues. Its file is complete or absent, and readable only by its owner.
+- A restore fills a new database, checks it, and renames it into place in one transaction. A failure before that changes
+  nothing. A replaced database is kept under another name.
+- Guards, rights, sequences and the clock are restored. Subscriptions continue, also in another cluster
+  (``recoup.present_incarnation()``).
+- No password is on a command line, where every user of the machine could read it.
 
-What lies outside a database is not part of it: logins, the locale, rights to connect, ALTER DATABASE … SET. The work
-is done by PostgreSQL's own programs: the embedded server's, or else those on PATH.
+A backup does not contain what is outside the database: logins, the locale, rights to connect, ALTER DATABASE … SET. It
+is made by PostgreSQL's own programs: those of the embedded server, or else those on PATH.
 """
 
 import contextlib
@@ -27,6 +27,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from recoup.database import client
+from recoup.database.access import MAX_NAME_BYTES, check_may_create
 from recoup.database.connection import Transaction, connect
 from recoup.database.failures import options_of, where
 from recoup.database.releases import Release, check_schema
@@ -36,13 +37,12 @@ from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
 from recoup.settings import Settings
 
-NAME_MOST_BYTES = 63  # a longer name would be cut by the server, and could then be another database's
-FIRST_USER_OID = 16384  # what is below came with the server
-# From 17 on pg_restore sets this without asking, and a server that does not know it refuses the whole restore.
+FIRST_USER_OID = 16384  # lower ones belong to the server
+# pg_restore 17 and later sets this always, and an older server refuses it.
 NEW_SETTING, NEW_SETTING_FROM = b"\nSET transaction_timeout = 0;", 17
 SCRIPT_HEAD_BYTES = 10_000
-# A database that is being filled bears this comment, and its restore holds a session's lock under the number in its
-# name: the comment without the lock is what a restore that was killed has left.
+# A database that is being filled has this comment, and its restore holds an advisory lock on the number in its name.
+# The comment without the lock: a restore was killed.
 BEING_RESTORED = "Being restored by Recoup. Without a name of its own yet."
 _LOCK = 7_265_667
 _LEFT = """
@@ -59,9 +59,9 @@ class Restored:
     """What a restore did."""
 
     database: str
-    set_aside: str | None  # the name under which the database that stood there is kept
-    lacks: tuple[str, ...]  # what an older backup lacks of this program's schema; `recoup migrate` brings it
-    removed: tuple[str, ...] = ()  # what restores that were killed had left on the server
+    set_aside: str | None  # the name under which the replaced database is kept
+    lacks: tuple[str, ...]  # what an older backup lacks of this program's schema; `recoup migrate` adds it
+    removed: tuple[str, ...] = ()  # databases that killed restores had left on the server
 
 
 def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
@@ -76,7 +76,7 @@ def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
                 "Check which database the connection string names; or run: recoup migrate",
             )
         with _part_beside(target) as part:
-            with _owner_lent(connection) as as_owner:
+            with _owner_granted(connection) as as_owner:
                 options = ["--format=custom", *(["--role", OWNER] if as_owner else [])]
                 if settings.lock_timeout_ms:
                     # A migration holds tables for itself; here too it is not waited for without end.
@@ -94,7 +94,7 @@ def restore(
 ) -> Restored:
     """Read a backup into the database that ``admin_uri`` names. ``login`` is the everyday login, as in a migration.
 
-    A database that is there is refused, unless it is empty or ``replace`` is given; and anyway while somebody uses it.
+    An existing database is refused, unless it is empty or ``replace`` is given; and always while it is in use.
     """
     source = source.absolute()
     if not source.is_file():
@@ -126,7 +126,7 @@ def restore(
 
 
 def left_behind(connection: Transaction) -> list[str]:
-    """Databases that restores have left which were killed. Nobody fills them any more."""
+    """Databases that killed restores have left."""
     return [name for (name,) in connection.execute(_LEFT, {"mark": BEING_RESTORED, "lock": _LOCK})]
 
 
@@ -135,7 +135,7 @@ def _removed(connection: Transaction) -> tuple[str, ...]:
 
 
 def _dropped(connection: Transaction, name: str) -> bool:
-    """Not by force: a program of the one that was killed may still be filling it."""
+    """Not by force: a program of the killed restore may still be filling it."""
     try:
         connection.execute(SQL("drop database {}").format(Identifier(name)))
     except (errors.ObjectInUse, errors.InvalidCatalogName, errors.InsufficientPrivilege):
@@ -143,12 +143,12 @@ def _dropped(connection: Transaction, name: str) -> bool:
     return True
 
 
-# The database that is there ------------------------------------------------------------------------------------------
+# The existing database -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _There:
-    """A database that stands where the backup is to go."""
+    """The existing database that the backup would replace."""
 
     name: str
     owner: str
@@ -160,7 +160,7 @@ class _There:
 def _there(settings: Settings, admin_uri: str, connection: Transaction, database: str) -> _There | None:
     row = connection.execute(
         "select pg_get_userbyid(d.datdba), pg_has_role(current_user, d.datdba, 'usage'),"
-        # Autovacuum has no user; the server sends it away by itself.
+        # Autovacuum has no user; the server stops it by itself.
         " (select count(*) from pg_stat_activity a where a.datid = d.oid and a.usename is not null)"
         " from pg_database d where d.datname = %s",
         (database,),
@@ -183,7 +183,7 @@ def _refuse_to_replace(there: _There, *, replace: bool) -> None:
         raise InputRefused(
             "database_exists",
             f"There is a database {there.name} already, and it is not empty.",
-            "Restore with --replace: the database that is there is then kept under another name.",
+            "Restore with --replace: the existing database is kept under another name.",
             database=there.name,
         )
     if there.sessions:
@@ -193,28 +193,16 @@ def _refuse_to_replace(there: _There, *, replace: bool) -> None:
 def _in_use(database: str, *, sessions: int | None = None) -> ServerRefused:
     return ServerRefused(
         "database_in_use",
-        f"Somebody uses the database {database}" + (f": {sessions} session(s)." if sessions else "."),
-        "Stop the workers and programs that use it, then restore again. Who they are: select pid, usename,"
+        f"The database {database} is in use" + (f" by {sessions} session(s)." if sessions else "."),
+        "Stop the workers and programs that use it, then restore again. List them: select pid, usename,"
         f" application_name from pg_stat_activity where datname = '{database}'.",
         database=database, sessions=sessions,
     )  # fmt: skip
 
 
 def _refuse_without_right(connection: Transaction, there: _There | None) -> None:
-    (may,) = connection.execute(
-        "select rolsuper or rolcreatedb from pg_roles where rolname = current_user"
-    ).fetchone() or (False,)
-    if may and (there is None or there.owned):
-        return
-    user = connection.info.user
-    raise ServerRefused(
-        "login_lacks_rights",
-        f"A restore is made in a new database and renamed into place, and the login {user} may not do that.",
-        f"As an administrator: ALTER ROLE {user} CREATEDB;"
-        + (f" ALTER DATABASE {there.name} OWNER TO {user};" if there is not None and not there.owned else "")
-        + " or set RECOUP_ADMIN_DSN to a login that has these rights.",
-        login=user,
-    )
+    also = "" if there is None or there.owned else f" ALTER DATABASE {there.name} OWNER TO {connection.info.user};"
+    check_may_create(connection, "A restore fills a new database and renames it", also=also)
 
 
 def _put_in_place(connection: Transaction, beside: str, database: str, there: _There | None) -> str | None:
@@ -229,7 +217,7 @@ def _put_in_place(connection: Transaction, beside: str, database: str, there: _T
     aside = _beside(database, datetime.now(UTC).strftime("_before_%Y%m%dT%H%M%S_%fZ"))
     try:
         with connection.transaction():
-            # The server waits by itself for sessions that are just closing, and refuses because of all others.
+            # The server waits for sessions that are closing, and refuses because of others.
             connection.execute(unmark)
             connection.execute(rename.format(Identifier(database), Identifier(aside)))
             connection.execute(rename.format(Identifier(beside), Identifier(database)))
@@ -241,7 +229,7 @@ def _put_in_place(connection: Transaction, beside: str, database: str, there: _T
         raise _in_use(database) from error
     if not there.empty:
         return aside
-    # Whoever got in meanwhile may have made something.
+    # Somebody may have created something in it meanwhile.
     return None if _dropped(connection, aside) else aside
 
 
@@ -251,11 +239,11 @@ def _put_in_place(connection: Transaction, beside: str, database: str, there: _T
 def _fill(
     settings: Settings, uri: str, source: Path, connection: Transaction, releases: Sequence[Release]
 ) -> tuple[str, ...]:
-    """Read the backup into an empty database and check that its schema is known. Returns what it lacks."""
-    with _owner_lent(connection) as as_owner:
+    """Restore the backup into an empty database and check its schema. Returns what it lacks."""
+    with _owner_granted(connection) as as_owner:
         connection.execute(SQL("grant create on database {} to {}").format(Identifier(_named(uri)), Identifier(OWNER)))
         with contextlib.closing(connect(uri, settings)) as inside:
-            open_schemas(inside, ("public",))  # the one that a new database has: error tables lie in it
+            open_schemas(inside, ("public",))  # error tables are in it
         newest = client.major(client.program(settings, "pg_restore"))
         if connection.info.server_version // 10000 < NEW_SETTING_FROM <= newest:
             _fill_by_script(settings, uri, source, as_owner=as_owner)
@@ -276,9 +264,9 @@ def _fill(
 
 
 def _begin_incarnation(connection: Transaction) -> None:
-    """Tell the logs that a restore happened, also into the cluster the backup came from or into a copy of it.
+    """Record that a restore happened, also into the cluster the backup came from or a copy of it.
 
-    Its transaction ids may have been given out once already, for rows that are not in the backup.
+    Its transaction ids may have been used before, for rows that are not in the backup.
     """
     with connection.transaction():
         connection.execute(SQL("set local role {}").format(Identifier(OWNER)))
@@ -290,7 +278,7 @@ def _begin_incarnation(connection: Transaction) -> None:
 
 
 def _fill_by_script(settings: Settings, uri: str, source: Path, *, as_owner: bool) -> None:
-    """By way of SQL text, from which the setting that the server does not know can be taken."""
+    """As SQL text, from which the setting that an older server refuses is removed."""
     with tempfile.TemporaryDirectory(prefix="recoup-restore-") as folder:
         script = Path(folder, "script.sql")
         client.run(settings, "pg_restore", None, *(["--no-owner"] if as_owner else []), "--file", script, source)
@@ -298,7 +286,7 @@ def _fill_by_script(settings: Settings, uri: str, source: Path, *, as_owner: boo
             at = file.read(SCRIPT_HEAD_BYTES).find(NEW_SETTING)
             if at >= 0:
                 file.seek(at + 1)
-                file.write(b"---")  # makes the line a comment without moving what follows
+                file.write(b"---")  # makes the line a comment of the same length
         options = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
         if as_owner:
             options += ["--command", f"set role {OWNER}"]
@@ -306,11 +294,11 @@ def _fill_by_script(settings: Settings, uri: str, source: Path, *, as_owner: boo
 
 
 @contextlib.contextmanager
-def _owner_lent(connection: Transaction) -> Iterator[bool]:
-    """For as long as the block lasts, programs that log in as this login can become the owner. True if they must.
+def _owner_granted(connection: Transaction) -> Iterator[bool]:
+    """During the block, programs that use this login can act as the owner. True if they have to.
 
-    A superuser needs nothing. Any other login that may do this could do it at any time, so it gains nothing by it; a
-    run that is killed leaves the membership behind, and the next migration ends it.
+    A superuser needs nothing. Another login that may do this could do it at any time, so it gains nothing. A killed run
+    leaves the membership, and the next migration revokes it.
     """
     (superuser,) = connection.execute("select rolsuper from pg_roles where rolname = current_user").fetchone() or (
         False,
@@ -318,19 +306,19 @@ def _owner_lent(connection: Transaction) -> Iterator[bool]:
     if superuser:
         yield False
         return
-    lent: list[str] = []
+    granted: list[str] = []
     try:
         for role in (OWNER, Authority.READER.role):
             if not _may_become(connection, role):
-                _lend(connection, role)
-                lent.append(role)
+                _grant(connection, role)
+                granted.append(role)
         yield True
     finally:
-        for role in lent:
+        for role in granted:
             connection.execute(SQL("revoke {} from current_user").format(Identifier(role)))
 
 
-def _lend(connection: Transaction, role: str) -> None:
+def _grant(connection: Transaction, role: str) -> None:
     try:
         connection.execute(SQL("grant {} to current_user").format(Identifier(role)))
     except errors.InsufficientPrivilege as error:
@@ -338,7 +326,7 @@ def _lend(connection: Transaction, role: str) -> None:
         raise ServerRefused(
             "login_lacks_rights",
             f"Backup and restore act as {OWNER}, and the login {user} may not: {error.diag.message_primary}.",
-            "Set RECOUP_ADMIN_DSN to the login that migrates, or to a superuser. If the roles were made by another"
+            "Set RECOUP_ADMIN_DSN to the login that migrates, or to a superuser. If the roles were created by another"
             f" login, that one must: GRANT {role} TO {user} WITH ADMIN OPTION.",
             login=user,
         ) from error
@@ -368,12 +356,12 @@ def _named(uri: str) -> str:
 
 
 def _beside(database: str, ending: str) -> str:
-    room = NAME_MOST_BYTES - len(ending.encode())
+    room = MAX_NAME_BYTES - len(ending.encode())
     return database.encode()[:room].decode(errors="ignore") + ending
 
 
 def _maintenance(settings: Settings, uri: str) -> Transaction:
-    """A connection to a database that every server has: nobody can rename the one he is connected to."""
+    """A connection to a database that every server has: a session cannot rename its own."""
     try:
         return connect(make_conninfo(uri, dbname="postgres"), settings)
     except ServerRefused as refusal:
@@ -389,7 +377,7 @@ def _refuse_taken(target: Path) -> None:
     if os.path.lexists(target):
         raise InputRefused(
             "target_exists",
-            f"{target} exists already, and a backup replaces nothing.",
+            f"{target} exists, and a backup does not overwrite files.",
             "Name another file, or move that one away.",
             target=str(target),
         )
@@ -397,7 +385,7 @@ def _refuse_taken(target: Path) -> None:
 
 @contextlib.contextmanager
 def _part_beside(target: Path) -> Iterator[Path]:
-    """A file on the same disk, closed to others; gone afterwards unless it was renamed."""
+    """A temporary file on the same disk, closed to others; removed unless it was renamed."""
     part = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)

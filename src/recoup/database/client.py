@@ -43,17 +43,15 @@ def major(of: Path) -> int:
 def called(settings: Settings, name: str, uri: str | None) -> tuple[list[str], dict[str, str]]:
     """A program as it is called, against a database if ``uri`` is given; and its environment, with the password."""
     found = program(settings, name)
-    # Our own settings hold passwords and are none of its business. What libpq reads for us it reads for the program:
-    # for a server of others that is what the shell says, for ours nothing.
+    # Our own settings contain passwords that it does not need. PG* variables apply to a server of others, not to ours.
     kept_back = ("RECOUP_", "PG") if settings.dsn is None else ("RECOUP_",)
     around = {key: value for key, value in os.environ.items() if not key.startswith(kept_back)}
     login: list[str] = []
     if uri is not None:
         options = options_of(uri)
-        if (
-            settings.dsn is None
-        ):  # what keeps the shell's variables away is not needed, and an older program may not know it
-            options = {key: options.get(key) for key in ("host", "port", "user", "password", "dbname")}
+        if settings.dsn is None:  # the rest keeps the shell's variables away; an older program may not know it
+            kept = ("host", "port", "user", "password", "dbname", "options")
+            options = {key: value for key in kept if (value := options.get(key))}
         around |= {"PGPASSWORD": str(options.pop("password"))} if options.get("password") else {}
         if options.get("sslpassword"):
             raise InputRefused(
@@ -67,7 +65,7 @@ def called(settings: Settings, name: str, uri: str | None) -> tuple[list[str], d
 
 
 def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) -> None:
-    """Run a program. What it says at its failure becomes the refusal."""
+    """Run a program. If it fails, its message becomes the refusal."""
     (found, *login), around = called(settings, name, uri)
     command = [found, *login, *(["--no-password"] if login else []), *arguments]
     around["LC_ALL"] = "C"
@@ -77,8 +75,8 @@ def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) 
         complaints = [line for line in said if "error:" in line.lower()]  # behind them may be a long command
         raise ServerRefused(
             "program_failed",
-            f"{name} ended with code {done.returncode}: {(complaints or said)[-1]}",
-            "Correct what its last words complain of, then try again; nothing was changed. If they are about versions,"
-            " set RECOUP_SERVER_BIN to the programs of the newest PostgreSQL that is involved.",
+            f"{name} exited with status {done.returncode}: {(complaints or said)[-1]}",
+            "Nothing was changed. Fix what it reports, then try again. For another version, set RECOUP_SERVER_BIN to"
+            " the programs of the newest PostgreSQL involved.",
             program=found, said="\n".join(said[-SAID_LINES:]),
         )  # fmt: skip

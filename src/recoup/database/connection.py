@@ -1,11 +1,10 @@
-"""Connections: one pool, one way into a transaction, and clear words when a server cannot be used.
+"""Connections: one pool, one way into a transaction, and refusals if a server cannot be used.
 
-Every change happens inside :meth:`Database.transaction`, under one authority. The authority is the transaction's
-database role, so it cannot be claimed by writing its name; forgetting it means having no rights. What the database
-refuses comes out as a :class:`~recoup.refusals.Refusal`.
+Every change happens inside :meth:`Database.transaction`, under one authority: the database role of the transaction.
+Without one, a session has no rights. What the database refuses is raised as a :class:`~recoup.refusals.Refusal`.
 
-A connection has its authority and its actor from its login on, so that a transaction need not say them. Behind a pooler
-that gives each transaction another session, every transaction says them for itself.
+A connection has its authority and its actor from its login on, so that a transaction does not have to set them. Behind
+a pooler that gives each transaction another session, every transaction sets them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from psycopg.conninfo import make_conninfo
 
 from recoup.database.failures import as_refusals, options_of, unreachable, where
 from recoup.database.pool import Pool
-from recoup.database.session import configured, pinned, startup_options, waits
+from recoup.database.session import configured, pinned, startup_options, waits, without_reader
 from recoup.database.tracked import Length, Row, TrackedConnection, TrackedCursor
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import in_words
@@ -70,7 +69,7 @@ class Database:
         afterwards: list[Callable[[], object]] = []
         try:
             with (
-                as_refusals(self.conninfo, authority),
+                as_refusals(self.conninfo, authority.role),
                 self._opened().lent(authority) as held,
                 self._begun(held, self._unsaid(held, authority, actor, reason)),
                 _open_here(held, afterwards),
@@ -86,9 +85,9 @@ class Database:
     ) -> Iterator[Transaction]:
         """A transaction of one statement, in one round trip if the connection is the authority's and the actor its own.
 
-        What it did stands when it returns: an exception after it takes nothing back. A second statement is refused.
+        It is committed when it returns: an exception after it rolls nothing back. A second statement is refused.
         """
-        with as_refusals(self.conninfo, authority), self._opened().lent(authority) as held:
+        with as_refusals(self.conninfo, authority.role), self._opened().lent(authority) as held:
             unsaid = self._unsaid(held, authority, actor, reason)
             held.statements_left = 1
             try:
@@ -98,7 +97,7 @@ class Database:
                 held.statements_left = None
 
     def close(self) -> None:
-        """Give the connections back. The object can be used again."""
+        """Close the connections. The object can be used again."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -140,7 +139,7 @@ class Database:
     def _opened(self) -> Pool:
         with self._opening:
             if self._pool is None:
-                # Not by the pool, which would wait for a server that is away.
+                # Not by the pool, which would wait for a server that does not answer.
                 with contextlib.closing(connect(self.conninfo, self.settings)) as first, as_refusals(self.conninfo):
                     self.direct = first.direct
                     begin_incarnation(first)
@@ -149,14 +148,14 @@ class Database:
             return self._pool
 
     def _login(self, authority: Authority) -> TrackedConnection:
-        """A connection of this authority; or one that takes it in each transaction, where a pooler stands between."""
+        """A connection of this authority; or, behind a pooler, one that takes it in each transaction."""
         if not self.direct:
             return connect(self.conninfo, self.settings)
         wanted = identity(authority, self._actor, None)
         try:
             held = connect(self.conninfo, self.settings, wanted)
         except ServerRefused as refusal:
-            # A refused login has no SQLSTATE. Asked in a transaction, the server says whether it is the role.
+            # A refused login has no SQLSTATE. A transaction shows whether it is because of the role.
             plain = self._asked_plainly(authority)
             if self.settings.pooler != "auto" or "startup parameter" not in refusal.happened:
                 plain.close()
@@ -165,13 +164,13 @@ class Database:
             return plain
         if _has(held, wanted):
             held.authority = authority
-        elif self.settings.pooler == "auto":  # something between dropped what we said
+        elif self.settings.pooler == "auto":  # a pooler dropped our settings
             self.direct, held.direct = False, False
         else:
             held.close()
             raise ServerRefused(
                 "session_not_ours",
-                f"What stands before the server at {where(self.conninfo)} drops the settings of a login.",
+                f"A pooler in front of the server at {where(self.conninfo)} drops the settings of a login.",
                 "Set RECOUP_POOLER to transaction, or to auto.",
             )
         return held
@@ -210,7 +209,7 @@ def _beginning(unsaid: tuple[tuple[str, str], ...]) -> str:
 
 
 def _has(held: TrackedConnection, wanted: dict[str, str]) -> bool:
-    """Whether its session is what was asked for at login. If so, what we depend on is pinned in it."""
+    """Whether its session has the requested settings. If so, what we depend on is pinned in it."""
     role, *names = wanted
     asked = ", ".join(f"pg_catalog.current_setting('{name}', true)" for name in names)
     pins = configured(pinned(held.info.server_version), f"current_user <> '{wanted[role]}'")
@@ -225,7 +224,7 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
     that it has from its login on, and falls back to.
     """
     known = options_of(conninfo)
-    options = str(known.get("options", os.environ.get("PGOPTIONS")) or "")
+    options = without_reader(str(known.get("options", os.environ.get("PGOPTIONS")) or ""))
     if given is not None:
         options = " ".join((options, *startup_options(given | waits(settings)))).strip()
     try:
@@ -257,14 +256,14 @@ def connect(conninfo: str, settings: Settings, given: dict[str, str] | None = No
     if given is None:
         connection.direct = _bounded(connection, settings)
     if not connection.direct:
-        connection.prepare_threshold = None  # what one session has prepared the next one does not know
+        connection.prepare_threshold = None  # statements prepared in one session do not exist in the next
     return connection
 
 
 def _bounded(connection: TrackedConnection, settings: Settings) -> bool:
     """Bound its waits and pin what we depend on, if the session is ours.
 
-    Not if it is a pooler's, which shows by another process than the login told.
+    A pooler's is detected by its process, which is not the one that the login reported.
     """
     if settings.pooler == "transaction":
         return False
@@ -275,7 +274,7 @@ def _bounded(connection: TrackedConnection, settings: Settings) -> bool:
 
 
 def begin_incarnation(connection: Transaction) -> None:
-    """Notice a restore into another cluster, in a transaction of its own, before anyone writes or reads a log."""
+    """Detect a restore into another cluster, in a transaction of its own, before a log is read or written."""
     with connection.transaction():
         connection.execute("select set_config('role', %s, true)", (Authority.READER.role,))
         if connection.execute("select to_regproc('recoup.present_incarnation')").fetchone() != (None,):

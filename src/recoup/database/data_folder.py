@@ -1,4 +1,4 @@
-"""The data folder of the embedded server, and the passwords that belong to it: made whole, or not at all."""
+"""The data folder of the embedded server and its passwords: created completely, or not at all."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def home_of(settings: Settings) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the server is to run and as whom; settled under the lock, before anything is started."""
+    """Where the server runs and as which user; decided under the lock, before anything is started."""
 
     home: Path
     data: Path
@@ -41,7 +41,7 @@ class Place:
 
 
 def prepared(settings: Settings, lock: int) -> Place:
-    """Everything a start needs, made or checked; above all a data folder of the programs' version."""
+    """Everything a start needs, created or checked, such as a data folder of the programs' version."""
     home = home_of(settings)
     account = server_user.account_for(settings.server_user, home / "data")
     programs = binaries(settings)
@@ -87,14 +87,14 @@ def passwords_of(home: Path) -> dict[str, str]:
     except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
         raise ServerRefused(
             "passwords_missing",
-            f"There is a data folder in {home}, and no usable file of its passwords, {path}.",
-            f"Bring {path} back, from a backup of the whole home.",
+            f"{home} has a data folder, but its file of passwords, {path}, is missing or damaged.",
+            f"Restore {path} from a backup of the whole home.",
             passwords=str(path),
         ) from error
 
 
 def _made_passwords(home: Path) -> dict[str, str]:
-    """The passwords: drawn once, and on disk before there is a data folder that needs them."""
+    """The passwords: generated once, and on disk before the data folder that needs them."""
     if not (home / "passwords").exists():
         drawn = {ADMIN: secrets.token_urlsafe(32), APP: secrets.token_urlsafe(32)}
         write_whole(home / "passwords", json.dumps(drawn))
@@ -102,7 +102,7 @@ def _made_passwords(home: Path) -> dict[str, str]:
 
 
 def _create(place: Place, password: str, lock: int) -> None:
-    """Make the data folder aside and move it into place whole, so that no crash leaves half of one."""
+    """Create the data folder elsewhere and rename it into place, so that no crash leaves half of one."""
     stage = Path(tempfile.mkdtemp(prefix=server_user.STAGE_PREFIX, dir=place.data.parent))
     try:
         if place.account is not None:
@@ -134,7 +134,7 @@ def _run_initdb(place: Place, data: Path, password: Path, lock: int) -> None:
         )  # fmt: skip
         said, code = done.stdout.decode(errors="replace"), done.returncode
     except subprocess.TimeoutExpired:
-        said, code = f"initdb was not done after {place.patience_s} s", -1
+        said, code = f"initdb did not finish within {place.patience_s} s", -1
     if code != 0:
         raise start_failed(place.log, "initdb could not create its data folder", said)
 
@@ -143,7 +143,7 @@ def start_failed(log: Path, what: str, said: str) -> ServerRefused:
     return ServerRefused(
         "server_start_failed",
         f"The embedded server did not start: {what}.",
-        f"Correct what its last words complain of, then start again. The whole log is {log}.",
+        f"Fix what the last lines of its log report, then start again. The log is {log}.",
         log=str(log), log_tail=tail(said),
     )  # fmt: skip
 

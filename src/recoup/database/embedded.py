@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL server: ours to create, start, find and stop.
+"""The embedded PostgreSQL server: created, started, found and stopped by Recoup.
 
 What a caller can rely on:
 
@@ -60,9 +60,9 @@ log_timezone = 'UTC'
 timezone = 'UTC'
 """
 
-# Said of PGSERVICE, PGDATESTYLE, PGTZ and PGGEQO, which a connection string cannot outdo.
+# Message for PGSERVICE, PGDATESTYLE, PGTZ and PGGEQO, which a connection string cannot override.
 SWAYED = re.compile(r"definition of service|service file|invalid value for parameter|parameter \"\w+\" requires")
-# Said while something of a dead server is still there: its unreaped process, or its last backends.
+# Message while a dead server is not quite gone: its unreaped process, or its last backends.
 HELD_BY_THE_DEAD = re.compile(r'lock file ".*" already exists|pre-existing shared memory block')
 
 
@@ -82,7 +82,7 @@ class Server:
     app: str = APP
 
     def uri(self, database: str, *, admin: bool = False) -> str:
-        """A connection string, password included, for any client built on libpq; PG* variables do not sway it."""
+        """A connection string, password included, for any client built on libpq; PG* variables do not affect it."""
         user, password = (self.admin, self.admin_password) if admin else (self.app, self.app_password)
         login = f"{quote(user, safe='')}:{quote(password, safe='')}"
         host = quote(os.fsencode(self.socket_folder), safe="")
@@ -91,7 +91,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reached:
-    """A server that answered. ``furnished``: the everyday login and the database are there as well."""
+    """A server that answered. ``furnished``: the everyday login and the database exist too."""
 
     server: Server
     furnished: bool
@@ -123,7 +123,7 @@ def status(settings: Settings) -> Server | None:
 
 
 def stop(settings: Settings) -> bool:
-    """Shut the server down and wait until it is gone; open transactions are lost. False when none ran."""
+    """Stop the server and wait for its end; open transactions are rolled back. False if none ran."""
     with _os_errors_refused(settings):
         if not (home_of(settings) / "lock").exists():
             return False
@@ -155,7 +155,7 @@ def _locked(settings: Settings) -> Iterator[int]:
     try:
         if not came_true(lambda: _took(lock), settings.start_timeout_s):
             raise _lock_timeout(path, settings.start_timeout_s)
-        with suppress(OSError):  # only a courtesy to those who wait: a full disk must not prevent stopping
+        with suppress(OSError):  # only information for those who wait: a full disk must not prevent stopping
             os.truncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
         try:
@@ -196,7 +196,7 @@ def _reach(settings: Settings) -> _Reached | None:
 
 
 def _asked(settings: Settings) -> _Reached | None:
-    """Connect to the server that the pid file tells of, and make sure that it serves this very folder."""
+    """Connect to the server that the pid file names, and make sure that it serves this folder."""
     home = home_of(settings)
     noted = noted_in(home / "data")
     if noted is None:
@@ -218,7 +218,7 @@ def _asked(settings: Settings) -> _Reached | None:
         raise ServerRefused(
             "server_password_wrong",
             f"The embedded server refused the password in {home / 'passwords'}.",
-            "Bring back the file that belongs to this data folder.",
+            "Restore the file that belongs to this data folder.",
             passwords=str(home / "passwords"), data=str(server.data),
         ) from error  # fmt: skip
     if folder.resolve() != server.data:
@@ -229,7 +229,7 @@ def _asked(settings: Settings) -> _Reached | None:
 def _environment_wrong(said: str) -> ServerRefused:
     return ServerRefused(
         "environment_wrong",
-        f"PostgreSQL's library goes by PG* variables, and one of this shell makes no sense: {' '.join(said.split())}.",
+        f"PostgreSQL's library reads PG* variables, and one of this shell is invalid: {' '.join(said.split())}.",
         "Unset it: env | grep ^PG shows them.",
         said=said,
     )
@@ -258,7 +258,7 @@ def _described(connection: psycopg.Connection[tuple[Any, ...]]) -> tuple[Path, b
 
 
 def _furnish(server: Server, settings: Settings) -> None:
-    """Make what is missing of the everyday login and the database: an earlier start may have died halfway."""
+    """Create the everyday login and the database if they are missing: an earlier start may have been killed."""
     role = sql.SQL("create role {} login noinherit nosuperuser nocreatedb nocreaterole password {}")
     try:
         with _connected(server, settings) as connection:
@@ -289,7 +289,7 @@ def _not_answering(place: Place, settings: Settings, said: str) -> ServerRefused
 
 
 def _launched(place: Place, settings: Settings) -> _Reached:
-    """Start the postmaster and wait until it answers, through crash recovery and the last of a dead one."""
+    """Start the postmaster and wait until it answers, also through crash recovery."""
     socket_folder = server_user.socket_folder(place.home, place.account)
     conf = CONF.format(socket_folder=socket_folder, shared_buffers=memory.shared_buffers())
     write_whole(place.data / "recoup.conf", conf, place.account)
@@ -305,7 +305,7 @@ def _launched(place: Place, settings: Settings) -> _Reached:
                 if late or not HELD_BY_THE_DEAD.search(said):
                     with suppress(OSError):
                         socket_folder.rmdir()
-                    raise start_failed(place.log, f"it ended with code {child.returncode}", said)
+                    raise start_failed(place.log, f"it exited with status {child.returncode}", said)
                 time.sleep(RETRY_S)
             log_from = place.log.stat().st_size
             child = _spawned(place)
@@ -317,20 +317,19 @@ def _launched(place: Place, settings: Settings) -> _Reached:
 
 
 def _spawned(place: Place) -> subprocess.Popen[bytes]:
-    """Run the postmaster in a session of its own: it survives our end, and our terminal's signals."""
+    """Run the postmaster in a session of its own: it outlives this process and ignores its terminal's signals."""
     with os.fdopen(opened_itself(place.log, os.O_WRONLY | os.O_APPEND), "ab") as log:
         child = subprocess.Popen(
             [place.programs / "postgres", "-D", place.data.resolve()],
             stdout=log, stderr=log, start_new_session=True, **as_account(place.account),
         )  # fmt: skip
-    # Reaped as soon as it dies. PostgreSQL takes an unreaped postmaster for a living one, and would start no
-    # other, whichever process asks, for as long as we live.
+    # Reaped as soon as it dies: PostgreSQL takes an unreaped postmaster for a running one, and would not start another.
     threading.Thread(target=child.wait, name=f"reaper of postgres {child.pid}", daemon=True).start()
     return child
 
 
 def _trimmed_log(log: Path) -> int:
-    """See to it that there is a log and that it does not grow for ever. Returns where it ends."""
+    """Create the log, or set it aside if it is long. Returns where it ends."""
     os.close(opened_itself(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     if log.stat().st_size > LOG_KEPT_BYTES:
         log.rename(log.with_name("server.log.old"))

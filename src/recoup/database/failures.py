@@ -1,4 +1,4 @@
-"""What a server says when it cannot be used, or will not, in our words; never with a password in them."""
+"""Errors of a server as refusals: unreachable, a login refused, a right missing. Never with a password."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused, MigrationRefused, Refusal, ServerRefused, from_database
 
 OUR_SCHEMAS = ("recoup", "cl")
+DEMO = "recoup_demo"  # the demo's database
+_DENIED = re.compile(r"permission denied for (schema|table|view|sequence|function|procedure|database) (\S+)")
 
 
 class ConnectionRefused(ServerRefused, errors.OperationalError):
-    """No connection for the moment. An OperationalError too, for whoever tries again after one."""
+    """No connection for the moment. Also an OperationalError, for code that retries after one."""
 
 
 def options_of(conninfo: str) -> dict[str, str | int | None]:
@@ -34,7 +35,7 @@ def options_of(conninfo: str) -> dict[str, str | int | None]:
 
 
 def where(conninfo: str) -> str:
-    """A connection string in words, without its password."""
+    """A connection string for people, without its password."""
     parts = options_of(conninfo)
     host = parts.get("host") or "the local socket"
     port = f":{parts['port']}" if parts.get("port") else ""
@@ -42,29 +43,32 @@ def where(conninfo: str) -> str:
 
 
 def refused_as_full(conninfo: str, error: psycopg.Error) -> ConnectionRefused | None:
-    """A server that is there and has no connection left, or None."""
+    """The refusal of a server that has no connection left, or None."""
     said = " ".join(str(error).split())
     if not re.search("too many clients|remaining connection slots|too many connections for", said):
         return None
     return ConnectionRefused(
         "connections_used_up",
         f"The server has no connection left for {where(conninfo)}: {said}.",
-        "End sessions that nobody needs (select * from pg_stat_activity), lower RECOUP_POOL_MAX, or raise"
-        " max_connections or the limit that the message names.",
+        "Close sessions that are not needed (select * from pg_stat_activity), lower RECOUP_POOL_MAX, or raise"
+        " max_connections or the limit in the message.",
         at=where(conninfo),
     )
 
 
 def unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
-    """Why there is no connection."""
+    """The refusal that says why there is no connection."""
+    missing = "Create it: recoup db create NAME. Or name another one."
+    if options_of(conninfo).get("dbname") == DEMO:
+        missing = "Run: recoup demo"
     said = " ".join(str(error).split())
     at = where(conninfo)
-    # A failed connection carries no SQLSTATE in libpq; its words are the server's own.
+    # A failed connection has no SQLSTATE in libpq, only the server's message.
     for words, code, next_step in (
         ("password authentication failed", "login_refused", "Check user and password in the connection string."),
         ("no password supplied", "login_refused", "Put the password into the connection string, or a .pgpass file."),
         (r'role ".*" does not exist', "login_refused", "Check the user in the connection string."),
-        (r'database ".*" does not exist', "database_missing", "Create the database, or name another one."),
+        (r'database ".*" does not exist', "database_missing", missing),
     ):
         if re.search(words, said):
             return ServerRefused(code, f"The server refused the login as {at}: {said}", next_step, at=at)
@@ -77,14 +81,14 @@ def unreachable(conninfo: str, error: psycopg.Error) -> ServerRefused:
 
 
 @contextlib.contextmanager
-def as_refusals(conninfo: str, authority: Authority | None = None) -> Iterator[None]:
-    """What the database refuses leaves as a refusal; anything else leaves as it is."""
+def as_refusals(conninfo: str, role: str | None = None) -> Iterator[None]:
+    """Raises what the database refuses as a refusal, and everything else as it is. ``role``: who acts."""
     try:
         yield
     except Refusal:
         raise
     except errors.InsufficientPrivilege as error:
-        raise _lacks_right(conninfo, error, authority) from error
+        raise _lacks_right(conninfo, role, error) from error
     except (errors.InvalidParameterValue, errors.UndefinedObject) as error:
         if 'role "recoup_' not in str(error):
             raise
@@ -96,8 +100,8 @@ def as_refusals(conninfo: str, authority: Authority | None = None) -> Iterator[N
     except errors.InternalError as error:
         if error.sqlstate is not None:
             raise
-        # The driver's own: a pooler answers BEGIN and COMMIT twice when it loses the server. By this those know it who
-        # try again after a lost connection.
+        # The driver's own: a pooler answers BEGIN and COMMIT twice when it loses the server. Code that retries after a
+        # lost connection knows it by this type.
         raise errors.OperationalError(f"The connection was lost: {error}") from error
     except psycopg.Error as error:
         refusal = from_database(error)
@@ -106,7 +110,7 @@ def as_refusals(conninfo: str, authority: Authority | None = None) -> Iterator[N
         raise refusal from error
 
 
-def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege, authority: Authority | None) -> Refusal:
+def _lacks_right(conninfo: str, role: str | None, error: errors.InsufficientPrivilege) -> Refusal:
     message = error.diag.message_primary or str(error)
     if "set role" in message:
         return MigrationRefused(
@@ -114,20 +118,26 @@ def _lacks_right(conninfo: str, error: errors.InsufficientPrivilege, authority: 
             f"The login {where(conninfo)} may not act for Recoup: {message}.",
             "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
         )
-    role = "this authority" if authority is None else authority.role
-    happened = f"{role} has no right to do that: {message}."
-    found = re.search(r"permission denied for (schema|table|view|sequence) (.+)", message)
-    kind, name = found.groups() if found else ("", "")
-    facts = {"sqlstate": error.sqlstate, "role": role, "object": name or None}
-    if not kind or (kind == "schema" and name in OUR_SCHEMAS):
-        pages = "docs/lifecycles.md lists which authority may make which move."
-        return LawRefused("authority_lacks_right", happened, pages, **facts)
-    rights = {"schema": "USAGE ON SCHEMA", "sequence": "USAGE ON SEQUENCE"}.get(kind, "SELECT, INSERT, UPDATE ON TABLE")
+    denied = _DENIED.search(message)
+    kind, name = denied.groups() if denied else ("", "")
+    own = kind and not (kind == "schema" and name in OUR_SCHEMAS)
     return LawRefused(
         "authority_lacks_right",
-        happened,
+        f"The role {role or 'of this connection'} has no right to do that: {message}.",
+        (_if_own(kind, name, role or "THE_ROLE") if own else "")
+        + "docs/lifecycles.md lists which authority may make which move.",
+        sqlstate=error.sqlstate, role=role, object=name or None,
+    )  # fmt: skip
+
+
+def _if_own(kind: str, name: str, role: str) -> str:
+    """What helps if the object belongs to the user."""
+    rights = {
+        "schema": "USAGE ON SCHEMA", "sequence": "USAGE ON SEQUENCE", "database": "CREATE ON DATABASE",
+        "function": "EXECUTE ON FUNCTION", "procedure": "EXECUTE ON PROCEDURE",
+    }.get(kind, "SELECT, INSERT, UPDATE, DELETE ON")  # fmt: skip
+    which = " (those that it needs)" if "," in rights else ""
+    return (
         f"If the {kind} is your own: use your own connection, and pass it to Recoup as tx="
-        f" (docs/howto/ask-before-you-promote.md); or GRANT {rights} {name} TO {role}. If it is Recoup's:"
-        " docs/lifecycles.md lists which authority may make which move.",
-        **facts,
+        f" (docs/howto/ask-before-you-promote.md); or GRANT {rights} {name} TO {role}{which}. If it is Recoup's: "
     )

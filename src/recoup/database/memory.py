@@ -1,4 +1,4 @@
-"""How much memory the embedded server may take: settled at each start, by the machine or container."""
+"""How much memory the embedded server may use: decided at each start, by the machine or container."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def _limits(root: Path) -> list[int]:
 
 
 def shared_buffers() -> str:
-    """An eighth of the memory: programs live beside the server, and the system's cache holds what this does not."""
+    """An eighth of the memory: other programs need some, and the system's cache holds the rest."""
     return f"{min(max(usable_bytes() // 8 // MB, 32), 1024)}MB"

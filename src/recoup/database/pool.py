@@ -22,15 +22,15 @@ from recoup.database.failures import ConnectionRefused
 from recoup.database.tracked import TrackedConnection
 from recoup.lifecycles.declaration import Authority
 
-TRUSTED_S = 1.0  # a connection used so lately is taken for granted; if it broke meanwhile, one transaction fails
-UNUSED_S = 10.0  # a connection that its authority left alone for so long is given up for another authority's
+TRUSTED_S = 1.0  # a connection used within this time is not tested; if it broke meanwhile, one transaction fails
+UNUSED_S = 10.0  # a connection unused by its authority for this long is closed for another authority's
 IDLE_MOST_S = 600.0
-AGE_MOST_S = 3600.0  # a server process grows with what it has seen
+MAX_AGE_S = 3600.0  # a server process grows with what it has seen
 AGAIN_S = 0.25  # between two tries to log in, while the server is away
 
 
 class Pool:
-    """At most so many connections. Safe to share between threads."""
+    """A bounded number of connections. Safe to share between threads."""
 
     def __init__(self, login: Callable[[Authority], TrackedConnection], *, most: int, patience_s: float) -> None:
         self._login = login
@@ -45,7 +45,7 @@ class Pool:
 
     @contextlib.contextmanager
     def lent(self, authority: Authority) -> Iterator[TrackedConnection]:
-        """A living connection, until the end of the block; the authority's own if ``held.authority`` is the same."""
+        """A working connection, until the end of the block; the authority's own if ``held.authority`` is the same."""
         deadline = time.monotonic() + self._patience_s
         held = self._next(authority, deadline)
         if held is None or not _answers(held, self._broke):
@@ -56,7 +56,7 @@ class Pool:
             self._give(held, authority)
 
     def close(self) -> None:
-        """Close what is idle now, and the rest as it is given back."""
+        """Close idle connections now, and the others when they are returned."""
         with self._lock:
             self._closed, idle, self._idle = True, self._idle, []
             self._count -= len(idle)
@@ -64,7 +64,7 @@ class Pool:
             held.close()
 
     def _next(self, authority: Authority, deadline: float) -> TrackedConnection | None:
-        """A connection; or None, and the right to make one."""
+        """A connection; or None, and the right to open one."""
         with self._lock:
             own = next((held for held in reversed(self._idle) if held.authority in (authority, None)), None)
             if own is not None:
@@ -81,7 +81,7 @@ class Pool:
             return mine.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
             with self._lock:
-                if mine not in self._waiting:  # given to us in this very moment
+                if mine not in self._waiting:  # handed over just now
                     return mine.get_nowait()
                 self._waiting.remove(mine)
             raise ConnectionRefused(
@@ -92,7 +92,7 @@ class Pool:
             ) from None
 
     def _logged_in(self, authority: Authority, deadline: float) -> TrackedConnection:
-        """A new connection. A server that is away is waited for, as it may be restarting."""
+        """A new connection. Waits for a server that does not answer, as it may be restarting."""
         while True:
             try:
                 return self._login(authority)
@@ -104,7 +104,7 @@ class Pool:
 
     def _give(self, held: TrackedConnection, authority: Authority) -> None:
         now = time.monotonic()
-        if not held.cleaned() or now - held.since > AGE_MOST_S:
+        if not held.cleaned() or now - held.since > MAX_AGE_S:
             self._broke = now if held.closed else self._broke
             held.close()
             self._make_room()
@@ -130,7 +130,7 @@ class Pool:
 
 
 def _kept(held: TrackedConnection) -> TrackedConnection | None:
-    """Another authority's connection, to be borrowed; or None, if that one has no need of it."""
+    """An idle connection of another authority, to use meanwhile; or None."""
     if time.monotonic() - held.own_used <= UNUSED_S:
         return held
     held.close()
@@ -138,7 +138,7 @@ def _kept(held: TrackedConnection) -> TrackedConnection | None:
 
 
 def _answers(held: TrackedConnection, broke: float) -> bool:
-    """Whether it is still there. Not asked of one that was used a moment ago, and since another one broke."""
+    """Whether it still works. Not tested if it was used a moment ago, and since another one broke."""
     if time.monotonic() - held.used > TRUSTED_S or held.used <= broke:
         try:
             Cursor(held).execute("", prepare=False)

@@ -1,4 +1,4 @@
-"""The postmaster of a data folder, as its pid file and the kernel tell of it."""
+"""The postmaster of a data folder, by its pid file and the kernel."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ QUIT_PATIENCE_S = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """What a postmaster wrote into its pid file. It may be long dead."""
+    """What a postmaster wrote into its pid file. It may have ended since."""
 
     pid: int
     port: int
@@ -65,7 +65,7 @@ def _serves(pid: int, data: Path) -> bool:
 
 
 def ended(data: Path, patience_s: int) -> bool:
-    """End the postmaster of this data folder, rudely if it must be. False when there is none."""
+    """Stop the postmaster of this data folder, by force if needed. False if there is none."""
     noted = noted_in(data)
     if noted is None or not alive(noted, data):
         return False
@@ -79,13 +79,13 @@ def ended(data: Path, patience_s: int) -> bool:
     raise ServerRefused(
         "server_stop_failed",
         f"The embedded server, process {noted.pid}, did not stop within {patience_s + QUIT_PATIENCE_S} s.",
-        "Look into its log, server.log, for what it waits for, then try again.",
+        "Check its log, server.log, for what it waits for, then try again.",
         pid=noted.pid, data=str(data),
     )  # fmt: skip
 
 
 def end_stranded(data: Path, patience_s: int) -> None:
-    """End a server whose socket was swept away, by a logout or a cleaner of /tmp: nobody can reach it."""
+    """Stop a server whose socket was removed, by a logout or a cleaner of /tmp: nothing can connect to it."""
     noted = noted_in(data)
     if noted is None or not noted.ready:
         return

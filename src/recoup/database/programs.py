@@ -41,11 +41,11 @@ def major_of(programs: Path) -> int:
     try:
         output: bytes = subprocess.check_output(command, timeout=server_user.PROBE_TIMEOUT_S, **around)
     except (OSError, subprocess.SubprocessError) as error:
-        raise _server_bin_wrong(programs, f"holds a postgres that does not run: {error}") from error
+        raise _server_bin_wrong(programs, f"contains a postgres that does not run: {error}") from error
     said = output.decode(errors="replace").strip()
     match = re.search(r"\(PostgreSQL\) (\d+)", said)
     if match is None or int(match[1]) < OLDEST_MAJOR:
-        raise _server_bin_wrong(programs, f"holds {said!r}, which will not do")
+        raise _server_bin_wrong(programs, f"contains {said!r}, which is not supported")
     return int(match[1])
 
 

@@ -27,7 +27,7 @@ class Release(NamedTuple):
 
 
 def check_schema(connection: Transaction, wanted: Iterable[Release]) -> None:
-    """Refuse a database that this program cannot work with: not ours, of another epoch, or behind it."""
+    """Refuse a database that this program cannot work with: not Recoup's, of another epoch, or older."""
     if owner_of_schema(connection) != OWNER:
         raise MigrationRefused("not_migrated", "This database has no Recoup schema yet.", "Run: recoup migrate")
     try:
@@ -52,7 +52,7 @@ def check_schema(connection: Transaction, wanted: Iterable[Release]) -> None:
 
 
 def installed(connection: Transaction) -> dict[str, Release]:
-    """The domains of a database, by name. None from before there were domains."""
+    """The domains of a database, by name. None before the first migration with domains."""
     if connection.execute("select to_regclass('recoup.domain')").fetchone() == (None,):
         return {}
     rows = connection.execute("select name, epoch, release from recoup.domain").fetchall()
@@ -66,7 +66,7 @@ def refuse_newer(found: dict[str, Release], wanted: Iterable[Release]) -> None:
         if there is not None and there.epoch > release.epoch:
             raise MigrationRefused(
                 "schema_newer",
-                f"The database has {there}; this program has {release}, and does not understand it.",
+                f"The database has {there}; this program has {release}, and cannot work with it.",
                 f"Use a program that has {there}, or a later release of that epoch.",
                 domain=there.domain, epoch=there.epoch, release=there.release,
             )  # fmt: skip

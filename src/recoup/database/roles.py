@@ -1,7 +1,7 @@
-"""The database roles: one owner, one per authority, and what a login gets.
+"""The database roles: one owner, one for each authority, and what a login is granted.
 
-``recoup_owner`` owns every table and cannot log in. Nobody is its member but for the length of one migration's
-transaction, because an owner can disable triggers. Roles belong to the whole cluster and outlive a database.
+``recoup_owner`` owns every table and cannot log in. A login is a member of it only during the transaction of a
+migration, because an owner can disable triggers. Roles belong to the whole cluster, not to a database.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ _TRIES = 20
 
 
 def check_rights(connection: Transaction) -> None:
-    """Refuse, before any role is made, a login that cannot let the owner make schemas in this database."""
-    # Asked and not tried: GRANT only warns where the login has another right, as everybody has that to connect.
+    """Refuse, before any role is created, a login that cannot let the owner create schemas in this database."""
+    # Checked first: GRANT only warns if the login has another right, such as CONNECT, which everybody has.
     (may,) = connection.execute(
         "select has_database_privilege(current_user, current_database(), 'create with grant option')"
         " or exists (select from pg_roles r where r.rolname = %s and has_database_privilege(r.oid, d.oid, 'create'))"
@@ -28,15 +28,15 @@ def check_rights(connection: Transaction) -> None:
         (OWNER,),
     ).fetchone() or (False,)
     if not may:
-        raise _lacks_rights(connection, f"it may not make schemas in {connection.info.dbname}")
+        raise _lacks_rights(connection, f"it may not create schemas in {connection.info.dbname}")
 
 
 def ensure_roles(connection: Transaction, *, login: str) -> None:
-    """Make the roles that are missing, and let ``login`` take every authority. Safe to run from many places at once."""
+    """Create missing roles, and grant ``login`` every authority. Safe to run from several places at once."""
     if not _exists(connection, login):
         raise MigrationRefused(
             "login_unknown",
-            f"There is no login {login} on this server that could be given the authorities.",
+            f"There is no login {login} on this server to grant the authorities to.",
             f"Check its name; or, as an administrator: CREATE ROLE {login} LOGIN NOINHERIT PASSWORD '…'.",
             login=login,
         )
@@ -46,13 +46,13 @@ def ensure_roles(connection: Transaction, *, login: str) -> None:
             _until_undisturbed(connection, SQL("create role {} nologin").format(Identifier(role)))
         for authority in Authority:
             if authority is not Authority.READER:
-                _ensure_member(connection, Authority.READER.role, of=authority.role, inherits=True)
-            _ensure_member(connection, authority.role, of=login, inherits=False)
+                grant_membership(connection, Authority.READER.role, of=authority.role, inherits=True)
+            grant_membership(connection, authority.role, of=login, inherits=False)
 
 
 @contextlib.contextmanager
 def as_owner(connection: Transaction) -> Iterator[None]:
-    """Act as the owner inside the caller's transaction. Membership begins and ends within it, seen by nobody."""
+    """Act as the owner inside the caller's transaction. The membership begins and ends in it."""
     (superuser,) = connection.execute("select rolsuper from pg_roles where rolname = current_user").fetchone() or (
         False,
     )
@@ -70,7 +70,7 @@ def as_owner(connection: Transaction) -> Iterator[None]:
 
 
 def grant_on_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
-    """Within :func:`as_owner`: let the owner make tables in schemas that are there and belong to somebody else."""
+    """Within :func:`as_owner`: let the owner create tables in existing schemas of others."""
     foreign = _closed(connection, schemas)
     if not foreign:
         return
@@ -80,7 +80,7 @@ def grant_on_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
 
 
 def open_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
-    """As whoever owns these schemas: let the owner of our tables make them there, and the reader read them."""
+    """As the login that owns these schemas: let our owner create tables in them, and the reader read them."""
     foreign = _closed(connection, schemas)
     with _rights_explained(connection):
         for schema in foreign:
@@ -90,11 +90,11 @@ def open_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
                 connection.execute(
                     SQL("grant usage on schema {} to {}").format(name, Identifier(Authority.READER.role))
                 )
-    # Asked again: GRANT only warns where the login has some other right, as everybody has to use what is public.
+    # Checked again: GRANT only warns if the login has another right, as everybody has on public.
     for schema in _closed(connection, foreign):
         raise MigrationRefused(
             "schema_not_lent",
-            f"Error tables lie in the schema {schema}, and the login {connection.info.user} may not let Recoup in.",
+            f"The login {connection.info.user} may not grant Recoup access to the schema {schema}.",
             f"As its owner: GRANT USAGE, CREATE ON SCHEMA {schema} TO {OWNER};"
             f" GRANT USAGE ON SCHEMA {schema} TO {Authority.READER.role}; then migrate again.",
             schema=schema, login=connection.info.user,
@@ -103,7 +103,7 @@ def open_schemas(connection: Transaction, schemas: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def _as_its_owner(connection: Transaction, schema: str) -> Iterator[None]:
-    """Before 16 a login with NOINHERIT has the rights of a role it is in only while it acts as that role."""
+    """Before PostgreSQL 16 a login with NOINHERIT has the rights of its roles only while it acts as one."""
     row = connection.execute(
         "select pg_get_userbyid(nspowner) from pg_namespace where nspname = %s"
         " and current_setting('server_version_num')::integer < 160000 and pg_has_role(nspowner, 'member')",
@@ -118,7 +118,7 @@ def _as_its_owner(connection: Transaction, schema: str) -> Iterator[None]:
 
 
 def _closed(connection: Transaction, schemas: Iterable[str]) -> list[str]:
-    """Those of the schemas that are there, are not the owner's, and are closed to it or to the reader."""
+    """Existing schemas of others to which the owner or the reader has no access."""
     rows = connection.execute(
         "select nspname from pg_namespace where nspname = any(%s) and nspowner <> to_regrole(%s)"
         " and not (has_schema_privilege(%s, oid, 'create') and has_schema_privilege(%s, oid, 'usage'))"
@@ -132,9 +132,9 @@ def _exists(connection: Transaction, role: str) -> bool:
     return connection.execute("select from pg_roles where rolname = %s", (role,)).rowcount > 0
 
 
-def _ensure_member(connection: Transaction, role: str, *, of: str, inherits: bool) -> None:
-    # The plain form everywhere, but where the server can say it: the login must not inherit, so that forgetting to
-    # take an authority means having none. Before 16 that is the login's own NOINHERIT; `recoup doctor` looks at it.
+def grant_membership(connection: Transaction, role: str, *, of: str, inherits: bool) -> None:
+    # The login must not inherit: a session that takes no authority has no rights. Before PostgreSQL 16 this is a
+    # property of the login, NOINHERIT, which `recoup doctor` checks.
     if connection.execute(
         "select from pg_auth_members m join pg_roles r on r.oid = m.roleid join pg_roles u on u.oid = m.member"
         " where r.rolname = %s and u.rolname = %s and (to_jsonb(m) ->> 'set_option') is distinct from 'false'",
@@ -148,14 +148,14 @@ def _ensure_member(connection: Transaction, role: str, *, of: str, inherits: boo
 
 
 def _until_undisturbed(connection: Connection[tuple[object, ...]], statement: object) -> None:
-    """Two sessions that make one role at the same moment meet in the catalogue: the loser looks again."""
+    """Retry: two sessions that create one role at the same moment collide in the catalogue."""
     for _ in range(_TRIES):
         try:
             connection.execute(statement)  # type: ignore[call-overload]
         except errors.DuplicateObject:
             return
         except (errors.UniqueViolation, errors.InternalError_):
-            continue  # the other one has it half done; say it again until it is said
+            continue  # the other session is not done yet
         else:
             return
     connection.execute(statement)  # type: ignore[call-overload]
@@ -176,7 +176,7 @@ def _lacks_rights(connection: Transaction, said: str | None) -> ServerRefused:
         f"The login {user} may not prepare the database: {said}.",
         f"As an administrator: ALTER ROLE {user} CREATEROLE;"
         f" ALTER DATABASE {connection.info.dbname} OWNER TO {user};"
-        " or set RECOUP_ADMIN_DSN to a login that has these rights. If the roles were made by another login,"
+        " or set RECOUP_ADMIN_DSN to a login that has these rights. If the roles were created by another login,"
         f" that one must: GRANT {OWNER} TO {user} WITH ADMIN OPTION, INHERIT FALSE, SET FALSE.",
         login=user,
     )

@@ -65,7 +65,7 @@ def account_for(wanted: str | None, data: Path) -> Account | None:
 
 
 def _owner(data: Path) -> Account | None:
-    """Whoever owns the data keeps it: a user `recoup` that is added later must not lock the server out."""
+    """The owner of the data stays: a user `recoup` that is added later must not lock the server out."""
     try:
         uid = data.stat().st_uid
         entry = pwd.getpwuid(uid)
@@ -100,7 +100,7 @@ def as_account(account: Account | None) -> dict[str, Any]:
 
 
 def succeeds(account: Account | None, *command: str | Path) -> bool:
-    """Whether the account can really run the command. Permissions have too many forms to be worked out."""
+    """Whether the account can run the command, by trying it: permissions have too many forms."""
     around = as_account(account)
     try:
         done = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_S, check=False, **around)
@@ -110,7 +110,7 @@ def succeeds(account: Account | None, *command: str | Path) -> bool:
 
 
 def write_whole(path: Path, text: str, account: Account | None = None) -> None:
-    """Write a file only its owner can read: whole or not at all, never through a link laid in its place."""
+    """Write a file only its owner can read: completely or not at all, never through a link."""
     aside = path.with_name(path.name + ".new")
     aside.unlink(missing_ok=True)
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -123,7 +123,7 @@ def write_whole(path: Path, text: str, account: Account | None = None) -> None:
 
 
 def opened_itself(path: Path, flags: int) -> int:
-    """A descriptor of a file itself, never of what a link in its place leads to, and without waiting for a pipe."""
+    """A descriptor of a file, never of a link's target, and without waiting for a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 
@@ -133,7 +133,7 @@ def read_itself(path: Path) -> bytes:
 
 
 def refuse_home_of_others(home: Path) -> None:
-    """Refuse a home that belongs to somebody else, or that others may write: what lies in it may be theirs."""
+    """Refuse a home that belongs to another user or that others can write: they could have changed its files."""
     try:
         found = home.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -149,7 +149,7 @@ def refuse_home_of_others(home: Path) -> None:
         raise ServerRefused(
             "home_open_to_others",
             f"The home of the embedded server, {home}, can be written by others.",
-            f"Make sure that all that lies in it is yours, then: chmod go-w {home}",
+            f"Make sure that all files in it are yours, then: chmod go-w {home}",
             home=str(home), mode=f"{stat.S_IMODE(found.st_mode):o}",
         )  # fmt: skip
 
@@ -162,7 +162,7 @@ def _user(uid: int) -> str:
 
 
 def make_closed(folder: Path, account: Account | None) -> None:
-    """See to it that there is a folder only its owner, the account or else the caller, can enter.
+    """Ensure a folder that only its owner, the account or else the caller, can enter.
 
     Refuses a link, and a folder of somebody else: in /tmp, anyone may have been there first. The folder is held
     while it is checked and changed, so that it cannot be replaced in between.
@@ -187,14 +187,14 @@ def make_closed(folder: Path, account: Account | None) -> None:
 def _folder_taken(folder: Path) -> ServerRefused:
     return ServerRefused(
         "folder_taken",
-        f"{folder} is for the embedded server alone, and somebody else has made it.",
-        f"Find out who made it, then remove {folder}.",
+        f"{folder} is reserved for the embedded server, and another user created it.",
+        f"Find out who created it, then remove {folder}.",
         folder=str(folder),
     )
 
 
 def move_durably(source: Path, target: Path) -> None:
-    """Rename, and be sure of it after a power failure."""
+    """Rename, durably."""
     source.rename(target)
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -216,8 +216,8 @@ def base_folder(home: Path, account: Account | None) -> Path:
             return base
         raise ServerRefused(
             "data_missing",
-            f"{data} points to {base}, which is gone, and the data with it.",
-            f"Bring {base} back; or remove {data} to begin with an empty database.",
+            f"{data} points to {base}, which does not exist.",
+            f"Restore {base}; or remove {data} to start with an empty database.",
             data=str(data), points_to=str(base),
         )  # fmt: skip
     if account is None or _opened(home, account) or data.exists():
@@ -281,14 +281,14 @@ def _copy_wheel(package: Path, copy: Path) -> None:
         try:
             move_durably(aside, copy)
         except OSError:
-            if not copy.exists():  # else another home was quicker, with the same programs
+            if not copy.exists():  # else another home has copied the same programs
                 raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def socket_folder(home: Path, account: Account | None) -> Path:
-    """A folder with a short name, for the server alone; made if need be, as cleaners of /tmp take it away."""
+    """A folder with a short name for the server; created if needed, as cleaners of /tmp remove it."""
     owner = account.uid if account is not None else os.geteuid()
     digest = hashlib.sha256(os.fsencode(home.resolve()) + b":%d" % owner).hexdigest()
     folder = _runtime_folder(f"recoup-{digest[:16]}")
@@ -297,7 +297,7 @@ def socket_folder(home: Path, account: Account | None) -> Path:
 
 
 def _runtime_folder(name: str) -> Path:
-    """That name in the user's runtime folder where it will do, else in /tmp.
+    """That name in the user's runtime folder if that is suitable, else in /tmp.
 
     Root's runtime folder is closed to the account. A path that is not plain would need the quoting that lists
     have in PostgreSQL's settings.

@@ -1,4 +1,4 @@
-"""What a session of ours has, whatever its role, database or server has by default and whatever the shell says."""
+"""The settings of a session of ours, independent of the defaults of role, database, server and shell."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import re
 from functools import lru_cache
 from urllib.parse import quote
 
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
+from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 
-# What the driver reads, what our texts were written for, what digests and comparisons of definitions go by. What only
-# says how fast or how durably, or that nobody may write, stays the administrator's.
+# Settings that the driver, our SQL, digests and comparisons of definitions depend on. Settings of speed, durability and
+# read-only mode stay the administrator's.
 PINNED = {
     "client_encoding": "UTF8",
     "DateStyle": "ISO, MDY",
@@ -33,6 +35,8 @@ PINNED = {
     "default_transaction_isolation": "read committed",
 }
 TRANSACTION_TIMEOUT_FROM = 170000
+READER_OPTION = f"-c role={Authority.READER.role}"
+_READER = re.compile(rf"(?:^|(?<=\s))-c\s*role={Authority.READER.role}(?=\s|$)")
 _SPLITS, _ESCAPED = re.compile(r"[\\\s]"), r"\\\g<0>"  # what ends a startup option, unless escaped
 # In place of nothing, which libpq would not take.
 _UNSAID = {
@@ -45,7 +49,7 @@ _SAID_ANYWAY = {"service", "user", "password", "dbname", "host", "port", "connec
 
 
 def waits(settings: Settings) -> dict[str, str]:
-    """Bounds on statements, locks and idle transactions: nothing of ours may hold others up for ever."""
+    """Timeouts of statements, locks and idle transactions: no session of ours blocks others forever."""
     return {
         "statement_timeout": str(settings.statement_timeout_ms),
         "lock_timeout": str(settings.lock_timeout_ms),
@@ -74,7 +78,7 @@ def pinning(version: int) -> str:
 
 @lru_cache
 def pinning_locally(version: int) -> str:
-    """The same for the transaction alone, in statements that take no snapshot: it may still be to choose its moment."""
+    """The same for the transaction only, in statements that take no snapshot: it may not have one yet."""
     one = SQL("set local {} = {}")
     parts = (
         one.format(Identifier(name), SQL(", ").join(map(Literal, value.split(", "))))
@@ -83,12 +87,34 @@ def pinning_locally(version: int) -> str:
     return SQL("; ").join(parts).as_string()
 
 
+def reading(conninfo: str) -> str:
+    """A connection string for people and other programs: its session has the rights of the reader from the start."""
+    found = conninfo_to_dict(conninfo).get("options")
+    if conninfo.startswith(("postgresql://", "postgres://")) and not found:  # of two options the last one counts
+        return f"{conninfo}{'&' if '?' in conninfo else '?'}options={quote(READER_OPTION, safe='')}"
+    return make_conninfo(conninfo, options=f"{found or ''} {READER_OPTION}".strip())
+
+
+def without_reader(options: str) -> str:
+    """Startup options without the role that :func:`reading` adds: sessions of ours take the role they need."""
+    return _READER.sub("", options).strip()
+
+
+def not_reading(conninfo: str) -> str:
+    """A connection string without the role that :func:`reading` adds."""
+    for mark in "?&":
+        conninfo = conninfo.removesuffix(f"{mark}options={quote(READER_OPTION, safe='')}")
+    options = str(conninfo_to_dict(conninfo).get("options") or "")
+    kept = without_reader(options)
+    return conninfo if kept == options else make_conninfo(conninfo, options=kept)
+
+
 def startup_options(settings: dict[str, str]) -> list[str]:
     return [f"-c {name}={_SPLITS.sub(_ESCAPED, value)}" for name, value in settings.items()]
 
 
 def unswayed() -> str:
-    """The end of a URI that lets no PG* variable of the shell, nor the service it names, say anything about it."""
+    """The end of a URI that overrides PG* variables of the shell, and the service they name."""
     service = "PGSERVICE" in os.environ
     return "".join(
         f"&{keyword}={quote(_UNSAID.get(keyword, (option.compiled or b'').decode()), safe='')}"

@@ -1,4 +1,4 @@
-"""A connection that remembers whose it is, and whether its borrower changed the session.
+"""A connection that knows its authority, and whether its user changed the session.
 
 Only what can outlive a transaction matters: a setting, a role, a temporary table, a lock of the session, a channel. The
 tag of each statement and its text show it, so that a borrower who changed nothing costs the next one nothing. What they
@@ -36,7 +36,7 @@ _CHANGES_SESSION = re.compile(
     r"|;\s*\S",  # several statements, of which only one tag is seen
     re.IGNORECASE,
 )
-# DISCARD ALL but for prepared statements, which are kept: they are the driver's, and hold no state.
+# DISCARD ALL except for prepared statements: they are the driver's, and hold no state.
 _CLEAN = (
     "close all; unlisten *; select pg_advisory_unlock_all(); reset session authorization; reset role; reset all;"
     " discard temp"
@@ -44,7 +44,7 @@ _CLEAN = (
 
 
 class Length(Dumper):
-    """A length of time as so many microseconds, without days: a day of the session's time zone has 23 or 25 hours."""
+    """A length of time in microseconds, without days: a day of the session's time zone can have 23 or 25 hours."""
 
     format = Format.BINARY
     oid = postgres.types["interval"].oid
@@ -57,13 +57,13 @@ class TrackedConnection(Connection[Row]):
     """A connection of ours, in autocommit."""
 
     direct = True  # no pooler between: the session is ours from login to end
-    authority: Authority | None = None  # whose it is; None: it takes one in each transaction
+    authority: Authority | None = None  # its own; None: it takes one in each transaction
     since = used = own_used = 0.0  # when it logged in, was used, was used by its own authority
     changed = False  # something may be left in the session
-    statements_left: int | None = None  # that its borrower may send; None: any number
-    afterwards: list[Callable[[], object]]  # what is done when its transaction has ended, whichever way
+    statements_left: int | None = None  # that may still be sent; None: any number
+    afterwards: list[Callable[[], object]]  # called when its transaction has ended, committed or not
     server_pid: int | None = None  # of its transaction, where a pooler stands between and somebody asked
-    failed = ""  # what the last statement that failed was told
+    failed = ""  # the message of the last statement that failed
 
     def cursor(self, *args: Any, **given: Any) -> Any:
         if args or given.get("name"):
@@ -71,7 +71,7 @@ class TrackedConnection(Connection[Row]):
         return super().cursor(*args, **given)
 
     def commit(self) -> None:
-        """Commit; or refuse, where the server would answer COMMIT with a rollback and say nothing."""
+        """Commit; or refuse, where the server would silently answer COMMIT with a rollback."""
         self._refuse_lost()
         super().commit()
 
@@ -99,7 +99,7 @@ class TrackedConnection(Connection[Row]):
             )
 
     def cleaned(self) -> bool:
-        """As it was after login, whatever was done with it. False: it cannot be used any more."""
+        """Reset the session to its state after login. False: it cannot be used any more."""
         try:
             if self.closed or not self.autocommit:
                 return False
@@ -114,7 +114,7 @@ class TrackedConnection(Connection[Row]):
 
 
 class TrackedCursor(Cursor[Row]):
-    """A cursor that notices what could change the session, and ends the transaction of a single statement."""
+    """A cursor that detects changes of the session, and ends the transaction of a single statement."""
 
     def execute(self, query: Query, *args: Any, **given: Any) -> Self:
         held = self.connection
@@ -132,7 +132,7 @@ class TrackedCursor(Cursor[Row]):
         if held.statements_left is not None:
             held.statements_left -= 1
             if held.pgconn.transaction_status != TransactionStatus.IDLE:
-                held.commit()  # it stands when it returns, whichever way it was sent
+                held.commit()  # committed when it returns
         return self
 
     def executemany(self, *args: Any, **given: Any) -> None:

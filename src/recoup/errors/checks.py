@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from recoup.database import access
+from recoup.database import failures
 from recoup.database.connection import Transaction
 from recoup.errors import handlers as error_handlers
 from recoup.errors.policy import Q
@@ -21,7 +21,7 @@ def error_tables(connection: Transaction) -> Iterator[CheckResult]:
 
 def handlers(connection: Transaction) -> Iterator[CheckResult]:
     """Whether handlers can be imported, and whether every table with due retries has one."""
-    if connection.info.dbname == access.DEMO:  # where only the demo's own are called
+    if connection.info.dbname == failures.DEMO:  # where only the demo's own are called
         return
     found = error_handlers.find(load())
     for one in found:

@@ -18,7 +18,7 @@ from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
 from recoup.errors import active_policy
 from recoup.errors.active_policy import ActivePolicy
-from recoup.errors.inputs import entity, word
+from recoup.errors.inputs import entity, moment, word
 from recoup.errors.interrupts import deferred
 from recoup.errors.prefetch import prefetched
 from recoup.errors.recording import NewError, Prepared, prepare, record, record_prepared
@@ -42,6 +42,7 @@ NAMES = {
     "code": "code", "error_code": "code",
     "message": "message", "error_message": "message",
     "severity": "severity", "category": "category", "want": "want", "payload": "payload",
+    "failed_at": "failed_at", "created_at": "failed_at",
 }  # fmt: skip
 Line = tuple[Row, NewError]
 
@@ -195,6 +196,7 @@ def _read(row: Row, noun: str, table: str | None) -> NewError:
         severity=word(Severity, given.get("severity")),
         category=word(Category, given.get("category")),
         want=word(Want, given.get("want")),
+        failed_at=None if (failed_at := given.get("failed_at")) is None else moment(failed_at),
         payload={**beside, **payload} if payload is not None else beside or None,
     )
 

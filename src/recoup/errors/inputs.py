@@ -1,5 +1,6 @@
 """Input of a caller, as it is stored; or a refusal that names it, before anything is sent."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
@@ -17,6 +18,18 @@ def entity(given: object) -> UUID | None:
         return UUID(str(given))
     except Exception:  # noqa: BLE001 - a class of the caller's may raise anything
         raise InputRefused("entity_unreadable", f"{shown(given)} is no UUID.", "Give its outreach_id.") from None
+
+
+def moment(given: object) -> datetime:
+    """A time in the past, or the text of one as in ISO 8601; in UTC unless it says otherwise."""
+    try:
+        found = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+        found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        found.astimezone(UTC)
+    except Exception:  # noqa: BLE001 - whatever its author made of it
+        next_step = "Write it as 2026-11-15T22:57:01Z."
+        raise InputRefused("time_unreadable", f"{shown(given)} is no time.", next_step) from None
+    return found
 
 
 def word(words: type[Word], given: object) -> Word | None:

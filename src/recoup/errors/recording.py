@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from types import NoneType
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from recoup.database.queries import load
 from recoup.errors import active_policy
 from recoup.errors.active_policy import ActivePolicy
 from recoup.errors.decision import Decision, decide, never_weaker
-from recoup.errors.inputs import entity, shown, word
+from recoup.errors.inputs import entity, moment, shown, word
 from recoup.errors.plain import plain
 from recoup.errors.prefetch import prefetched
 from recoup.errors.tables import is_global
@@ -44,7 +45,7 @@ RECORD = Routine(
         # Rows: the number of the decision, what failed, and the later row of the call that supersedes it.
         {
             "places": "integer", "entities": "uuid", "work_keys": "text", "messages": "text", "signatures": "text",
-            "payloads": "jsonb", "later": "integer",
+            "payloads": "jsonb", "later": "integer", "failed_at": "timestamp with time zone",
         },
         # Decisions, each once.
         {
@@ -53,7 +54,7 @@ RECORD = Routine(
             "clamps": "text", "overruled": "text",
         },
     ),
-    optional=frozenset({"payloads", "work_keys", "overruled"}),
+    optional=frozenset({"payloads", "work_keys", "overruled", "failed_at"}),
     plain={"decided_under": "integer"},
     results={"ids": "ids"},
 )  # fmt: skip
@@ -72,6 +73,7 @@ class NewError:
     category: Category | None = None  # default: by the policy's rules, the message and the code
     payload: Mapping[str, Any] | None = None
     want: Want | None = None  # a person's decision, which comes before every rule
+    failed_at: datetime | None = None  # when it first failed, if before now: TTL and retry window count from then
 
 
 class Recorded(NamedTuple):
@@ -155,6 +157,7 @@ def prepare(known: ActivePolicy, errors: Sequence[NewError]) -> Prepared:
         "signatures": signatures,
         "payloads": _payloads(errors, known.errors.redact_keys),
         "later": later,
+        "failed_at": _failed_at(errors, later),
         "decided_under": known.version,
         **_columns(decided),
     }
@@ -212,6 +215,19 @@ def _later(
                 places[at] = _never_weaker(decided, others, place, places[before])
             last[table, failure] = at
     return later
+
+
+def _failed_at(errors: Sequence[NewError], later: Sequence[int | None]) -> list[datetime | None] | None:
+    """When each first failed. Rows of one failure are all as old as the oldest of them."""
+    if all(error.failed_at is None for error in errors):
+        return None
+    first = [None if error.failed_at is None else moment(error.failed_at) for error in errors]
+    for forward in (True, False):
+        for at in range(len(first)) if forward else reversed(range(len(first))):
+            if (other := later[at]) is not None:
+                given = [one for one in (first[at], first[other - 1]) if one is not None]
+                first[at] = first[other - 1] = min(given, default=None)
+    return first
 
 
 def _never_weaker(

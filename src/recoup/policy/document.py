@@ -70,7 +70,7 @@ def parsed(text: str) -> dict[str, Any]:
         raise InputRefused(
             "policy_not_toml",
             f"The document is not TOML: {error}.",
-            "Fix it there. The active policy as TOML: recoup policy show > policy.toml",
+            "Fix it there. Print the active policy as TOML: recoup policy show",
         ) from error
 
 

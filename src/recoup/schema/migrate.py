@@ -1,12 +1,12 @@
 """Migrations: ordered ``.sql`` files, the routines and the declarations of each domain. One transaction, or nothing.
 
-Ordered files (``migrations/0001_….sql``) make tables and are never edited once applied: their checksum is kept, and a
-changed file is refused. Routines are functions; each file holds their present truth and is applied again when it
-changed. Last, what the domains declare is written where guard, seals and audit read it, and triggers are made from it.
+Ordered files (``migrations/0001_….sql``) create tables and are never edited once applied: their checksum is stored, and
+a changed file is refused. Routines are functions; a changed file is applied again. Last, the declarations of the
+domains are written where guard, seals and audit read them, and triggers are created from them.
 
-A domain whose release in the database is newer than the program's is left as it is: an older program never puts its
-own back. Nothing that is already as it should be is touched, so a release that changes functions alone locks no table,
-and workers of the release before go on meanwhile.
+A domain whose release in the database is newer than the program's is left alone: an older program never reinstalls its
+own. Nothing that is up to date is touched, so a release that changes only functions locks no table, and workers of the
+previous release continue meanwhile.
 """
 
 import re
@@ -34,18 +34,18 @@ _LOCK = 7_265_666  # advisory: one migration at a time in one database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migrated:
-    """What a migration did. All empty: there was nothing to do."""
+    """What a migration did. All empty: nothing to do."""
 
     applied: tuple[str, ...]
     routines: tuple[str, ...]
-    domains: tuple[Release, ...]  # brought to this release
-    kept: tuple[Release, ...]  # newer in the database than in this program, and left as they are
+    domains: tuple[Release, ...]  # now at this release
+    kept: tuple[Release, ...]  # newer in the database than in this program, and left alone
     policy: int | None  # version of the policy that was written
-    made: tuple[str, ...]  # what the policy asked for: error tables
+    made: tuple[str, ...]  # created for the policy: error tables
 
 
 def migrations(domains: Sequence[Domain]) -> tuple[SqlFile, ...]:
-    """The ordered files of all domains. Their numbers order them, whoever they belong to."""
+    """The ordered files of all domains, by their numbers."""
     found = [file for domain in domains for file in domain.migrations]
     return tuple(sorted(found, key=_number))
 
@@ -72,7 +72,7 @@ def migrate(
     with connection.transaction():
         connection.execute("select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
         connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-        # Whoever waits for a table in use makes everybody behind it wait too: give up instead, and change nothing.
+        # A wait for a table in use would block everybody behind it: give up instead, and change nothing.
         connection.execute("select set_config('lock_timeout', %s, true)", (DDL_LOCK_TIMEOUT,))
         with as_owner(connection):
             new = ensure_history(connection)
@@ -110,7 +110,7 @@ def _migrated(
     written = tuple(_written(connection, ours, domains))
     version = versions.ensure(connection, parts(ours), text=policy)
     made = tuple(name for domain in ours for name in _made(connection, domain))
-    # Begun here and when a pool opens, so that no writer has to begin it while others wait.
+    # Also done when a pool opens, so that no writer has to do it while others wait.
     connection.execute("select recoup.present_incarnation()")
     return Migrated(
         applied=tuple(map(_number, pending)),
@@ -126,12 +126,12 @@ def _migrated(
 
 
 def ensure_history(connection: Transaction) -> bool:
-    """Make the tables that remember what was applied. True when the database is new to us."""
+    """Create the migration history. True if the database is new to Recoup."""
     owner = owner_of_schema(connection)
     if owner == OWNER:
         return False
     if owner is not None:
-        raise _name_taken(f"There is a schema recoup, which belongs to {owner}, and Recoup did not make it.")
+        raise _name_taken(f"There is a schema recoup that belongs to {owner}, and Recoup did not create it.")
     connection.execute("""
         create schema recoup;
         create table recoup.migration (name text primary key, checksum text not null, applied_at timestamptz not null,
@@ -149,13 +149,13 @@ def ensure_history(connection: Transaction) -> bool:
 
 
 def apply(connection: Transaction, file: SqlFile) -> None:
-    """Apply an ordered file, and remember that it was."""
+    """Apply an ordered file, and record it."""
     _run(connection, file)
     _record(connection, "recoup.migration", _number(file), file.checksum)
 
 
 def _pending(connection: Transaction, known: Sequence[SqlFile]) -> tuple[SqlFile, ...]:
-    """Files that were not applied yet. One that the program does not know is a newer release's, of the same epoch."""
+    """Files that were not applied yet. Unknown ones belong to a newer release of the same epoch."""
     applied = _applied(connection, "recoup.migration")
     for file in known:
         checksum = applied.get(_number(file), file.checksum)
@@ -163,7 +163,7 @@ def _pending(connection: Transaction, known: Sequence[SqlFile]) -> tuple[SqlFile
             raise MigrationRefused(
                 "migration_changed",
                 f"Migration {_number(file)} was changed after it was applied to this database.",
-                "Restore the file as it was, and put the change into a new migration.",
+                "Restore the file, and put the change into a new migration.",
                 migration=_number(file), applied=checksum, found=file.checksum,
             )  # fmt: skip
     return tuple(file for file in known if _number(file) not in applied)
@@ -195,7 +195,7 @@ def _name_taken(happened: str) -> MigrationRefused:
     return MigrationRefused(
         "name_taken",
         happened,
-        "Recoup does not touch what is not its own. Rename what is there, or use another database.",
+        "Recoup does not change what it did not create. Rename it, or use another database: recoup db create NAME",
     )
 
 
@@ -226,13 +226,13 @@ def _changed_routines(connection: Transaction, ours: Sequence[Domain]) -> tuple[
 
 
 def _refuse_written_by_newer(connection: Transaction, changed: Sequence[SqlFile]) -> None:
-    """A later program's text at our release number: a mistake of its makers, and none of the database."""
+    """A newer program installed another text with our release number: an error in that program."""
     named = ([file.name for file in changed],)
     for name, by in connection.execute("select name, recoup_version from recoup.routine where name = any(%s)", named):
         if _ordered(by) > _ordered(__version__):
             raise MigrationRefused(
                 "routine_newer",
-                f"{name} was written into this database by Recoup {by}; this is {__version__}, and has another text.",
+                f"{name} was installed by Recoup {by}; this is {__version__}, and has another text.",
                 f"Migrate with Recoup {by} or later. Nothing was changed.",
                 routine=name, written_by=by,
             )  # fmt: skip
@@ -243,11 +243,11 @@ def _ordered(version: str) -> list[int]:
 
 
 def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[Domain]) -> Iterator[Release]:
-    """Write what changed of the declarations, then make triggers, functions and views from all of them."""
+    """Write changed declarations, then create triggers, functions and views from all of them."""
     stored = {str(n): str(d) for n, d in connection.execute("select name, digest from recoup.domain")}
     digests = {domain.name: declarations.digest(domain, domains) for domain in ours}
     changed = [domain for domain in ours if stored.get(domain.name) != digests[domain.name]]
-    # What refers to a row that is changed may be changed after it.
+    # A row may refer to one that is changed after it.
     connection.execute("set constraints all deferred")
     for domain in changed:
         connection.execute(
@@ -260,22 +260,22 @@ def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[
         declarations.write(connection, domain, domains)
         yield domain.at
     connection.execute("set constraints all immediate")
-    # Also of what did not change: a trigger that somebody dropped comes back.
-    # From what is declared in the database, so that also of domains that this program does not know.
+    # Also for unchanged ones: a dropped trigger is created again. By the declarations in the database, which include
+    # domains that this program does not know.
     connection.execute("call recoup.equip_declared()")
     for domain in ours:
         for duty in domain.duties:
-            _let_tally(connection, duty.authority)
+            _grant_tally(connection, duty.authority)
     for log in logs(ours):
         connection.execute("call recoup.close_all(%s)", (log.table,))
     _make_canons(connection, changed)
-    # A domain that this program does not know, or knows an older release of, may have put its rows into the view.
+    # An unknown or newer domain may have added rows to the view.
     if changed and not stored.keys() - digests.keys():
         _make_pauses(connection, domains)
 
 
-def _let_tally(connection: Transaction, authority: Authority) -> None:
-    """Whoever does a duty counts what it did."""
+def _grant_tally(connection: Transaction, authority: Authority) -> None:
+    """The authority of a background task counts what it did."""
     may = "select has_table_privilege(%s, 'recoup.duty_tally', 'insert, update')"
     if connection.execute(may, (authority.role,)).fetchone() != (True,):
         connection.execute(SQL("grant insert, update on recoup.duty_tally to {}").format(Identifier(authority.role)))
@@ -302,7 +302,7 @@ def _make_canons(connection: Transaction, domains: Sequence[Domain]) -> None:
 
 
 def _make_pauses(connection: Transaction, domains: Sequence[Domain]) -> None:
-    """The view of all that is paused: the register, and the rows of domains that keep their own pauses."""
+    """The view of all pauses: the register, and the rows of domains that keep their own."""
     own = [
         SQL(" union all select {}, p.* from ({}) p").format(Literal(kind.scope), SQL(kind.rows))
         for kind in pausables(domains)
@@ -317,13 +317,13 @@ def _make_pauses(connection: Transaction, domains: Sequence[Domain]) -> None:
 
 
 def _made(connection: Transaction, domain: Domain) -> Iterator[str]:
-    """What the policy asks a domain for."""
+    """What a domain creates for the policy."""
     if domain.ensure is None:
         return
     try:
         yield from domain.ensure(connection)
     except DatabaseError as error:
-        refusal = from_database(error)  # a name that somebody else has taken
+        refusal = from_database(error)  # a name that is taken
         if refusal is None:
             raise
         raise refusal from error
@@ -334,8 +334,8 @@ def _refuse_new_clock(connection: Transaction) -> None:
     if status != "simulated":
         raise MigrationRefused(
             "clock_is_set",
-            f"This database's clock is {status}; only a new database can be made simulated.",
-            "Use a database of its own for simulated time.",
+            f"The clock of this database is {status}; only a new database can have a simulated one.",
+            "Use another database for simulated time: recoup db create NAME --simulated-from TIME",
             status=status,
         )
 

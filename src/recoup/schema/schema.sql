@@ -3781,15 +3781,15 @@ CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], id
 comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call inherits from the error that it superseded (recoup.supersede_errors).';
 grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
 
-grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) to public;
+grant execute on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 1b3499b7220a54289b3a4d273312a3ef
-comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
+ SET enable_nestloop TO 'off'; -- body 9399f2e8817885d61dddabe8b6389f17
+comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[]) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
  LANGUAGE plpgsql; -- body 1bf25b37ca17b6716c0f8e8a996a6d17
@@ -3935,7 +3935,7 @@ comment on function recoup.lock_open_errors(places integer[], entities uuid[], s
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
- LANGUAGE plpgsql; -- body c9af9b8ed856d70f5aa7a1ebb3c95def
+ LANGUAGE plpgsql; -- body dafabf373d4a3709cc28290a953fec78
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
@@ -4013,7 +4013,7 @@ CREATE OR REPLACE FUNCTION recoup.policy_version()
  RETURNS integer
  LANGUAGE sql
  STABLE; -- body b3ac24fba3b3a3517f69c1bd41ac4a2f
-comment on function recoup.policy_version() is 'The version of the policy in force.';
+comment on function recoup.policy_version() is 'The version of the active policy.';
 grant execute on function recoup.policy_version() to public;
 
 CREATE OR REPLACE FUNCTION recoup.present_incarnation()
@@ -4121,9 +4121,9 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET enable_mergejoin TO 'off'; -- body 296ada4a5aafc0c707fc75be8d1d593c
 comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision of a person, being superseded.';
 
-grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) to public;
+grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
 
-CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[] DEFAULT NULL::text[], overruled text[] DEFAULT NULL::text[], OUT ids bigint[])
+CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[] DEFAULT NULL::text[], overruled text[] DEFAULT NULL::text[], failed_at timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], OUT ids bigint[])
  RETURNS bigint[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4132,8 +4132,8 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body c69b5fe3a58b1fae5f8faf9748c9d4a8
-comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], OUT ids bigint[]) is 'Records errors, superseding open errors of the same failure; ids in their order. Null: another policy is active.';
+ SET jit TO 'off'; -- body 95c520a347872690d5c7c2ad1588d833
+comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) is 'Records errors, superseding open errors of the same failure; ids in their order. Null: another policy is active.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
  RETURNS trigger
@@ -4418,8 +4418,8 @@ grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to pu
 CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b85e246ac6fae58c3ddf6e3e962e80f7
-comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bac71e66c5c98b3f4aa4b50766d5e4f6
+comment on function recoup.stamp_policy() is 'Sets number, time and author of a new policy.';
 grant execute on function recoup.stamp_policy() to public;
 
 CREATE OR REPLACE FUNCTION recoup.statement_time()
@@ -4498,6 +4498,6 @@ grant execute on function recoup.written(life recoup.lifecycle) to public;
 CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 2006759133b5691390459cd01b09f949
+ STABLE; -- body 800ae78cc3d9f665492d9c7031b28ef7
 comment on function recoup.wrong_figure(figures jsonb) is 'The first value of a policy that is missing or out of bounds, or null.';
 grant execute on function recoup.wrong_figure(figures jsonb) to public;

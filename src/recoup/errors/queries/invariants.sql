@@ -181,7 +181,7 @@ beside as (
          case when b.ttl_of_call > p.ttl then b.tier_of_call else p.tier end as told_tier,
          k.created_at + greatest(p.ttl, b.ttl_of_call) as own_expiry,
          greatest(b.max_retries, least(m.usual, (t.max_by_code ->> k.error_code)::integer)) as told_max,
-         coalesce(b.created_at, k.created_at) + r.time_window as own_until,
+         k.created_at + r.time_window as own_until,
          case when r.backoff <> 'none' then
            interval '1 second' * least(r.cap_s, case r.backoff
              when 'exponential' then power(r.base_s::float8, least(e.retry_count + 1, 60))
@@ -258,7 +258,8 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
                 and not ((r.forgotten or r.unparked_at is not null)
                          and r.expires_at >= greatest(r.own_expiry, r.old_expires_at))
            then 'errors/1/ttl' end,
-      case when r.created_at is distinct from coalesce(r.old_created_at, r.logged_at) and not r.forgotten
+      -- Older is an error that was adopted; its birth's digest holds the time.
+      case when not coalesce(r.created_at <= coalesce(r.old_created_at, r.logged_at), false) and not r.forgotten
            then 'errors/1/created-at' end,
       case when not r.in_policy
            then 'errors/3/policy-mapping' end,

@@ -118,7 +118,8 @@ create or replace function recoup.insert_errors(
   work_keys text[], later integer[],
   tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[],
   budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[],
-  decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamptz)
+  decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamptz,
+  failed_at timestamptz[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -141,7 +142,8 @@ begin
     -- Each row with its decision, and with what it inherits.
     select d.*, i.*, r.place, r.entity, r.work_key, r.message, r.signature, r.payload,
            new_ids[r.place] as error_id, new_ids[r.later] as superseded_by,
-           coalesce(i.old_created_at, now_) as created_at,
+           -- As old as the older of the two: neither an adoption nor a newer failure prolongs anything.
+           coalesce(least(i.old_created_at, r.failed_at), now_) as created_at,
            coalesce(i.old_retry_count, 0) as retry_count,
            greatest(i.old_max_retries, d.budget) as max_retries,
            i.was_parked and ends ->> d.error_table = 'PARKED' as stays_parked,
@@ -152,8 +154,8 @@ begin
                   then case when policy -> 'tables' -> d.error_table -> 'allowed' ? 'RETRY' then 'RETRY'
                             else ends ->> d.error_table end
                 else d.wanted end as held
-      from unnest(places, entities, messages, signatures, payloads, work_keys, later)
-             with ordinality r (decision, entity, message, signature, payload, work_key, later, place)
+      from unnest(places, entities, messages, signatures, payloads, work_keys, later, failed_at)
+             with ordinality r (decision, entity, message, signature, payload, work_key, later, failed_at, place)
       join unnest(tables, codes, severities, categories, dispositions, tiers, days, budgets, park_reasons, deciders,
                   clamps, overruled)
              with ordinality d (error_table, code, severity, category, wanted, ttl_tier, ttl_days, budget, park_reason,
@@ -203,7 +205,7 @@ end $$;
 comment on function recoup.insert_errors(
   bigint[], integer[], uuid[], text[], text[], jsonb[], text[], integer[],
   text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[], text[],
-  integer, bigint[], text[], bigint[], jsonb, timestamptz) is
+  integer, bigint[], text[], bigint[], jsonb, timestamptz, timestamptz[]) is
 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 create or replace function recoup.record_errors(
@@ -216,6 +218,8 @@ create or replace function recoup.record_errors(
   decided_under integer,
   -- Of each row, which piece of its entity's work failed; of each decision, what an earlier row of this call overruled.
   work_keys text[] default null, overruled text[] default null,
+  -- Of each row, when it first failed, if that was before now: rows of a table that is adopted.
+  failed_at timestamptz[] default null,
   out ids bigint[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -230,7 +234,7 @@ declare
 begin
   perform recoup.require_same_length('errors', cardinality(places), cardinality(entities), cardinality(messages),
     cardinality(signatures), coalesce(cardinality(payloads), cardinality(places)), cardinality(later),
-    coalesce(cardinality(work_keys), cardinality(places)));
+    coalesce(cardinality(work_keys), cardinality(places)), coalesce(cardinality(failed_at), cardinality(places)));
   perform recoup.require_same_length('decisions', cardinality(tables), cardinality(codes), cardinality(severities),
     cardinality(categories), cardinality(dispositions), cardinality(tiers), cardinality(days), cardinality(budgets),
     cardinality(park_reasons), cardinality(deciders), cardinality(clamps),
@@ -240,6 +244,12 @@ begin
     raise exception using errcode = 'RC053',
       message = format('%s is in the policy, and has not been created yet.', missing),
       hint = 'Run: recoup migrate', detail = jsonb_build_object('error_table', missing);
+  end if;
+  if exists (select from unnest(failed_at) f where not (isfinite(f) and f <= recoup.now())) then
+    raise exception using errcode = 'RC065',
+      message = 'An error has a time of its first failure that is not in the past.',
+      hint = 'Give the time at which it first failed, or none: then it is now.',
+      detail = jsonb_build_object('failed_at', (select max(f) from unnest(failed_at) f), 'now', recoup.now());
   end if;
   perform recoup.hold_entities(entities);
   for turn in 1 .. 10 loop
@@ -259,7 +269,7 @@ begin
       end if;
       perform recoup.insert_errors(ids, places, entities, messages, signatures, payloads, work_keys, later,
         tables, codes, severities, categories, dispositions, tiers, days, budgets, park_reasons, deciders, clamps,
-        overruled, decided_under, old.by_row, old.of_table, old.ids, policy, now_);
+        overruled, decided_under, old.by_row, old.of_table, old.ids, policy, now_, failed_at);
       return;
     exception
       when unique_violation or deadlock_detected then
@@ -280,5 +290,5 @@ end $$;
 comment on function recoup.record_errors(
   integer[], uuid[], text[], text[], jsonb[], integer[],
   text[], text[], text[], text[], text[], text[], integer[], integer[], text[], text[], text[], integer,
-  text[], text[]) is
+  text[], text[], timestamptz[]) is
 'Records errors, superseding open errors of the same failure; ids in their order. Null: another policy is active.';

@@ -23,8 +23,8 @@ begin
       hint = case when exists (select from pg_class c where c.oid = to_regclass(taken)
                                   and (c.relowner = 'recoup_owner'::regrole or c.relkind not in ('r', 'p')))
         then format('Give %s another name in the policy.', name_)
-        else format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then bring its rows in:'
-                    ' recoup errors record --table %3$s --file ROWS.jsonl',
+        else format('To adopt it: alter table %1$s rename to %2$s; then recoup migrate; then import its rows, whose'
+                    ' created_at is kept: recoup errors record --table %3$s --file ROWS.jsonl',
                     taken, split_part(taken, '.', 2) || '_before', name_) end,
       detail = jsonb_build_object('table', taken);
   end if;

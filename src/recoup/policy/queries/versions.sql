@@ -11,7 +11,7 @@ select version, applied_at, actor, actor_id, reason, figures, document
 select version, figures, document from recoup.policy order by version desc limit 1;
 
 -- name: write_version
--- Says that these very figures were checked as a whole, which the database cannot.
+-- States that these values were validated as a whole, which the database cannot do.
 insert into recoup.policy (version, figures, document, reason)
 select %(version)s, g.figures, %(document)s, %(reason)s
   from (select %(figures)s::jsonb) g (figures)

@@ -1,14 +1,14 @@
--- The policy in force, and how a new one comes to be.
+-- The active policy, and how a new version is written.
 
 create or replace function recoup.policy_version() returns integer
 language sql stable as $$ select version from recoup.policy order by version desc limit 1 $$;
-comment on function recoup.policy_version() is 'The version of the policy in force.';
+comment on function recoup.policy_version() is 'The version of the active policy.';
 
 create or replace function recoup.wrong_figure(figures jsonb) returns text
 language sql stable as $$
-  -- The values that the database itself decides by, and their bounds. The program checks the whole document, and says
-  -- it better; this is for whoever writes a policy past it.
-  select case when figures::text ~ '[0-9]{20}' then 'of so many digits' end
+  -- The values that the database itself decides by, and their bounds. The program validates the whole document, with
+  -- better messages; this is for a policy that is written by SQL.
+  select case when figures::text ~ '[0-9]{20}' then 'with too many digits' end
    union all
   (select array_to_string(f.path, '.')
      from recoup.policy_bound f
@@ -27,27 +27,27 @@ declare
 begin
   if new.version <> expected then
     raise exception using errcode = 'RC033',
-      message = format('The policy in force is version %s, so the next one is %s, not %s.',
+      message = format('Version %s of the policy is active, so the next one is %s, not %s.',
                        expected - 1, expected, new.version),
-      hint = 'Somebody applied another one meanwhile: look at it (recoup policy diff), then apply yours again.',
+      hint = 'Somebody applied another one meanwhile: see recoup policy diff, then apply yours again.',
       detail = jsonb_build_object('in_force', expected - 1, 'given', new.version);
   end if;
   if recoup.wrong_figure(new.figures) is not null then
     raise exception using errcode = 'RC038',
-      message = format('The policy has no valid figure %s: %s.', recoup.wrong_figure(new.figures),
+      message = format('The policy has no valid value %s: %s.', recoup.wrong_figure(new.figures),
                        coalesce(left(new.figures #>> string_to_array(recoup.wrong_figure(new.figures), '.'), 100),
                                 'it is missing')),
-      hint = 'Apply a document instead: recoup policy apply FILE; it says what is allowed.',
+      hint = 'Apply a document instead: recoup policy apply FILE; its refusal names what is allowed.',
       detail = jsonb_build_object('key', recoup.wrong_figure(new.figures));
   end if;
-  -- One that a program cannot read would stop every worker, and only a program can check the whole.
+  -- A policy that a program cannot read would stop every worker, and only a program can validate all of it.
   if current_setting('recoup.policy_checked', true) is distinct from md5(new.figures::text) then
     raise exception using errcode = 'RC072',
-      message = format('Version %s of the policy was not checked by a program.', new.version),
+      message = format('Version %s of the policy was not validated by a program.', new.version),
       hint = 'Apply a document instead: recoup policy apply FILE --reason WHY',
       detail = jsonb_build_object('version', new.version);
   end if;
-  -- Who and when are not the writer's to say.
+  -- Who and when are set here, not by the writer.
   new.applied_at := recoup.now();
   new.actor := recoup.acting_kind();
   new.actor_id := recoup.acting_id();
@@ -56,6 +56,6 @@ begin
   new.xid := pg_current_xact_id();
   return new;
 end $$;
-comment on function recoup.stamp_policy() is 'Puts number, time and author on a new policy.';
+comment on function recoup.stamp_policy() is 'Sets number, time and author of a new policy.';
 
 call recoup.put_trigger('recoup.policy', 'b_stamp_policy', 'before', 'insert', 'row', 'recoup.stamp_policy');

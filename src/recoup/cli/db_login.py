@@ -1,0 +1,93 @@
+"""``recoup db login``: logins of one's own, with chosen authorities."""
+
+import getpass
+import secrets
+import sys
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from psycopg.conninfo import make_conninfo
+
+from recoup.cli.output import Json, print_fields, print_rows
+from recoup.database import access, logins
+from recoup.database.session import reading
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused
+from recoup.settings import load
+
+app = App(
+    name="login",
+    help_epilogue="A login has no rights of its own. It takes the authorities that it was granted, such as reader.",
+    help_format="plaintext",
+)
+
+
+@app.command
+def add(
+    name: Annotated[str, Parameter(help="Name of the new login.")],
+    *,
+    authority: Annotated[
+        tuple[Authority, ...],
+        Parameter(help="An authority it may take; may be repeated.", negative=""),
+    ] = (Authority.READER,),
+    all_: Annotated[
+        bool,
+        Parameter(name="--all", negative="", show_default=False, help="Every authority, as the everyday login."),
+    ] = False,
+    password_from_stdin: Annotated[
+        bool, Parameter(negative="", show_default=False, help="Read the password from standard input.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Add a login. Its password is asked for; elsewhere than on a terminal one is generated, and shown once."""
+    settings = load()
+    given = _password(from_stdin=password_from_stdin)
+    password = given or secrets.token_urlsafe(24)
+    authorities = tuple(Authority) if all_ else authority
+    with access.administration(settings) as connection:
+        logins.add(connection, name, authorities, password=password)
+    facts = {"login": name, "authorities": [one.value for one in authorities]}
+    if given is None:
+        facts |= {
+            "password": password,
+            "dsn": reading(make_conninfo(access.uri(settings), user=name, password=password)),
+        }
+    print_fields(facts, as_json=json)
+    if given is None and not json:
+        print("\nThe password is shown only now.")
+
+
+@app.command(name="list")
+def list_(*, json: Json = False) -> None:
+    """List the logins that may take an authority."""
+    with access.administration(load()) as connection:
+        found = logins.logins(connection)
+    print_rows(found, as_json=json, columns=("login", "authorities"), empty="No logins yet. Run: recoup migrate")
+
+
+@app.command
+def remove(name: Annotated[str, Parameter(help="Name of the login.")]) -> None:
+    """Remove a login. Its open sessions end by themselves."""
+    settings = load()
+    if name == access.login(settings):
+        raise InputRefused(
+            "login_in_use", f"{name} is the everyday login of this database.", "Set RECOUP_DSN to another one first."
+        )
+    with access.administration(settings) as connection:
+        logins.remove(connection, name)
+    print(f"removed login {name}")
+
+
+def _password(*, from_stdin: bool) -> str | None:
+    """The password that was given; None: one is to be generated."""
+    if from_stdin:
+        given = sys.stdin.readline().rstrip("\n")
+        if not given:
+            raise InputRefused("password_missing", "Standard input has no password.", "Write it there, on one line.")
+        return given
+    if not sys.stdin.isatty():
+        return None
+    first = getpass.getpass("Password (empty: generate one): ")
+    if first and getpass.getpass("Again: ") != first:
+        raise InputRefused("password_differs", "The two passwords differ.", "Nothing was changed. Try again.")
+    return first or None
