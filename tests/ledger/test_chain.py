@@ -84,7 +84,7 @@ def test_what_is_wrong_with_a_chain_is_told() -> None:
         ((block(log="recoup.worker"),), "does not know recoup.worker"),
         ((block(canon=3),), "in version 3"),
         ((block(system_identifier=8),), "its incarnation 1"),
-        ((block(until=None),), "not over"),
+        ((block(until=None),), "has not ended"),
     ):
         assert any(said in problem for problem in problems(*spoiled)), said
     assert "cut off" in problems(block(), head=kept)[0]
