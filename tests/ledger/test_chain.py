@@ -63,7 +63,7 @@ def test_which_block_may_follow_which(before: Seal | None, after: Seal, fits: bo
     assert tiles(before, after) is fits
 
 
-def test_what_is_wrong_with_a_chain_is_told() -> None:
+def test_what_is_wrong_with_a_chain_is_reported() -> None:
     """Numbers, the digest before, the cluster, the log, the head."""
     kept = Head(
         number=2, digest="32" * 32, sealed_at=datetime(2026, 1, 1, tzinfo=UTC), incarnation=1, system_identifier=7,
