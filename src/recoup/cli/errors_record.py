@@ -204,7 +204,7 @@ def _fields(so_far: Imported) -> dict[str, Any]:
 
 
 def _refusals(so_far: Imported) -> list[dict[str, Any]]:
-    return [{"line": row.number, "refused": row.reason, "happened": row.said} for row in so_far.refused.kept]
+    return [{"line": row.number, "refused": row.reason, "happened": row.message} for row in so_far.refused.kept]
 
 
 def _print(so_far: Imported, report: Path | None) -> None:

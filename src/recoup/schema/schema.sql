@@ -762,7 +762,7 @@ CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body 0770564e9b1805a7f137af512c757315
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 1024f84c78e85113074df5a144784d98
 comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake with an AUTH event and with its data; after a re-entry for the new intake.';
 grant execute on function cl.rule_identity_births() to public;
 

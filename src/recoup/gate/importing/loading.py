@@ -141,7 +141,7 @@ class _Load:
         raise InputRefused(
             "rows_refused",
             f"{count:,} of {self.rows:,} rows of {path} are refused, the first in {self._source.noun} {first.number}"
-            f" ({first.reason}): {first.said} Nothing was brought in.",
+            f" ({first.reason}): {first.message} Nothing was brought in.",
             (f"Mend the rows that {report} lists" if report else "Mend the rows; --report FILE lists them")
             + (", or import without --strict." if self._strict else "."),
             rows=self.rows,
