@@ -18,10 +18,9 @@ ROOT = Path(__file__).parents[2]
 LIST = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 READ = ("src/**/*.py", "src/**/*.sql", "src/**/*.toml", "bench/**/*.py", "bench/**/*.sql", "tools/*.py", "docs/**/*.md")
 PAGES = ("README.md", "CHANGELOG.md", "ROADMAP.md", "Makefile")
-# Databases keep the checksum of a migration: what it says in COMMENT is in schema.sql as it is now.
 NOT_READ = (
-    "src/*/migrations/*",
-    "docs/reference/signature-report.md",  # written from those
+    "src/*/migrations/*",  # frozen by their checksum; their comments, as they are now, are in schema.sql
+    "docs/reference/signature-report.md",  # quotes messages of other programs
 )
 # Files that still have such words. Empty this list.
 NOT_YET_CLEAN: tuple[str, ...] = (
@@ -67,7 +66,7 @@ def _name(file: Path) -> str:
 
 @cache
 def _patterns(kind: str) -> list[tuple[re.Pattern[str], str]]:
-    """What to look for, and what to use instead. A phrase in which a word is right is matched first."""
+    """What to search for, and what to use instead. A phrase in which a word is right is matched first."""
     allowed = [re.escape(entry["text"]) for entry in LIST["allowed"] if "where" not in entry]
 
     def pattern(word: dict[str, Any]) -> re.Pattern[str]:
