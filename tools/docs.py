@@ -89,7 +89,7 @@ def refusals_page() -> str:
     steps: dict[tuple[str, str], list[str]] = {}
     for code, kind, step in sorted(set(raised())):
         steps.setdefault((code, kind), []).append(step)
-    lines += [f"| `{code}` | {kind} | {' / '.join(said)} |" for (code, kind), said in steps.items()]
+    lines += [f"| `{code}` | {kind} | {' / '.join(sentences)} |" for (code, kind), sentences in steps.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -216,8 +216,8 @@ def dispositions_page() -> str:
     for category in Category:
         rule = policy.retry[category]
         waits = [delay(policy, category, number) for number in range(1, rule.max_retries + 1)]
-        told = ", ".join("started by a person" if wait is None else _seconds(wait) for wait in waits)
-        lines.append(f"| {category} | {told} | {rule.window_hours} h of the error | {rule.max_retries} |")
+        waited = ", ".join("started by a person" if wait is None else _seconds(wait) for wait in waits)
+        lines.append(f"| {category} | {waited} | {rule.window_hours} h of the error | {rule.max_retries} |")
     lines += [
         "",
         "| table | code | retries |",

@@ -59,8 +59,8 @@ def fit(errors: Sequence[Judged]) -> tuple[list[float], Weights]:
     for _ in range(ROUNDS):
         slope, first_slope = [[SHRINK * one for one in weight] for weight in weights], [0.0] * 3
         for row, right in zip(rows, truth, strict=True):
-            said = [first[kind] + sum(weights[word][kind] for word in row) for kind in three]
-            likely = [math.exp(one - max(said)) for one in said]
+            scores = [first[kind] + sum(weights[word][kind] for word in row) for kind in three]
+            likely = [math.exp(one - max(scores)) for one in scores]
             for kind in three:
                 wrong = likely[kind] / sum(likely) - (kind == right)
                 first_slope[kind] += wrong

@@ -22,7 +22,7 @@ from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.redaction import redacted
 from recoup.signatures import category, read, signature
-from recoup_bench.ground import Domain, Ground
+from recoup_bench.ground import Ground, Twins
 from recoup_bench.measure import Timed
 from recoup_bench.workload import Aim, Size, Stage, Stopwatch, Trial, Workload, batched, of_raw, small
 
@@ -47,7 +47,7 @@ KINDS: tuple[tuple[str, str | None, Severity | None, str], ...] = (
 )  # fmt: skip
 
 
-ERRORS = Domain(
+ERRORS = Twins(
     schema="recoup",
     tables=("error", "error_event", "error_archive"),
     tally=Q["tally"],

@@ -14,7 +14,7 @@ from recoup.database.queries import load
 from recoup.gate import Attempt, Failed, Finished, NewIntake, Passed
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
-from recoup_bench.ground import WORKER, Domain, Ground
+from recoup_bench.ground import WORKER, Ground, Twins
 from recoup_bench.measure import Timed
 from recoup_bench.workload import Size, Stage, Stopwatch, Trial, Workload, batched, drain, of_raw, sliced, small
 
@@ -32,7 +32,7 @@ IMPORTS = 100  # batches that the waiting intakes came in with
 WAIT = timedelta(hours=24)
 
 
-GATE_ZERO = Domain(
+GATE_ZERO = Twins(
     schema="cl",
     tables=("gate_zero_batch", "gate_zero_intake", "gate_zero_attempt", "gate_zero_recovery", "gate_zero_air"),
     tally=Q["tally"],

@@ -29,7 +29,7 @@ Q = load("recoup_bench", "ground.sql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Domain:
+class Twins:
     """Our tables that raw gets copies of: the same without triggers and foreign keys."""
 
     schema: str  # of ours
@@ -56,7 +56,7 @@ class Ground:
         """A statement of raw's side, whose plan is cached from its first use on."""
         return self.raw.execute(query, given, prepare=True).fetchall()
 
-    def make_raw(self, domain: Domain) -> None:
+    def make_raw(self, domain: Twins) -> None:
         """Make raw's tables. Without them a domain has one side only."""
         self.admin.execute("create schema raw")
         for (statement,) in self.admin.execute(Q["make_twins"], {"tables": domain.names}).fetchall():
@@ -64,19 +64,19 @@ class Ground:
         if domain.more is not None:
             self.admin.execute(domain.more)
 
-    def copy(self, domain: Domain, given: Mapping[str, Any]) -> None:
+    def copy(self, domain: Twins, given: Mapping[str, Any]) -> None:
         """Copy the rows of ours to raw."""
         if RAW in self._sides(domain):
             for (statement,) in self.admin.execute(Q["copy"], {"tables": domain.names}).fetchall():
                 self.admin.execute(statement + domain.new, given)
 
-    def tidy(self, domain: Domain) -> None:
+    def tidy(self, domain: Twins) -> None:
         """Vacuum and analyse both sides alike, so that both are planned with statistics of the same age."""
         for schema in self._sides(domain).values():
             for table in domain.tables:
                 self.admin.execute(SQL("vacuum (analyze) {}").format(Identifier(schema, table)))
 
-    def tallies(self, domain: Domain) -> dict[str, dict[str, int]]:
+    def tallies(self, domain: Twins) -> dict[str, dict[str, int]]:
         """The rows of each side, by what they must agree on."""
         return {
             side: dict(self.admin.execute(domain.tally.format(schema=Identifier(schema))).fetchall())
@@ -114,7 +114,7 @@ class Ground:
         ((records, images),) = self.admin.execute(Q["wal_since"], {"since": since}).fetchall()
         return {"wal_bytes": float(records) / units, "wal_image_bytes": float(images) / units}
 
-    def _sides(self, domain: Domain) -> dict[str, str]:
+    def _sides(self, domain: Twins) -> dict[str, str]:
         (raw,) = self.admin.execute(Q["raw_made"]).fetchone() or (0,)
         return {OURS: domain.schema} | ({RAW: "raw"} if raw else {})
 

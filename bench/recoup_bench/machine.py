@@ -62,9 +62,9 @@ def _commit() -> str | None:
     """The commit of the source tree, where there is one."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"]
     try:
-        said = subprocess.run(
+        done = subprocess.run(
             command, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return said.stdout.strip() or None
+    return done.stdout.strip() or None

@@ -50,20 +50,20 @@ def entity(number: int) -> UUID:
     return UUID(hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest())
 
 
-def exists(tx: Transaction, asked: UUID) -> bool:
+def exists(tx: Transaction, entity: UUID) -> bool:
     """The same query, written by hand."""
-    (found,) = tx.execute(EXISTS, {"entity": asked}, prepare=True).fetchone() or (False,)
+    (found,) = tx.execute(EXISTS, {"entity": entity}, prepare=True).fetchone() or (False,)
     return bool(found)
 
 
 ASK: Mapping[str, Callable[[Transaction, UUID], bool]] = {OURS: is_blocked, RAW: exists}
 
 
-def _timed(tx: Transaction, ask: Callable[[Transaction, UUID], bool], asked: UUID, blocked: bool) -> float:
+def _timed(tx: Transaction, ask: Callable[[Transaction, UUID], bool], entity: UUID, blocked: bool) -> float:
     since = time.perf_counter()
-    answer = ask(tx, asked)
+    answer = ask(tx, entity)
     took = time.perf_counter() - since
-    assert answer is blocked, f"{asked} is {'blocked' if blocked else 'free'}, and the answer was another"
+    assert answer is blocked, f"{entity} is {'blocked' if blocked else 'free'}, and the answer was another"
     return took
 
 

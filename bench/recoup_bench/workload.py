@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from psycopg.sql import SQL
 
-from recoup_bench.ground import Domain, Ground
+from recoup_bench.ground import Ground, Twins
 from recoup_bench.measure import OURS, RATIO, RAW, Timed
 from recoup_bench.peers import Peer
 
@@ -73,7 +73,7 @@ class Workload:
     ours: Side
     raw: Side | None = None
     k: int  # units of one batch
-    twins: Domain | None = None  # that both sides write to, and must leave equal
+    twins: Twins | None = None  # that both sides write to, and must leave equal
     full: Size
     quick: Size
     aims: tuple[Aim, ...] = ()

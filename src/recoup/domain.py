@@ -77,7 +77,7 @@ class Demo:
     # progress, a shorter part to play meanwhile or None, and its span; ``show`` prints the result.
     play: str
     show: str
-    beside: str | None = None  # a context manager that runs while the demo is used
+    background: str | None = None  # a context manager that runs while the demo is used
     handlers: str | None = None  # returns its handlers of errors, by table: with --demo no others are called
 
 

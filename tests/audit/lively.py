@@ -129,7 +129,7 @@ def _authorized(desk: Desk) -> UUID:
 
 
 def _restarted(desk: Desk, exhausted: UUID, exhausted_by_freeze: UUID) -> UUID:
-    """Fresh starts: one passes, one fails and its retry passes, and one is exhausted and started afresh again."""
+    """Restarts: one passes, one fails and its retry passes, and one is exhausted and restarted again."""
     with desk.db.transaction(Authority.OPERATOR) as tx:
         passed = gate.restart(tx, exhausted, company_domain="acme.example")
         recovers = gate.restart(tx, exhausted_by_freeze)

@@ -1,4 +1,4 @@
-"""What whoever owns the tables does to deceive the audit, and what the audit says to it."""
+"""What the owner of the tables can do to deceive the audit, and what the audit finds."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_rows_that_are_rewritten_with_their_table_are_found(scratch: Transaction
 
 
 def test_a_late_result_by_hand_is_what_a_late_report_leaves(scratch: Transaction) -> None:
-    """The gate may write one, as its function does: of whom and when is not its to say, and what is untrue shows."""
+    """The gate may write one, as its function does: it cannot choose login and time, and a false one is found."""
     attempt = open_attempt(scratch, new_intake(scratch))
     by_hand = (
         "insert into recoup.late_result (subject, unit_id, token, result) values ('cl.gate_zero_attempt', %s, %s, '{}')"

@@ -121,7 +121,7 @@ def _text(one: Invariant) -> str:
 
 
 def forged(tx: Transaction, table: str, column: str, type_: str) -> Iterator[str]:
-    """Every way to change one value of a column, each undone after it was looked at: what it was changed to."""
+    """Every way to change one value of a column, each undone after the check: what it was changed to."""
     name = Identifier(column).as_string()
     own = f"r.{name}"
     another = f"(select o.{name} from {table} o where o.{name} is distinct from {own} and o.{name} is not null limit 1)"
@@ -174,7 +174,7 @@ BOOKS = {
     "recoup.domain": "releases and digests are compared where the program is of the same release",
     "recoup.migration": "what was applied: checksums are compared by every migration",
     "recoup.routine": "the same; the functions themselves are compared with the program",
-    "recoup.subscription": "a reader's own place: whoever moves it back reads again",
+    "recoup.subscription": "a reader's own position: one that moves it back reads again",
     "recoup.duty_tally": "counts for people; nothing is decided by them",
     "recoup.queue_form": "it has no rows",
 }

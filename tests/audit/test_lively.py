@@ -1,4 +1,4 @@
-"""Nothing that the product does breaks an invariant, and an audit beside running work raises no alarm."""
+"""Nothing that the product does breaks an invariant, and an audit during running work reports nothing."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_real_time_breaks_nothing(fresh: Callable[..., Database]) -> None:
 
 
 def _errors_of_real_time(database: Database) -> None:
-    """Recorded, retried as soon as a person says so, resolved, failed, lapsed, superseded, archived."""
+    """Recorded, retried at once by a person, resolved, failed, lease expired, superseded, archived."""
     hubs = Hubs(database)
     first, second, third = (hubs.error(DOL, f"{word} failed", want=Want.PARK) for word in ("one", "two", "three"))
     for error in (first, second, third):
@@ -128,7 +128,7 @@ def test_work_that_goes_on_meanwhile_is_no_breach(database: Database, cast: Cast
                 hubs.error(TARGET, of=entity)
                 hubs.sweep()
                 rounds.append(batch)
-        except BaseException as error:  # noqa: BLE001 - told to the test below
+        except BaseException as error:  # noqa: BLE001 - raised in the test below
             raised.append(error)
 
     worker = threading.Thread(target=work)
@@ -203,7 +203,7 @@ def test_ids_name_their_document_and_are_unique() -> None:
         assert (invariant.query is None) is not (invariant.check is None)
 
 
-# Lines of the documents that promise something, by document and section.
+# Lines of the documents that state a rule, by document and section.
 LINES = {
     "gate_zero_recovery/7": (
         "recovery_id", "intake_id", "batch_id", "created_at", "Unique Recovery ID", "Unique Intake Reference",
@@ -286,7 +286,7 @@ def test_printed_comments_and_queries_are_the_documents() -> None:
 
 
 def test_a_query_breaks_the_invariants_that_name_it_and_no_others() -> None:
-    """An id that a query gives and nobody registered would be found and never told."""
+    """An id that a query returns and no invariant has would be found and never reported."""
     by_query: dict[Query | Built, set[str]] = {}
     for invariant in INVARIANTS:
         if invariant.query is not None:

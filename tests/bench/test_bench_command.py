@@ -25,7 +25,7 @@ def test_the_list_names_every_workload() -> None:
 
 
 def test_without_the_bench_the_command_says_where_it_is() -> None:
-    """As for whoever installed the package: refused in words, with nothing started."""
+    """As with an installed package: refused in words, with nothing started."""
     done = run("--list", "--json", before="import sys; sys.modules['recoup_bench'] = None\n")
     assert done.returncode == 1
     said = refusal(done)

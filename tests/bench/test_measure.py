@@ -37,8 +37,8 @@ def test_the_ratio_by_round_holds_while_the_machine_slows_down() -> None:
     assert ours.by_round == pytest.approx(0.5)
 
 
-def test_a_peer_is_told_beside_raw_and_beside_ours() -> None:
-    """Its ratio is to raw, as that of ours is; how many times as fast ours is stands beside it, and at no other."""
+def test_a_peer_is_compared_with_raw_and_with_ours() -> None:
+    """Its ratio is to raw, as that of ours is; only a peer has how many times as fast ours is."""
     measured = summed_up({"ours": timed(60), "raw": timed(100), "queue": timed(20)}, against="raw")
     assert [one.ratio for one in measured] == [pytest.approx(0.6), None, pytest.approx(0.2)]
     assert [one.ours_to_it for one in measured] == [None, None, pytest.approx(3)]
@@ -62,7 +62,7 @@ def test_metrics_are_medians_too() -> None:
 
 
 def test_an_aim_is_a_ratio_to_reach_or_a_bound_to_keep() -> None:
-    """Said in words, for whoever reads the table; what stands on the bound has reached it."""
+    """As a sentence for the table; a value equal to the bound has reached it."""
     least, most = of_raw(0.5), Aim(metric="wal_bytes", most=1600)
     assert (str(least), str(most)) == ("ratio to raw at least 0.5", "wal bytes at most 1,600")
     assert [least.reached(value) for value in (0.49, 0.5, 0.51)] == [False, True, True]

@@ -1,4 +1,4 @@
-"""Other job queues beside ours: which there are, when they are refused, and that each does the work."""
+"""Other job queues: which there are, when they are refused, and that each does the work."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Beside:
         self.calls.append("close")
 
 
-def test_a_peer_runs_beside_ours(settings: Settings) -> None:
+def test_a_peer_runs_with_ours(settings: Settings) -> None:
     """Both take turns in one database; where there is no raw, the peer's ratio is to ours."""
     peer = Beside()
     workload = replace(FAIL_ONCE, k=100, peers=[peer], quick=Size(batches=1, rounds=1, warm_ups=1))
@@ -76,7 +76,7 @@ def test_a_peer_runs_beside_ours(settings: Settings) -> None:
     assert beside.ratio == pytest.approx(beside.median / ours.median)
 
 
-def test_a_peer_is_told_beside_raw_and_ours(settings: Settings) -> None:
+def test_a_peer_is_compared_with_raw_and_ours(settings: Settings) -> None:
     """Every variant with its speed, its WAL and its ratio to raw, and for the peer how many times as fast ours is."""
     aim = Aim(metric="times_beside", least=1.0)
     (workload,) = chosen(["drain-100"])

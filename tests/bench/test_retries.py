@@ -69,7 +69,7 @@ def test_plans_of_raw_are_kept(settings: Settings) -> None:
     assert kept == [(3, 0)]
 
 
-def test_what_is_written_to_the_wal_is_told_by_unit(settings: Settings) -> None:
+def test_what_is_written_to_the_wal_is_measured_by_unit(settings: Settings) -> None:
     """A hundred kilobytes for ten units are ten for each, and a little more; images of pages are not among them.
 
     A server that cannot tell is refused in words. Only from 18 on one can be made to hide an extension.
@@ -99,7 +99,7 @@ def test_what_is_written_to_the_wal_is_told_by_unit(settings: Settings) -> None:
 
 
 def test_what_failing_costs_is_a_metric_with_a_bound(settings: Settings) -> None:
-    """Sets of which half fail beside sets of which none does, all of ours and all in one run."""
+    """Sets of which half fail compared with sets of which none does, all of ours and all in one run."""
     (workload,) = chosen(["retry-100-failing"])
     size = Size(batches=4, rounds=1, warm_ups=0)
     (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True).outcomes

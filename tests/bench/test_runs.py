@@ -90,7 +90,7 @@ def test_outcomes_are_mixed_as_told(settings: Settings) -> None:
 
 
 def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings, tmp_path: Path) -> None:
-    """Every company is looked at over real sockets; the share of the time in the database is a metric with a bound."""
+    """Every company is verified over real sockets; the share of the time in the database is a metric with a bound."""
     (workload,) = chosen(["verify"])
     results = measure(
         [replace(workload, quick=Size(batches=1, rounds=1, warm_ups=0))], settings, say=silent, quick=True
@@ -262,7 +262,7 @@ def test_raw_has_the_same_error_tables(settings: Settings) -> None:
 
 
 def made(ground: Ground, table: str) -> list[str]:
-    """How a table was made: what stands on it, without the names."""
+    """How a table was made: columns, checks and indexes, without their names."""
     rows = ground.admin.execute(
         "select regexp_replace(pg_get_indexdef(indexrelid), ' INDEX .* USING ', ' ') from pg_index"
         " where indrelid = %(table)s::regclass"

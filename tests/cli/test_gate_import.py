@@ -85,7 +85,7 @@ def test_as_json_everything_is_there_and_nothing_else(cli: Run, mixed: Path, bat
         "number": 3,
         "column": "company_name",
         "reason": "name_missing",
-        "said": "The company has no name.",
+        "message": "The company has no name.",
         "row": ",b.example.com,2",
     }
     assert said["batch_freeze_at"]

@@ -63,7 +63,7 @@ def bearing() -> Iterator[subprocess.Popen[str]]:
 
 @dataclass(frozen=True)
 class Ground:
-    """A wire to one database, and whoever bears the workers that talk over it."""
+    """A wire to one database, and the process that forks the workers that use it."""
 
     wire: Wire
     bears: subprocess.Popen[str]

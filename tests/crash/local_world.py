@@ -14,13 +14,13 @@ from recoup_demo.world import Kind, World
 
 
 def policy_of(world: World, **more: Any) -> str:
-    """The section of a policy that looks at this world, with patience: the machine may be busy with other tests."""
+    """The section of a policy that verifies against this world, with long timeouts for a busy machine."""
     values = {**world.policy, **more}
     return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
 
 def brought_in(database: Database, world: World, kind: Kind, count: int) -> list[UUID]:
-    """Intakes of so many companies of this kind."""
+    """Intakes of this many companies of this kind."""
     found = [company for company in world.companies if company.kind is kind][:count]
     assert len(found) == count, f"the world has {len(found)} companies of kind {kind}"
     given = [NewIntake(company_name=c.name, company_domain=c.domain, state=c.state) for c in found]

@@ -1,4 +1,4 @@
-"""A process that has everything imported and bears workers when it is told to, so that killing many of them is cheap.
+"""A process that has everything imported and forks workers on request, so that killing many of them is cheap.
 
 It talks in lines of JSON. Told a task, it forks a worker, which connects, says that it is ready and waits for a line;
 when the worker is gone, it says how that ended.
@@ -82,7 +82,7 @@ def record_file(db: Database, path: str) -> Callable[[], object]:
 
 
 def retry_errors(db: Database) -> Callable[[], object]:
-    """What is due, as a hub does it: claim, mend, report."""
+    """What is due, as a hub does it: claim, fix, report."""
     connected(db)
 
     def work() -> None:

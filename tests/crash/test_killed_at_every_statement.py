@@ -75,7 +75,7 @@ def wire(desk: Desk) -> Iterator[Wire]:
 
 @dataclass(frozen=True)
 class GateGround(Ground):
-    """The same, with whoever works there."""
+    """The same, with its workers."""
 
     desk: Desk
 
@@ -93,7 +93,7 @@ def ground(
 
 @dataclass(frozen=True)
 class Case:
-    """An intake that is to be tried: of a company that passes or not, after so many failures."""
+    """An intake to verify: of a company that passes or not, after this many failures."""
 
     passes: bool
     failures: int
@@ -116,7 +116,7 @@ class Case:
         return self.opened + ("FM" if self.failures == 2 else "F")
 
 
-# The flow, in statements: whether something waits; a claim and what to look at; what was found, and no further claim.
+# The flow, in statements: whether something waits; a claim and what to verify; the results, and no further claim.
 TRANSACTIONS = [3, 4, 4]
 CLAIMED, WRITTEN = sum(TRANSACTIONS[:2]), sum(TRANSACTIONS)  # the boundaries behind these commits
 
@@ -249,7 +249,7 @@ def test_killed_at_every_statement_of_a_mint(ground: GateGround, failures: int) 
 
 @pytest.mark.parametrize("boundary", [1, 3, 5, CLAIMED, CLAIMED + 2, WRITTEN - 1, WRITTEN])
 def test_the_server_ends_the_connection_in_an_attempt(ground: GateGround, world: World, boundary: int) -> None:
-    """Before the claim stands the worker gives up, and another one goes on. Afterwards it writes what it found."""
+    """Before the claim has committed the worker gives up, and another continues. Afterwards it writes its results."""
     desk, case = ground.desk, CASES["retry passes"]
     intake = brought(desk, world, case)
     ended = ground.struck("retry", boundary, lambda _: ground.terminate())
@@ -263,7 +263,7 @@ def test_the_server_ends_the_connection_in_an_attempt(ground: GateGround, world:
 
 
 def test_a_worker_that_does_not_hear_of_its_commit_writes_again(ground: GateGround, world: World) -> None:
-    """The outcome stands since its first word; the second one is recognised, and neither counted nor stored."""
+    """The outcome is stored by its first report; the second one is recognised, and neither counted nor stored."""
     desk, case = ground.desk, CASES["retry passes"]
     intake = brought(desk, world, case)
     assert ground.struck("retry", WRITTEN, lambda _: ground.terminate(), heard=False) == 0

@@ -69,7 +69,7 @@ def bears() -> Iterator[subprocess.Popen[str]]:
 
 @dataclass(frozen=True)
 class HubGround(Ground):
-    """The same, with whoever works there."""
+    """The same, with its workers."""
 
     hub: Hub
 
@@ -203,7 +203,7 @@ def test_killed_at_every_statement_of_a_retry(ground: HubGround) -> None:
 
     def prepare() -> tuple[str, ...]:
         hub.advance(MINUTE)
-        mend(hub)  # what other tests left
+        fix(hub)  # what other tests left
         error[0] = hub.record(TRANSIENT, table=PEOPLE)
         hub.advance(2 * SECOND)
         return ()
@@ -216,7 +216,7 @@ def test_killed_at_every_statement_of_a_retry(ground: HubGround) -> None:
         assert hub.lapse() == 0
         assert hub.row(error[0])["retry_count"] == len(left) - 1 - (left[-1] == "SUCCEEDED")
         hub.advance(MINUTE)
-        mend(hub)
+        fix(hub)
         assert hub.row(error[0])["status"] == "RESOLVED"
         lapsed = ["CLAIMED", "LAPSED"] if left[-1] == "CLAIMED" else []
         assert hub.events(error[0]) == ["RECORDED", *lapsed, "CLAIMED", "SUCCEEDED"]
@@ -228,7 +228,7 @@ def test_killed_at_every_statement_of_a_retry(ground: HubGround) -> None:
     assert left == [["RECORDED"]] * claim + [begun] * finish + [[*begun, "SUCCEEDED"]] * 2
 
 
-def mend(hub: Hub) -> None:
+def fix(hub: Hub) -> None:
     """Whatever is due."""
     if claimed := hub.claim():
         hub.finish([succeeded(one) for one in claimed])
@@ -333,7 +333,7 @@ def drop(hub: Hub) -> archive.Dropped | None:
 
 
 def asked_for(hub: Hub, number: int) -> UUID:
-    """An operation that resolves so many errors."""
+    """An operation that resolves this many errors."""
     code = str(uuid.uuid4())
     hub.record_all(NewError(table=DOL, message=STRUCTURAL, outreach_id=one, code=code) for one in entities(number))
     with hub.db.transaction(Authority.OPERATOR) as tx:
@@ -364,7 +364,7 @@ def resolved(hub: Hub, operation: UUID) -> list[int]:
 
 
 def test_killed_at_every_statement_of_an_operation(ground: HubGround) -> None:
-    """What a batch did and what was written down of it are one; whoever carries on does the rest, and nothing twice."""
+    """A batch and its results commit together; the next process does the rest, and nothing twice."""
     hub, operation = ground.hub, list[UUID]()
 
     def prepare() -> tuple[str, ...]:

@@ -46,7 +46,7 @@ from local_world import brought_in, policy_of
 
 PATIENCE_S = 30
 UNITS = 40
-AT_ONCE = 10  # companies that a worker looks at
+AT_ONCE = 10  # companies that a worker verifies
 WORLD_COMPANIES = 200  # more than half of them good
 HURRY = f"[worker]\nheartbeat_s = 1\nlost_after_s = 3\n[errors]\nretries_at_once = {AT_ONCE}\n"
 COMMAND = [*RECOUP, "worker"]
@@ -62,7 +62,7 @@ def until(true: Callable[[], Any]) -> Any:
 
 @contextlib.contextmanager
 def worker(db: Database, name: str, *, packages: Path | None) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process of its own, on this database, with what is installed there beside Recoup."""
+    """A worker process on this database, with what is installed there in addition to Recoup."""
     environment = {**os.environ, "RECOUP_DSN": db.conninfo, "RECOUP_ACTOR": name}
     if packages is not None:
         environment["PYTHONPATH"] = os.fspath(packages)

@@ -48,7 +48,7 @@ told = []
 
 def reached(point):
     print(json.dumps({"point": point, "told": told}), flush=True)
-    sys.stdin.readline()  # goes on when told to; most often it is killed here
+    sys.stdin.readline()  # continues at a message; most often it is killed here
 
 with Database(os.environ["TEST_CONNINFO"], Settings(home=Path("nowhere"), actor="child")) as db:
     if task == "verify":
@@ -116,7 +116,7 @@ def shared_desk(new_database: Callable[..., str], server: embedded.Server, setti
 
 @pytest.fixture
 def desk(shared_desk: Desk) -> Desk:
-    """Nothing is open, lapsed or to be frozen of the tests before."""
+    """No attempt of earlier tests is open or expired, and no batch is to be frozen."""
     shared_desk.advance(2 * WINDOW)
     while shared_desk.sweep() or shared_desk.freeze().exhausted:
         pass
@@ -229,7 +229,7 @@ def waits_for(desk: Desk, holder: psycopg.Connection[tuple[object, ...]]) -> Non
 
 
 def test_killed_while_it_verifies(desk: Desk, start: Callable[..., Child]) -> None:
-    """ATTEMPT stands and is found as lapsed: FAIL with TIMEOUT, counted; its late result is stored and not applied."""
+    """ATTEMPT is stored, its lease expired: FAIL with TIMEOUT, counted; its late result is stored and not applied."""
     intakes = four(desk)
     child = start("verify", *intakes)
     told = child.comes_to("opened")
@@ -277,7 +277,7 @@ def test_an_intake_that_kills_its_workers_is_exhausted(desk: Desk, start: Callab
 
 @pytest.mark.parametrize("point", ["before finishing", "finishing"])
 def test_killed_inside_the_outcome(desk: Desk, start: Callable[..., Child], point: str) -> None:
-    """Neither PASS nor AUTH nor a new intake remains of it; the attempts are open, then lapsed, and swept."""
+    """Neither PASS nor AUTH nor a new intake remains of it; the attempts are open, then expired, and swept."""
     intakes = four(desk)
     child = start("verify", *intakes)
     child.comes_to("opened")
@@ -316,7 +316,7 @@ def test_killed_while_its_outcome_waits_for_a_lock(desk: Desk, start: Callable[.
 
 
 def test_killed_after_the_outcome_committed(desk: Desk, start: Callable[..., Child]) -> None:
-    """All of it stands, and nobody does it again."""
+    """All of it is stored, and nothing is done again."""
     intakes = four(desk)
     child = start("verify", *intakes)
     child.comes_to("finished")

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import docs  # noqa: E402 - it stands in tools
+import docs  # noqa: E402 - the module is in tools
 
 REFUSALS = ROOT / "docs/reference/refusals.md"
 CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
@@ -60,7 +60,7 @@ def unfinished(line: str) -> str:
     return "".join(left)
 
 
-def test_every_refusal_is_told_to_its_end() -> None:
+def test_every_refusal_is_complete() -> None:
     """No next step is a fragment of source, or nothing."""
     lines = REFUSALS.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if unfinished(line)] == []

@@ -56,7 +56,7 @@ def _asked(file: Path) -> set[str]:
 
 
 def _sent(file: Path, names: list[str]) -> set[str]:
-    """Words in the modules that load a file, or in what those import from beside them; all, if one takes them all."""
+    """Words in the modules that load a file, or in what those import from their package; all, if one takes them all."""
     loading = [module for module in _files("*.py") if _of(file) in _loads(module)]
     if any("Q.values()" in _text(module) for module in loading):
         return set(names)

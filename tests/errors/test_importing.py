@@ -191,7 +191,7 @@ def test_a_hostile_cell_costs_its_own_row_at_most(hub: Hub, tmp_path: Path, kind
     assert recorded(hub, beside) == len(beside)
     assert recorded(hub, of) == len(HOSTILE) - len(expected)
     assert imported.noun == {"csv": "line", "parquet": "row"}[kind]
-    unread = [row.said for row in imported.refused.kept if row.reason == "line_unreadable"]
+    unread = [row.message for row in imported.refused.kept if row.reason == "line_unreadable"]
     assert all(said.startswith(f"The {imported.noun} cannot be read: ") for said in unread)
 
 

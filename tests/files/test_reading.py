@@ -70,8 +70,8 @@ def test_every_column_is_kept_under_its_own_name(path: Path, kind: Format) -> No
 
 
 @pytest.mark.parametrize("kind", [Format.CSV, Format.PARQUET])
-def test_missing_and_ignored_columns_are_told(path: Path, kind: Format) -> None:
-    """Before the first row; what the file calls them is told too."""
+def test_missing_and_ignored_columns_are_reported(path: Path, kind: Format) -> None:
+    """Before the first row; the file's own names are reported too."""
     content = {
         Format.CSV: b"Domain,phone\nx,1\n",
         Format.PARQUET: parquet_of(pa.table({"Domain": ["x"], "phone": [1]})),
@@ -142,7 +142,7 @@ def test_zeros_at_the_start_are_a_bad_line_and_no_other_encoding(path: Path) -> 
 
 
 def test_a_long_cell_is_long_for_whom_it_is_too_long(path: Path) -> None:
-    """An error may have a trace of a megabyte in it, a company may not; whoever is read first."""
+    """An error may have a trace of a megabyte in it, a company may not, in whichever order they are read."""
     content = b"name\n" + b"x" * 1_000_000 + b"\n"
     for _ in range(2):
         assert broken(rows_of(path, content, OF_COMPANIES, Format.CSV)) == [(2, Unread.ROW_TOO_LONG)]
@@ -237,7 +237,7 @@ def test_a_pipe_is_read_as_it_comes_where_that_was_wanted(path: Path, kind: Form
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(path.open, "wb", 0)
         opening = opened(path, EVERYTHING, kind)
-        # The reader looks at the first bytes when it opens.
+        # The reader reads the first bytes when it opens.
         pool.submit(lambda: writing.result().write(head + line * 2))
         with opening as source:
             assert next(source.rows).values == {"name": "Acme"}
@@ -322,7 +322,7 @@ def test_rubbish_is_read_to_its_end_in_bounded_memory(
 
 
 def test_many_different_keys_are_not_all_remembered(path: Path) -> None:
-    """Every line with keys of its own: the first hundred ignored ones are told."""
+    """Every line with keys of its own: the first hundred ignored ones are reported."""
     path.write_text(
         "".join(json.dumps({"name": f"Company {n}", f"key {n} {'x' * 500}": n}) + "\n" for n in range(20_000))
     )
@@ -366,7 +366,7 @@ AHEAD = 2**62  # of any unit, a time that Python has no value for
     ids=lambda given: str(given.type) if hasattr(given, "type") else "",
 )
 def test_a_value_of_any_type_is_read(path: Path, column: object, value: object) -> None:
-    """What Python has no value for is told in words; it spoils neither its row nor its file."""
+    """A value that Python cannot represent becomes text; its row and its file are read."""
     (row,) = rows_of(path, parquet_of(pa.table({"x": column, "y": ["as ever"]})), EVERYTHING, Format.PARQUET)
     assert row.broken is None
     assert row.values == {"x": value, "y": "as ever"}
@@ -382,7 +382,7 @@ def test_text_that_is_none_is_escaped_where_every_column_is_kept(path: Path) -> 
 
 
 def test_a_row_of_parquet_may_be_too_long_too(path: Path) -> None:
-    """Where every column is kept; wanted columns are bounded by whoever wants them."""
+    """Where every column is kept; wanted columns are bounded by the caller."""
     table = pa.table({"a": ["x" * 3_000_000, "y"], "b": [["z" * 2_000_000], ["y"]]})
     assert broken(rows_of(path, parquet_of(table), EVERYTHING, Format.PARQUET)) == [(1, Unread.ROW_TOO_LONG)]
 

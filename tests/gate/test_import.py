@@ -223,7 +223,7 @@ def test_a_row_that_makes_no_sense_is_refused_alone(
     imported = import_file(db, write(name, content), batch_id=batch_id)
     (refused,) = imported.refusals
     assert (refused.number, refused.column, refused.reason) == (number, column, reason)
-    assert refused.said.endswith(".")
+    assert refused.message.endswith(".")
     assert refused.row
     assert imported.reasons == {reason: 1}
     assert "Good" in {row[0] for row in stored(db, batch_id)}
@@ -271,7 +271,7 @@ def test_the_same_company_twice_names_the_first(db: Database, write: Write) -> N
         (3, Reason.COMPANY_TWICE),
         (5, Reason.COMPANY_TWICE),
     ]
-    assert all("line 2" in refused.said for refused in imported.refusals)
+    assert all("line 2" in refused.message for refused in imported.refusals)
     assert imported.accepted == 2
 
 

@@ -58,7 +58,7 @@ def late_result(tx: Transaction) -> None:
 
 
 def retried_error(tx: Transaction) -> None:
-    """A retry that failed, and is then said to have succeeded: that is late."""
+    """A retry that failed and is then reported as succeeded: that is late."""
     claimed_error(tx)
     error = claimed_error(tx)
     row = tx.execute("select part, unit, token from recoup.error_queue where unit = %s", (error,)).fetchone()

@@ -81,7 +81,7 @@ def columns(tx: Transaction, table: str) -> list[Column]:
 
 
 def some_log(tx: Transaction, rng: random.Random, *, rows: int = 1) -> tuple[SealedLog, list[int]]:
-    """A log and so many of its rows, by seq."""
+    """A log and some of its rows, by seq."""
     while True:
         log = rng.choice(SEALED)
         seqs = [seq for (seq,) in tx.execute(f"select seq from {log.log} order by seq")]
@@ -177,7 +177,7 @@ def delete(tx: Transaction, rng: random.Random) -> Done:
 
 
 def insert(tx: Transaction, rng: random.Random) -> Done:
-    """A copy of a row under another id and seq, with a transaction of old or one that never was."""
+    """A copy of a row under another id and seq, with an earlier transaction or one that never existed."""
     log, (seq, donor) = some_log(tx, rng, rows=2)
     xids = ["l.xid", f"(select xid from {log.log} where seq = {donor})", "'0'::xid8", "'3'::xid8", f"'{FAR}'::xid8"]
     xid = rng.choice(xids)
@@ -243,7 +243,7 @@ def forge_seal(tx: Transaction, rng: random.Random) -> Done:
     column = rng.choice([c for c in columns(tx, "recoup.seal") if c.name not in ("number", "digest", "log")])
     before, after = change_column(tx, rng, "recoup.seal", "number", number, column)
     run(tx, f"update recoup.seal s set digest = {DIGEST} where number = {number}")
-    return Done(f"{column.name} of seal {number} from {before!r} to {after!r}, digest made anew", needs_head=True)
+    return Done(f"{column.name} of seal {number} from {before!r} to {after!r}, digest computed again", needs_head=True)
 
 
 def delete_seals(tx: Transaction, rng: random.Random) -> Done:
@@ -297,7 +297,7 @@ end $$"""
 
 
 def rewrite(tx: Transaction, rng: random.Random) -> Done:
-    """Tamper with a row, then make every seal anew, so that the chain agrees with itself."""
+    """Tamper with a row, then make every seal again, so that the chain is consistent."""
     log, (seq,) = some_log(tx, rng)
     if rng.random() < 0.3:
         run(tx, f"delete from {log.log} where seq = {seq}")
@@ -307,7 +307,7 @@ def rewrite(tx: Transaction, rng: random.Random) -> Done:
         before, after = change_column(tx, rng, log.log, "seq", seq, column)
         what = f"{column.name} of row {seq} of {log.log} from {before!r} to {after!r}"
     run(tx, REWRITE)
-    return Done(f"{what}, and every seal made anew", rewritten=True, needs_head=True)
+    return Done(f"{what}, and every seal made again", rewritten=True, needs_head=True)
 
 
 def seal_again(tx: Transaction, rng: random.Random) -> Done:

@@ -63,7 +63,7 @@ def test_which_block_may_follow_which(before: Seal | None, after: Seal, fits: bo
     assert tiles(before, after) is fits
 
 
-def test_what_is_wrong_with_a_chain_is_told() -> None:
+def test_what_is_wrong_with_a_chain_is_reported() -> None:
     """Numbers, the digest before, the cluster, the log, the head."""
     kept = Head(
         number=2, digest="32" * 32, sealed_at=datetime(2026, 1, 1, tzinfo=UTC), incarnation=1, system_identifier=7,
@@ -84,12 +84,12 @@ def test_what_is_wrong_with_a_chain_is_told() -> None:
         ((block(log="recoup.worker"),), "does not know recoup.worker"),
         ((block(canon=3),), "in version 3"),
         ((block(system_identifier=8),), "its incarnation 1"),
-        ((block(until=None),), "not over"),
+        ((block(until=None),), "has not ended"),
     ):
         assert any(said in problem for problem in problems(*spoiled)), said
-    assert "cut off" in problems(block(), head=kept)[0]
+    assert "seals were removed" in problems(block(), head=kept)[0]
     assert "rewritten" in problems(block(), dataclasses.replace(second, digest=b"3" * 32), head=kept)[0]
-    assert "other numbers of rows" in problems(block(), second, head=dataclasses.replace(kept, rows={}))[0]
+    assert "other row counts" in problems(block(), second, head=dataclasses.replace(kept, rows={}))[0]
     assert problems(block(), clusters={1: 7, 3: 7}) == ["an incarnation is missing"]
 
 

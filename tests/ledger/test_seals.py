@@ -117,7 +117,7 @@ def visible(xid: int, snapshot: str) -> bool:
 
 
 def holds(seal: Seal, seq: int, xid: int, incarnation: int) -> bool:
-    """Whether a row lies in a block; told here a second time, so that the database is not its own witness."""
+    """Whether a row is in a block; written here a second time, independently of the database."""
     return (
         incarnation == seal.incarnation
         and not visible(xid, seal.since)
@@ -263,7 +263,7 @@ def test_a_quiet_log_is_sealed_now_and_then(busy: Own) -> None:
 
 
 def test_the_lag_is_the_age_of_what_waits_longest(busy: Own) -> None:
-    """None when nothing waits; told in the time that decisions go by; a late commit waits longest."""
+    """None when nothing waits; measured by recoup.now(); a late commit waits longest."""
 
     def lag() -> timedelta | None:
         with busy.database.transaction(Authority.READER) as tx:
@@ -375,7 +375,7 @@ def test_a_digest_depends_on_the_rows_alone(lived: Own, session: str) -> None:
 
 
 def test_the_digest_does_not_depend_on_who_reads_and_how(lived: Own) -> None:
-    """In a read-only snapshot, as the reader; progress is told."""
+    """In a read-only snapshot, as the reader; progress is reported."""
     told: list[tuple[int, int]] = []
     tx = lived.connection()
     tx.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -664,7 +664,7 @@ def test_a_few_rows_behind_many_are_sealed_by_reading_a_few(own: Own) -> None:
         assert read <= 2 * few + 30
     blocks, rows, read = sealed(2000)
     assert rows == 0
-    assert read < 30  # the planner looks at the ends of an index
+    assert read < 30  # the planner reads the ends of an index
     (xid,) = own.admin.execute("select pg_current_xact_id()::text").fetchone() or ("",)
     own.admin.execute(
         BULK, {"rows": 9_000, "xid": xid}

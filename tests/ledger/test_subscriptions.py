@@ -99,7 +99,7 @@ def drain(
 def read_beside(
     database: Database, server: embedded.Server, log: Log, writer: Callable[[int], None], *, limit: int
 ) -> list[dict[str, Any]]:
-    """Read a log page by page while eight writers write it, and to its end; beside an open transaction elsewhere."""
+    """Read a log page by page while eight writers write it, and to its end, during an open transaction elsewhere."""
     writers_done = threading.Event()
     failures: list[BaseException] = []
 

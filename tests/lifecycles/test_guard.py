@@ -321,7 +321,7 @@ def test_parent_and_partition_are_guarded_alike(scratch: Transaction, aimed_at: 
 
 
 def test_a_guard_follows_its_declaration(scratch: Transaction) -> None:
-    """Until it is written anew it refuses what is newly listed; what is listed no more has no function any more."""
+    """Until it is generated again it refuses what is newly listed; what is listed no more has no function any more."""
     scratch.execute(PARTITIONED)
     back = "('cl.part', 'move', 'done', 'new', 'gate', false, '{}', '{}', 'again', 'gate')"
     written = "select to_regproc('cl.guard_part_moves') is not null, to_regproc('cl.guard_part_exits') is not null"
@@ -342,7 +342,7 @@ def test_a_guard_follows_its_declaration(scratch: Transaction) -> None:
 
 
 def test_guards_are_not_written_anew_for_nothing(scratch: Transaction) -> None:
-    """Whatever the settings of whoever migrates."""
+    """Whatever the settings of the migrating session."""
     changed = "select proname from pg_proc where xmin = pg_current_xact_id()::xid"
     scratch.execute("set local quote_all_identifiers = on")
     scratch.execute("set local standard_conforming_strings = off")

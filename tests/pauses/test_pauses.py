@@ -1,4 +1,4 @@
-"""A pause stops every claim within its scope, whoever claims; and says who stopped it and why."""
+"""A pause stops every claim within its scope, by every authority; and names who paused it and why."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_log_tells_every_change(scratch: Transaction) -> None:
 
 
 def test_all_pauses_are_listed_together(scratch: Transaction) -> None:
-    """The kill switch of a batch beside the others."""
+    """The kill switch of a batch together with the others."""
     batch = new_batch(scratch)
     pause(scratch, "batch", batch)
     pause(scratch, "table", "cl.gate_zero_recovery")
@@ -174,7 +174,7 @@ def test_what_is_not_there_is_not_paused(scratch: Transaction) -> None:
 
 
 def test_a_batch_is_paused_now_by_whoever_acts(scratch: Transaction) -> None:
-    """Neither in somebody else's name, nor in the past; and a pause that stands is not rewritten."""
+    """Neither in another name, nor in the past; and an existing pause is not rewritten."""
     batch = new_batch(scratch)
     forge = "update cl.gate_zero_batch set paused_at = {}, paused_by = {}, pause_reason = 'x' where batch_id = %s"
     now, me = "recoup.now()", "recoup.acting_id()"

@@ -81,7 +81,7 @@ def test_claimers_share_what_there_is(desk: Desk, retries: bool) -> None:
 
 
 def test_claimed_and_ended_at_once_is_not_claimed_again(desk: Desk, seed: int, again: int) -> None:
-    """Claimers that end at once what they claim, beside claimers that look at what they saw before."""
+    """Claimers that end at once what they claim, together with claimers that use an older snapshot."""
     rng = random.Random(f"claims {seed} {again}")
     for _ in range(ROUNDS):
         clear(desk)

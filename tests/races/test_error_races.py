@@ -387,7 +387,7 @@ def test_a_newer_error_against_an_outcome(hub: Hub, chance: Random, succeeds: bo
 
 
 def test_a_newer_error_against_a_lapse(hub: Hub, chance: Random, rounds: int) -> None:
-    """The retry that outlived its lease counts once, by whoever comes first."""
+    """The retry that outlived its lease counts once, by the first of the two."""
     match = Match(chance)
     for _ in range(rounds):
         entity, old = due_error(hub)
@@ -471,7 +471,7 @@ def test_newer_errors_against_outcomes_in_sets(hub: Hub, chance: Random, rounds:
 
 
 def expiring(hub: Hub, count: int, message: str, **more: Any) -> Iterator[tuple[UUID, int]]:
-    """Errors that expire one after the other, two seconds apart; each is told a second before, and nothing else is."""
+    """Errors that expire one after the other, two seconds apart; each is reported a second before, nothing else is."""
     told = []
     for _ in range(count):
         entity = uuid.uuid4()
@@ -522,7 +522,7 @@ def test_an_unparking_against_the_time_when_it_expires(hub: Hub, chance: Random,
 
 
 def test_a_newer_error_against_the_sweep(hub: Hub, chance: Random, rounds: int) -> None:
-    """Either of them ends the old one, once. It was never to be retried: the new one begins afresh."""
+    """Either of them ends the old one, once. It was never to be retried: the new one inherits nothing."""
     match = Match(chance)
     for entity, old in expiring(hub, rounds, OPERATIONAL, want=Want.ARCHIVE):
         record_s, sweep_s = match.offsets()
@@ -676,7 +676,7 @@ def test_a_new_policy_against_recorders(hub: Hub, chance: Random, rounds: int) -
 
 
 def test_sweeps_in_a_new_month_while_an_old_one_is_dropped(hub: Hub, chance: Random, rounds: int) -> None:
-    """Two sweeps make the month between them, and each error leaves once; a drop beside them drops one old month."""
+    """Two sweeps make the month between them, and each error leaves once; a concurrent drop drops one old month."""
     makers: Counter[bool] = Counter()
     kept = "select error_table || to_char(month, ' YYYY-MM') from recoup.error_archive_month where status = 'KEPT'"
     for number in range(rounds):

@@ -51,7 +51,7 @@ def shared_desk(new_database: Callable[..., str], server: embedded.Server, setti
 
 @pytest.fixture
 def desk(shared_desk: Desk) -> Desk:
-    """Nothing is open, lapsed or to be frozen of the tests before."""
+    """No attempt of earlier tests is open or expired, and no batch is to be frozen."""
     shared_desk.advance(40 * DAY)
     while shared_desk.sweep() or shared_desk.freeze().exhausted:
         pass
@@ -204,7 +204,7 @@ def test_a_retry_that_waits_for_the_freeze_is_refused(desk: Desk, aside: ThreadP
 
 
 def test_exhausting_by_plain_sql_waits_for_the_retry_and_is_refused(desk: Desk, aside: ThreadPoolExecutor) -> None:
-    """Whoever ends a recovery looks at its attempts after the last of them has committed."""
+    """A session that ends a recovery reads its attempts after the last of them has committed."""
     _, intake = due_at_the_windows_end(desk)
 
     def exhaust() -> None:
@@ -301,7 +301,7 @@ def test_sets_ended_in_opposite_order_do_not_deadlock(desk: Desk, seed: int, aga
         )
         finished = [f for reported in results[:8] for f in reported]
         swept = set(results[8]) & {attempt.attempt_id for attempt in attempts}
-        # Who reports what stands gets the same answer; who reports something else is late.
+        # A report of the stored outcome gets the same answer; another one is late.
         applied = {f.attempt_id: f.status for f in finished if f.status != "late"}
         assert all(f.status in ("late", applied.get(f.attempt_id)) for f in finished)
         assert not set(applied) & swept

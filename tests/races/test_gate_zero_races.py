@@ -54,7 +54,7 @@ def chance(request: pytest.FixtureRequest, seed: int, again: int) -> Random:
 
 
 def due(desk: Desk, *, failures: int, count: int = 1, batch_id: str | None = None) -> list[UUID]:
-    """Intakes that failed so many times, and whose wait is over."""
+    """Intakes that failed this many times, and whose wait has ended."""
     with desk.db.transaction(Authority.GATE) as tx:
         with acting(tx, Authority.HUB):
             intakes = gate.add_intakes(tx, [NewIntake(company_name="Acme")] * count, batch_id=batch_id)

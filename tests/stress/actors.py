@@ -349,7 +349,7 @@ def hand_on(by: Actor) -> None:
 
 
 def verifier(by: Actor) -> None:
-    """Brings companies in, looks at them, reports; too late at times, and at times never."""
+    """Imports companies, verifies them, reports; sometimes too late, and sometimes never."""
     if by.chance.random() < 0.2:
         return bring_in(by)
     if by.chance.random() < 0.2:
@@ -561,14 +561,14 @@ def acted(by: Actor, act: Callable[[], None]) -> bool:
         time.sleep(0.05)
     except Refusal as refusal:
         by.note("refused", code=refusal.code, said=refusal.happened, law=isinstance(refusal, LawRefused))
-    except BaseException:  # noqa: BLE001 - it is told, whatever it is
+    except BaseException:  # noqa: BLE001 - every exception is reported
         by.note("broke", said=traceback.format_exc()[-1500:])
         return False
     return True
 
 
 def live(told: dict[str, Any]) -> int:
-    """A life, until it is told to stop."""
+    """Runs until it is stopped."""
     name = f"{told['role']}-{told['number']}-{told['life']}"
     chance = Random(f"{told['seed']} {name}")
     notes = os.open(Path(told["folder"]) / f"{name}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -619,7 +619,7 @@ def _gone(pid: int, deadline: float) -> int | None:
 
 
 def die_with_parent() -> None:
-    """Nobody acts on when whoever forked them was killed: that would be for ever."""
+    """Actors end when their parent process was killed: otherwise they would run for ever."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -121,7 +121,7 @@ def each_retry_is_claimed_once(tx: Transaction, notes: Notes) -> Wrong:
 
 
 def every_report_is_kept(tx: Transaction, notes: Notes) -> Wrong:
-    """What was answered to a report is what stands: applied, or stored as late."""
+    """The answer to a report matches the database: applied, or stored as late."""
     ends = said(notes, "ended", "ends")
     applied = [(error, token) for error, _, token, status in ends if status != "late"]
     late = [token for _, _, token, status in ends if status == "late"]

@@ -1,4 +1,4 @@
-"""Where the actors act: their database, whoever forks and kills them, and what else is done to them meanwhile."""
+"""Where the actors run: their database, the process that forks and kills them, and other disturbances."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class WallClock:
         self._file, self._shim = folder / "clock", folder / "wall_clock.so"
         self._beside = timedelta(0)
         self._file.write_bytes(bytes(8))
-        self._file.chmod(0o644)  # the server's user looks at it, too
+        self._file.chmod(0o644)  # the server's user reads it too
         source = Path(__file__).with_name("wall_clock.c")
         subprocess.run(["cc", "-O2", "-Wall", "-shared", "-fPIC", "-o", self._shim, source], check=True)
 
@@ -117,7 +117,7 @@ class OwnServer:
                 [program, "-D", server.data], cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={"LC_ALL": "C", "TZ": "UTC", **self.environment}, start_new_session=True, **around,
             )  # type: ignore[call-overload]  # fmt: skip
-        # Reaped when it ends, as the product does it: its folder could not be started anew before.
+        # Reaped when it ends, as the product does it: its folder could not be started again before.
         threading.Thread(target=process.wait, daemon=True).start()
         assert came_true(lambda: embedded.status(self.settings) is not None, PATIENCE_S), server.log.read_text()[-2000:]
         found = embedded.status(self.settings)

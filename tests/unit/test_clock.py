@@ -1,4 +1,4 @@
-"""Time: stands still, moves forward, is released once."""
+"""Time: fixed, moved forward, released once."""
 
 from __future__ import annotations
 

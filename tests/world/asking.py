@@ -61,7 +61,7 @@ def visiting(host: str, port: int) -> socket.socket:
 
 
 def received(connection: socket.socket, least: int) -> bytes:
-    """Read until so many bytes came, or the other side closed."""
+    """Read until this many bytes came, or the other side closed."""
     parts, length = [], 0
     while length < least and (part := connection.recv(1 << 16)):
         parts.append(part)

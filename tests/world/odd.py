@@ -18,7 +18,7 @@ class Odd(AnyKind):
     SHARED_ADDRESS = "shared-address", 1, NO_IMPRINT  # 100.64.0.1
     UNSPECIFIED_ADDRESS = "unspecified-address", 1, NO_IMPRINT  # 0.0.0.0, which Linux takes for this machine
     IPV4_MAPPED = "ipv4-mapped", 1, NO_IMPRINT  # ::ffff:127.0.0.1
-    MIXED_ADDRESS = "mixed-address", 1, None  # good, with a private address beside the right one
+    MIXED_ADDRESS = "mixed-address", 1, None  # good, with a private address in addition to the right one
     # Good when first resolved on day 0, 127.0.0.1 ever after, with a TTL of 0.
     REBINDING = "rebinding", 1, None, NO_IMPRINT
 

@@ -1,4 +1,4 @@
-"""The process of a watched world: that of the package, with DNS over TCP and a canary for whoever is led astray."""
+"""The process of a watched world: that of the package, with DNS over TCP and a canary for stray requests."""
 
 from __future__ import annotations
 

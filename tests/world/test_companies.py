@@ -71,7 +71,7 @@ def test_the_last_truth_holds_for_all_later_days() -> None:
     assert [company.kind_on(day) for day in (0, 1, 2)] == [Kind.DEAD_DOMAIN, Kind.PARKED, Kind.GOOD]
 
 
-def test_every_story_of_recovery_is_told() -> None:
+def test_every_story_of_recovery_is_reported() -> None:
     assert {company.truth for company in companies(200) if company.kind is Kind.RECOVERING} == set(RECOVERIES)
 
 

@@ -1,4 +1,4 @@
-"""The world is a process of its own: ready when entered, gone with whoever started it."""
+"""The world is a process of its own: ready when entered, gone with the process that started it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM"])
 def test_the_command_serves_until_told(how: str) -> None:
-    """It prints its policy in one line, and leaves without a word, whoever is there."""
+    """It prints its policy in one line, and exits silently, also with open connections."""
     command = [sys.executable, "-m", "recoup_demo.world", "--count", "30", "--seed", "3", "--answer-ms", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -99,7 +99,7 @@ def test_the_command_serves_until_told(how: str) -> None:
 
 
 def test_fixed_ports_are_used_and_not_shared() -> None:
-    """Two worlds do not answer for each other: the second is refused, and says by whom the port is held."""
+    """Two worlds do not share ports: the second is refused, and names the holder of the port."""
     with World(10) as first:
         ports = first.ports
     with World(10, ports=ports) as again:

@@ -24,7 +24,7 @@ class WatchedWorld(World):
     """A world that counts what comes in, speaks DNS over TCP, and has a canary at 127.0.0.1.
 
     If it is ``hostile``, one of each odd kind takes the place of a good company in every 200. With a ``key`` the
-    directory answers 401 to whoever does not send it.
+    directory answers 401 to requests without it.
     """
 
     program = (str(Path(__file__).with_name("serving.py")),)

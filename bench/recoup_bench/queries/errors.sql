@@ -20,7 +20,7 @@ with recorded as (
                days, max_retries, retry_after, hours, park_reason, payload, decided_by, clamped_from),
          (select clock_timestamp() as now_) t
   returning error_table, error_id, status, disposition, park_reason, decided_by, clamped_from, created_at),
-told as (
+logged as (
   insert into raw.error_event (incarnation, logged_at, error_table, error_id, event_type, to_status, disposition,
                                retry_count, reason, facts, actor, actor_id, authority)
   select 1, r.created_at, r.error_table, r.error_id, 'RECORDED', r.status, r.disposition, 0, r.park_reason,
@@ -48,7 +48,7 @@ claimed as (
     from picked p, t
    where e.error_table = p.error_table and e.error_id = p.error_id
   returning e.*),
-told as (
+logged as (
   insert into raw.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status,
                                disposition, retry_count, reason, actor, actor_id, authority)
   select 1, c.updated_at, c.error_table, c.error_id, 'CLAIMED', 'RETRY_PENDING', c.status, c.disposition,
@@ -88,7 +88,7 @@ with ended as (
                  (select clock_timestamp() as now_) t) s
    where e.error_table = s.error_table and e.error_id = s.error_id and coalesce(e.token = s.token, false)
   returning e.error_table, e.error_id, e.status, e.disposition, e.retry_count, e.updated_at, s.outcome, s.failure),
-told as (
+logged as (
   insert into raw.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status,
                                disposition, retry_count, reason, actor, actor_id, authority)
   select 1, e.updated_at, e.error_table, e.error_id, e.outcome, 'RETRY_PENDING', e.status, e.disposition,
@@ -129,7 +129,7 @@ archived as (
     g.updated_at, g.superseded_by, coalesce(g.archived_at, now()), coalesce(g.archive_reason, 'TTL_EXPIRED'),
     'bench', g.disposition, g.archive_reason is null and g.disposition in ('RETRY', 'PARKED')
     from gone g),
-told as (
+logged as (
   insert into raw.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status,
                                disposition, retry_count, reason, facts, actor, actor_id, authority)
   select 1, now(), g.error_table, g.error_id, 'ARCHIVED', g.status, 'ARCHIVED', g.disposition, g.retry_count,

@@ -19,7 +19,7 @@ with opened as (
     from raw.gate_zero_intake i, (select clock_timestamp() as now_) t
    where i.intake_id = any(%(batch)s::uuid[]) and i.status = 'PENDING'
   returning attempt_id, intake_id, batch_id, attempt_number, token, opened_at, lease_until),
-told as (
+logged as (
   insert into raw.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp, incarnation,
                                  attempt_id, actor_id, authority)
   select o.intake_id, 'ATTEMPT', 'START', o.batch_id, 'system', o.opened_at, 1, o.attempt_id, 'bench', 'recoup_gate'
@@ -45,7 +45,7 @@ opened as (
   select p.intake_id, p.batch_id, p.attempt_count + 1, 'bench', t.now_, t.now_ + interval '5 minutes', 1
     from picked p, (select clock_timestamp() as now_) t
   returning attempt_id, intake_id, batch_id, attempt_number, token, opened_at, lease_until),
-told as (
+logged as (
   insert into raw.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp, incarnation,
                                  attempt_id, actor_id, authority)
   select o.intake_id, 'ATTEMPT', 'RETRY', o.batch_id, 'system', o.opened_at, 1, o.attempt_id, 'bench', 'recoup_gate'
@@ -73,18 +73,18 @@ recovering as (
                                       updated_at)
   select e.intake_id, e.batch_id, e.reason_code, 1, e.finished_at + interval '24 hours', e.finished_at, e.finished_at
     from ended e where e.status = 'failed'),
-told as (
+logged as (
   insert into raw.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp, incarnation,
                                  attempt_id, actor_id, authority)
-  select e.intake_id, said.event_type, said.reason_code, e.batch_id, 'system',
-         e.finished_at + said.step * interval '1 microsecond', 1, e.attempt_id, 'bench', 'recoup_gate'
+  select e.intake_id, event.event_type, event.reason_code, e.batch_id, 'system',
+         e.finished_at + event.step * interval '1 microsecond', 1, e.attempt_id, 'bench', 'recoup_gate'
     from ended e
    cross join lateral (values
       (0, 'PASS', 'CHECKS_PASSED', e.status = 'passed'),
       (1, 'AUTH', 'EXISTENCE_CONFIRMED', e.status = 'passed'),
-      (0, 'FAIL', e.reason_code, e.status = 'failed')) as said (step, event_type, reason_code, happened)
-   where said.happened
-   order by e.intake_id, said.step)
+      (0, 'FAIL', e.reason_code, e.status = 'failed')) as event (step, event_type, reason_code, happened)
+   where event.happened
+   order by e.intake_id, event.step)
 select attempt_id, intake_id, status from ended;
 
 -- name: finish
@@ -132,11 +132,11 @@ tried_again as (
                                  then e.finished_at + interval '72 hours' else recoup.never() end,
          updated_at = e.finished_at
     from ended e where r.intake_id = e.intake_id and e.attempt_number > 1),
-told as (
+logged as (
   insert into raw.gate_zero_air (entity_id, event_type, reason_code, batch_id, payload_ref, actor, event_timestamp,
                                  incarnation, attempt_id, actor_id, authority)
-  select e.intake_id, said.event_type, said.reason_code, e.batch_id, said.payload_ref, 'system',
-         e.finished_at + said.step * interval '1 microsecond', 1, said.attempt_id, 'bench', 'recoup_gate'
+  select e.intake_id, event.event_type, event.reason_code, e.batch_id, event.payload_ref, 'system',
+         e.finished_at + event.step * interval '1 microsecond', 1, event.attempt_id, 'bench', 'recoup_gate'
     from ended e
    cross join lateral (values
       (0, 'PASS', 'CHECKS_PASSED', e.payload_ref, e.attempt_id, e.status = 'passed'),
@@ -144,9 +144,9 @@ told as (
       (2, 'REENTER', 'RECOVERY_SUCCESS', 'intake:' || e.reentered_as, e.attempt_id, e.reentered_as is not null),
       (0, 'FAIL', e.reason_code, e.payload_ref, e.attempt_id, e.status = 'failed'),
       (1, 'EXHAUSTED', 'MAX_ATTEMPTS_REACHED', null, null, e.status = 'failed' and e.attempt_number = 3)
-   ) as said (step, event_type, reason_code, payload_ref, attempt_id, happened)
-   where said.happened
-   order by e.intake_id, said.step)
+   ) as event (step, event_type, reason_code, payload_ref, attempt_id, happened)
+   where event.happened
+   order by e.intake_id, event.step)
 select attempt_id, intake_id, status, reentered_as from ended;
 
 -- name: fill_batches
@@ -195,13 +195,13 @@ select i.intake_id, i.batch_id, 'TIMEOUT', 1 + (i.place %% 20 >= %(third)s)::int
 -- name: fill_events
 insert into cl.gate_zero_air (entity_id, event_type, reason_code, batch_id, actor, event_timestamp, incarnation,
                               attempt_id, actor_id, authority)
-select a.intake_id, said.event_type, said.reason_code, a.batch_id, 'system', said.at, 1, a.attempt_id, 'bench',
+select a.intake_id, event.event_type, event.reason_code, a.batch_id, 'system', event.at, 1, a.attempt_id, 'bench',
        'recoup_gate'
   from cl.gate_zero_attempt a
  cross join lateral (values ('ATTEMPT', case a.attempt_number when 1 then 'START' else 'RETRY' end, a.opened_at),
-                            ('FAIL', a.reason_code, a.finished_at)) said (event_type, reason_code, at)
- where a.batch_id = any(%(batches)s) and said.reason_code is not null
- order by a.attempt_id, said.at;
+                            ('FAIL', a.reason_code, a.finished_at)) event (event_type, reason_code, at)
+ where a.batch_id = any(%(batches)s) and event.reason_code is not null
+ order by a.attempt_id, event.at;
 
 -- name: open_attempts
 select a.attempt_id, a.intake_id, a.attempt_number, a.token, a.lease_until

@@ -86,17 +86,17 @@ def examine(
     tx: Transaction, invariants: Sequence[Invariant], *, say: Say = lambda place, invariant: None
 ) -> list[InvariantResult]:
     """Check each invariant in the caller's transaction. One whose query fails counts as broken, and stops no other."""
-    asked: dict[Query | Built, _Answer] = {}
+    answered: dict[Query | Built, _Answer] = {}
     results = []
     for place, invariant in enumerate(invariants):
         say(place, invariant)
         begun = time.perf_counter()
         if invariant.query is None:
             answer = _answered(tx, partial(_checked, tx, invariant))
-        elif invariant.query in asked:  # its rows were found with those of another one
-            answer = asked[invariant.query]
+        elif invariant.query in answered:  # its rows were found with those of another one
+            answer = answered[invariant.query]
         else:
-            answer = asked[invariant.query] = _answered(tx, partial(_queried, tx, invariant.query))
+            answer = answered[invariant.query] = _answered(tx, partial(_queried, tx, invariant.query))
         rows: Sequence[Offending] = answer.rows.get(invariant.id, ())
         if answer.error is not None:
             rows = ({"error": answer.error},)

@@ -9,7 +9,7 @@ from cyclopts import App
 from recoup import clock
 from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, print_fields
-from recoup.clock import Reading
+from recoup.clock import ClockStatus
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
@@ -65,7 +65,7 @@ def duration(text: str) -> timedelta:
         raise InputRefused("bad_duration", f"{text!r} is too long.", "Give a smaller number.", given=text) from None
 
 
-def _operate(verb: Callable[[Transaction], Reading], *, demo: bool, as_json: bool) -> None:
+def _operate(verb: Callable[[Transaction], ClockStatus], *, demo: bool, as_json: bool) -> None:
     with acting(Authority.OPERATOR, demo=demo) as tx:
         reading = verb(tx)
     print_fields(reading, as_json=as_json)

@@ -65,8 +65,8 @@ def beside(*, demo: bool) -> Iterator[None]:
     """What the parts of the demo need to run beside whoever works on them; outside the demo nothing."""
     with ExitStack() as stack:
         for part in PARTS if demo else ():
-            if part.beside is not None:
-                stack.enter_context(_found(part.beside)())
+            if part.background is not None:
+                stack.enter_context(_found(part.background)())
         yield
 
 

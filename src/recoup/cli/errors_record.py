@@ -205,7 +205,7 @@ def _fields(so_far: Imported) -> dict[str, Any]:
 
 def _refusals(so_far: Imported) -> list[dict[str, Any]]:
     kept = sorted(so_far.refused.kept, key=lambda row: row.number)
-    return [{"line": row.number, "refused": row.reason, "happened": row.said} for row in kept]
+    return [{"line": row.number, "refused": row.reason, "happened": row.message} for row in kept]
 
 
 def _print(so_far: Imported, report: Path | None) -> None:

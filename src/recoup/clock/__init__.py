@@ -31,7 +31,7 @@ CLOCK = Lifecycle(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ClockStatus:
     """The status of the clock and its time."""
 
     status: str
@@ -39,13 +39,13 @@ class Reading:
     released_at: datetime | None
 
 
-def read(tx: Transaction) -> Reading:
+def read(tx: Transaction) -> ClockStatus:
     """The status of this database's clock, and its time."""
     status, now, released_at = tx.execute("select status, recoup.now(), released_at from recoup.clock").fetchone() or ()
-    return Reading(status=status, now=now, released_at=released_at)
+    return ClockStatus(status=status, now=now, released_at=released_at)
 
 
-def advance(tx: Transaction, by: timedelta) -> Reading:
+def advance(tx: Transaction, by: timedelta) -> ClockStatus:
     """Move a simulated clock forward. Time never runs backwards, and a real clock cannot be moved."""
     if by <= timedelta(0):
         raise InputRefused("clock_backwards", f"The clock cannot be moved by {by}.", "Move it forward.", by=str(by))
@@ -54,7 +54,7 @@ def advance(tx: Transaction, by: timedelta) -> Reading:
     return read(tx)
 
 
-def release(tx: Transaction) -> Reading:
+def release(tx: Transaction) -> ClockStatus:
     """Release a simulated clock to real time, for good. Refused while it is ahead of real time."""
     changed = tx.execute(
         "update recoup.clock set status = 'released', released_at = clock_timestamp() where status = 'simulated'"
@@ -64,7 +64,7 @@ def release(tx: Transaction) -> Reading:
     return read(tx)
 
 
-def _not_simulated(reading: Reading) -> InputRefused:
+def _not_simulated(reading: ClockStatus) -> InputRefused:
     return InputRefused(
         "clock_not_simulated",
         f"This database's clock is {reading.status}: it follows the server's clock.",

@@ -100,9 +100,7 @@ def _refusals(connection: Connection[Any], authority: Authority) -> Iterator[Non
     except psycopg.Error:
         if connection.closed:
             raise
-        with as_refusals(
-            connection.info.dsn, authority.role
-        ):  # here only: entering it takes half a millisecond
+        with as_refusals(connection.info.dsn, authority.role):  # here only: entering it takes half a millisecond
             raise
 
 

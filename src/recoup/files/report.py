@@ -21,7 +21,7 @@ class RefusedRow(NamedTuple):
     number: int  # its line, or in Parquet its row
     column: str | None
     reason: str
-    said: str
+    message: str
     row: str
 
 

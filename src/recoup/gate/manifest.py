@@ -51,6 +51,6 @@ GATE = Domain(
         exists="select exists (select from cl.gate_zero_batch)",
         play="recoup_demo.gate:play",
         show="recoup_demo.show_gate:show",
-        beside="recoup_demo.show_gate:local_world",
+        background="recoup_demo.show_gate:local_world",
     ),
 )

@@ -77,9 +77,9 @@ class Operation:
 Progress = Callable[[int, int], None]  # how many have a result, of how many
 
 
-def preview(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> Preview:
+def preview(tx: Transaction, subject: Subject, act: Act, filter_: Filter) -> Preview:
     """What the verb would do now. Changes nothing; counts only rows that it can change."""
-    groups = subject.groups(tx, act, subject.narrowed(act, asked))
+    groups = subject.groups(tx, act, subject.narrowed(act, filter_))
     refused: Counter[str] = Counter()
     for group in groups:
         if group.refusal is not None:
@@ -88,19 +88,19 @@ def preview(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> Previ
     return Preview(rows=sum(group.rows for group in can), groups=can, refused=dict(refused.most_common()))
 
 
-def begin(tx: Transaction, subject: Subject, act: Act, asked: Filter) -> UUID:
+def begin(tx: Transaction, subject: Subject, act: Act, filter_: Filter) -> UUID:
     """Fix the set of rows that match now. Nothing is changed yet: after the commit, call ``carry_on``."""
-    if asked.is_empty:
+    if filter_.is_empty:
         raise InputRefused(
             "filter_empty", f"No {subject.noun}s are selected.", "Give a filter; for all rows of a table, its name."
         )
-    asked = subject.narrowed(act, asked)
-    chosen, parameters = subject.chosen(tx, asked)
+    filter_ = subject.narrowed(act, filter_)
+    chosen, parameters = subject.chosen(tx, filter_)
     given = {
         **parameters, "subject": subject.table, "verb": act.verb, "arguments": Jsonb(act.given),
-        "filter": Jsonb(asked.conditions), "most": MAX_ITEMS,
+        "filter": Jsonb(filter_.conditions), "most": MAX_ITEMS,
     }  # fmt: skip
-    # Not prepared: planned for what is asked for now, not for everything that ever might be.
+    # Not prepared: planned for this filter, not for every possible one.
     row = tx.execute(Q["begin"].format(chosen=chosen), given, prepare=False).fetchone()
     operation_id, items = row or (None, 0)
     if items > MAX_ITEMS:

@@ -46,5 +46,5 @@ def strangers(connection: Transaction) -> Iterator[CheckResult]:
 def _found(connection: Transaction, query: str, well: str, next_step: str, check: str | None = None) -> CheckResult:
     ours = [OWNER, *(authority.role for authority in Authority)]
     given = {"owner": OWNER, "admin": ADMIN, "ours": ours, "reader": Authority.READER.role}
-    told = [str(row[0]) for row in connection.execute(Q[query], given)]
-    return judged(check or query, well, "; ".join(told) if told else None, next_step)
+    found = [str(row[0]) for row in connection.execute(Q[query], given)]
+    return judged(check or query, well, "; ".join(found) if found else None, next_step)

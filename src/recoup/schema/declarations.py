@@ -21,7 +21,7 @@ TABLES = ("lifecycle", "lifecycle_step", "follower", "log", "pausable", "policy_
 
 def rows(domain: Domain, domains: Sequence[Domain]) -> dict[str, Rows]:
     """The declarations of a domain, by table. ``domains`` are all of them: some write logs of others."""
-    told = {
+    declared = {
         "lifecycle": [_lifecycle(life) for life in domain.lifecycles],
         "lifecycle_step": [_step(life, step) for life in domain.lifecycles for step in life.steps],
         "follower": [row for life in domain.lifecycles for row in _followers(life)],
@@ -33,20 +33,20 @@ def rows(domain: Domain, domains: Sequence[Domain]) -> dict[str, Rows]:
             for path, least, most in limits(part)
         ],
     }
-    return {table: [{"domain": domain.name, **row} for row in told[table]] for table in TABLES}
+    return {table: [{"domain": domain.name, **row} for row in declared[table]] for table in TABLES}
 
 
 def digest(domain: Domain, domains: Sequence[Domain]) -> str:
     """Digest of what a release of a domain installs: routines and declarations."""
     canon = [log.canon_body(v) for log in domain.logs for v in range(1, log.canon + 1)]
     views = [kind.rows for kind in domain.pausable]
-    told = [rows(domain, domains), [file.checksum for file in domain.routines], canon, views]
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    declared = [rows(domain, domains), [file.checksum for file in domain.routines], canon, views]
+    return hashlib.sha256(json.dumps(declared, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def write(connection: Transaction, domain: Domain, domains: Sequence[Domain]) -> None:
     """Store the declarations of a domain, and change no row that is already right. Only for a migration."""
-    told = rows(domain, domains)
+    declared = rows(domain, domains)
     given = "(select * from jsonb_populate_recordset(null::{0}, %(rows)s::jsonb)) g"
     same = "g is not distinct from t"
     for change in (
@@ -56,13 +56,13 @@ def write(connection: Transaction, domain: Domain, domains: Sequence[Domain]) ->
         for table in TABLES:
             connection.execute(
                 SQL(change).format(Identifier("recoup", table)),
-                {"rows": json.dumps(told[table]), "domain": domain.name},
+                {"rows": json.dumps(declared[table]), "domain": domain.name},
             )
 
 
 def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]) -> list[str]:
     """The tables whose rows do not match the declarations of a domain."""
-    told = rows(domain, domains)
+    declared = rows(domain, domains)
     at = connection.execute("select epoch, release, digest from recoup.domain where name = %s", (domain.name,))
     differs = [] if at.fetchone() == (*domain.at[1:], digest(domain, domains)) else ["domain"]
     query = (
@@ -74,7 +74,7 @@ def differing(connection: Transaction, domain: Domain, domains: Sequence[Domain]
         table
         for table in TABLES
         if connection.execute(
-            SQL(query).format(Identifier("recoup", table)), {"rows": json.dumps(told[table]), "domain": domain.name}
+            SQL(query).format(Identifier("recoup", table)), {"rows": json.dumps(declared[table]), "domain": domain.name}
         ).fetchone()
         != (False,)
     ]

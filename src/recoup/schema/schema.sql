@@ -861,7 +861,7 @@ CREATE OR REPLACE FUNCTION cl.rule_identity_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body 0770564e9b1805a7f137af512c757315
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 1024f84c78e85113074df5a144784d98
 comment on function cl.rule_identity_births() is 'An identity is minted now, for an intake with an AUTH event and with its data; after a re-entry for the new intake.';
 grant execute on function cl.rule_identity_births() to public;
 
@@ -1520,7 +1520,7 @@ create table recoup.domain (
 comment on table recoup.domain is 'The domains in this database and their releases. Programs of the same epoch work with them.';
 comment on column recoup.domain.name is 'Name of the domain.';
 comment on column recoup.domain.epoch is 'A program of another epoch does not work with this database.';
-comment on column recoup.domain.release is 'Increases with every change. An older program of the same epoch continues to work, and never installs its own routines.';
+comment on column recoup.domain.release is 'Increases with every change. An older program of the same epoch continues to work, and installs nothing of its own.';
 comment on column recoup.domain.digest is 'SHA-256 over routines and declaration.';
 comment on column recoup.domain.recoup_version is 'The program that applied it.';
 comment on column recoup.domain.applied_at is 'When, by the server''s clock.';
@@ -1805,7 +1805,7 @@ create table recoup.error_archive (
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
   constraint error_archive_why CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text]))
 ) partition by LIST (error_table);
-comment on table recoup.error_archive is 'Closed and expired errors, unchanged, by table and month. Append-only; a month is dropped at the end of its retention.';
+comment on table recoup.error_archive is 'Closed and expired errors, unchanged, by table and month. Append-only; a month is dropped after its retention.';
 comment on column recoup.error_archive.error_table is 'The error table, with its schema.';
 comment on column recoup.error_archive.error_id is 'Unique over all error tables.';
 comment on column recoup.error_archive.outreach_id is 'The entity that failed. May be missing in global tables (schema public).';
@@ -2058,7 +2058,7 @@ create table recoup.error_redaction (
   constraint error_redaction_redacted_at_check CHECK (isfinite(redacted_at)),
   constraint error_redaction_status_check CHECK (status = 'DONE'::text)
 );
-comment on table recoup.error_redaction is 'What was erased from errors after they were recorded. Inserting the row erases it; actor and reason are in the control log.';
+comment on table recoup.error_redaction is 'Secrets erased from errors after they were recorded. Inserting a row erases; the control log has actor and reason.';
 comment on column recoup.error_redaction.redaction_id is 'Identity.';
 comment on column recoup.error_redaction.error_table is 'The error''s table …';
 comment on column recoup.error_redaction.error_id is '… and its id there.';
@@ -2584,7 +2584,7 @@ create table recoup.policy (
   constraint policy_reason_check CHECK (btrim(reason) <> ''::text),
   constraint policy_version_check CHECK (version > 0)
 );
-comment on table recoup.policy is 'Append-only: every policy that was ever active. The highest version is active. Rows carry the version that decided them.';
+comment on table recoup.policy is 'Append-only: every policy that was ever active. The highest version is active. Rows store the version that decided.';
 comment on column recoup.policy.version is 'One more than the version before it.';
 comment on column recoup.policy.figures is 'Every value of the policy; values that the document does not set are the defaults of that version.';
 comment on column recoup.policy.document is 'The TOML document, as given.';
@@ -3373,7 +3373,7 @@ comment on procedure recoup.equip_all(IN subject_ text) is 'Equips the table of 
 grant execute on procedure recoup.equip_all(IN subject_ text) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.equip_declared()
- LANGUAGE plpgsql; -- body d816c3f14cf46d12f2a36ac7ff25a3f6
+ LANGUAGE plpgsql; -- body 12c95e4333f86017a568dcc9e2889855
 comment on procedure recoup.equip_declared() is 'Equips every declared table, drops functions of removed ones, and closes all to replication.';
 grant execute on procedure recoup.equip_declared() to public;
 

@@ -21,7 +21,8 @@ begin
       comment on column %1$s.park_reason is
         'Why the error was parked (code or text); kept also where the table does not allow parking.';
       comment on column %1$s.payload is 'Further data from its hub; secrets are redacted before it is stored.';
-      comment on column %1$s.decided_by is 'What decided its disposition: person, hub rule, code rule, severity or table.';
+      comment on column %1$s.decided_by is
+        'What decided its disposition: person, hub rule, code rule, severity or table.';
       comment on column %1$s.clamped_from is
         'The wanted disposition, where this table does not allow it; null: it was allowed.';
       comment on column %1$s.created_at is
@@ -34,13 +35,15 @@ begin
 end $$;
 comment on table recoup.error is
 'Every failure of a hub, recorded once. Its partitions are the error tables; rows are only moved to the archive.';
-comment on column recoup.error.expires_at is 'After this time it is archived as TTL_EXPIRED; an unpark moves it. Null: never.';
+comment on column recoup.error.expires_at is
+'After this time it is archived as TTL_EXPIRED; an unpark moves it. Null: never.';
 comment on column recoup.error.last_retry_at is 'When the last ended retry began.';
 comment on column recoup.error.archived_at is
 'When it was closed: it blocks nothing from then on, and the archiver moves it later.';
-comment on column recoup.error.token is 'Fencing token of the last ended retry; recoup.error_queue has that of the current one.';
+comment on column recoup.error.token is
+'Fencing token of the last ended retry; recoup.error_queue has that of the current one.';
 comment on table recoup.error_archive is
-'Closed and expired errors, unchanged, by table and month. Append-only; a month is dropped at the end of its retention.';
+'Closed and expired errors, unchanged, by table and month. Append-only; a month is dropped after its retention.';
 comment on column recoup.error_archive.archived_at is
 'When it was resolved, superseded, archived by hand, or found expired.';
 comment on column recoup.error_archive.was_blocking is 'Whether it still blocked its entity when it expired.';
@@ -62,7 +65,7 @@ comment on column recoup.error_event.digest is
 'Of a RECORDED event: digest of the values that the error was inserted with; null in older rows.';
 comment on table recoup.error_queue is 'Errors to retry: when each is due, or which worker has claimed it until when.';
 comment on table recoup.error_redaction is
-'What was erased from errors after they were recorded. Inserting the row erases it; actor and reason are in the control log.';
+'Secrets erased from errors after they were recorded. Inserting a row erases; the control log has actor and reason.';
 comment on column recoup.error_redaction.error_message is
 'The new message, with [redacted] in place of the secret. Not stored here: the error has it.';
 comment on column recoup.error_redaction.payload is 'The new payload. Not stored here.';

@@ -141,7 +141,7 @@ class _Load:
         raise InputRefused(
             "rows_refused",
             f"{count:,} of {self.rows:,} rows of {path} are refused, the first in {self._source.noun} {first.number}"
-            f" ({first.reason}): {first.said} Nothing was imported.",
+            f" ({first.reason}): {first.message} Nothing was imported.",
             (f"Fix the rows that {report} lists" if report else "Fix the rows; --report FILE lists them")
             + (", or import without --strict." if self._strict else "."),
             rows=self.rows,

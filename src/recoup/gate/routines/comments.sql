@@ -8,7 +8,8 @@ comment on column cl.gate_zero_air.digest is
 comment on table cl.gate_zero_attempt is
 'One verification attempt. Its start and its end write AIR events; the token fences a worker that died.';
 comment on column cl.gate_zero_attempt.worker is 'The worker that started it.';
-comment on column cl.gate_zero_attempt.token is 'Fencing token: a result is applied only with it, while the attempt is open.';
+comment on column cl.gate_zero_attempt.token is
+'Fencing token: a result is applied only with it, while the attempt is open.';
 comment on column cl.gate_zero_attempt.opened_at is 'When it started; time of its ATTEMPT event.';
 comment on column cl.gate_zero_attempt.reentered_as is 'Of a passed retry: the new intake that it created.';
 comment on column cl.gate_zero_attempt.policy_version is
@@ -20,7 +21,8 @@ comment on view cl.gate_zero_authorization is
 comment on column cl.gate_zero_authorization.mint_intake_id is
 'The intake to mint: the same one, or the new one that a passed retry created.';
 comment on column cl.gate_zero_batch.completed_at is 'When the import was completed. Set once, by a call.';
-comment on column cl.gate_zero_batch.paused_at is 'Kill switch: when retries of this batch were paused; null: not paused.';
+comment on column cl.gate_zero_batch.paused_at is
+'Kill switch: when retries of this batch were paused; null: not paused.';
 comment on column cl.gate_zero_batch.status is 'OPEN, COMPLETED or FROZEN, computed from the other columns.';
 comment on column cl.gate_zero_batch.policy_version is
 'The policy that was active at its completion: it gives the recovery window. Set once.';

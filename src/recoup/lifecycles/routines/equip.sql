@@ -192,7 +192,7 @@ begin
   for unused in
     select p.oid from pg_proc p
      where obj_description(p.oid, 'pg_proc') like any (array['%, generated from the declaration.',
-                                                             '%, written out from the declaration.'])  -- up to release 4
+                                                             '%, written out from the declaration.'])
        and p.proowner = to_regrole(quote_ident(current_user))
        and p.oid <> all(array(select to_regproc(w.function)::oid
                                 from recoup.lifecycle l cross join lateral recoup.written(l) w

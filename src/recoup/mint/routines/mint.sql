@@ -19,7 +19,7 @@ begin
   -- A re-entered intake has no events of its own: AUTH is its origin's.
   select found.* into bad from (
     select n.intake_id, i.status, i.reentered_as,
-           case when i.status is distinct from 'AUTHORIZED' or said.auth is null then 'RC040'
+           case when i.status is distinct from 'AUTHORIZED' or air.auth is null then 'RC040'
                 when (n.company_name, n.company_domain) is distinct from (i.company_name, i.company_domain) then 'RC041'
                 when not recoup.is_now(n.minted_at, began, now_) then 'RC026' end as why
       from new_rows n
@@ -29,7 +29,7 @@ begin
                                   where later.reentered_from = i.intake_id) as reentered_as
                            from cl.gate_zero_intake i where i.intake_id = n.intake_id limit 1) i on true
       left join lateral (select true as auth from cl.gate_zero_air a
-                          where a.entity_id = i.origin and a.event_type || '' = 'AUTH' limit 1) said on true) found
+                          where a.entity_id = i.origin and a.event_type || '' = 'AUTH' limit 1) air on true) found
    where found.why is not null limit 1;
   if bad.why is not null then
     raise exception using errcode = bad.why,

@@ -107,7 +107,7 @@ select n.nspname, 2, c.relname, 1,
 
 -- name: table_comments
 select n.nspname, 2, c.relname, 2,
-       string_agg(said.line, E'\n' order by said.rank, said.place, said.name)
+       string_agg(comment.line, E'\n' order by comment.rank, comment.place, comment.name)
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
  cross join lateral (
@@ -128,7 +128,7 @@ select n.nspname, 2, c.relname, 2,
                   obj_description(o.oid, 'pg_constraint'))
       from pg_constraint o
      where o.conrelid = c.oid and o.contype <> 'n' and obj_description(o.oid, 'pg_constraint') is not null
-    ) said (rank, place, name, line)
+    ) comment (rank, place, name, line)
  where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and c.relkind in ('r', 'p', 'v', 'm')
  group by n.nspname, c.relname;
 

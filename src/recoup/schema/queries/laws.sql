@@ -47,7 +47,7 @@ summed as (
   select t.log, t.incarnation, min(t.seq) as first_seq, max(t.seq) as last_seq, max(t.xid) as last_xid,
          max(t.logged_at) as last_at
     from logged t group by t.log, t.incarnation),
-beside as (
+compared as (
   select s.*, lag(s.last_seq) over (partition by s.log order by s.incarnation) as before_seq, i.incarnation as known,
          s.incarnation = (select max(p.incarnation) from recoup.incarnation p) as present
     from summed s left join recoup.incarnation i on i.incarnation = s.incarnation)
@@ -62,7 +62,7 @@ select b.breaks, s.log, s.incarnation, s.first_seq, s.last_seq, s.last_xid, s.la
             case when s.last_seq > (select q.last_value from recoup.event_seq q) then 'laws/L3/sequence' end,
             case when s.last_at > (select recoup.now()) + interval '1 second' then 'laws/L7/nothing-to-come' end
           ], null) as broken
-          from beside s) s
+          from compared s) s
  cross join unnest(s.broken) b (breaks)
  where s.broken <> '{{}}'
 

@@ -1,6 +1,7 @@
 -- Comments of the platform's tables, where they replace those of a migration, whose text never changes.
 
-comment on schema recoup is 'Recoup''s own tables: clock, lifecycles, logs shared by all domains, subscriptions, errors.';
+comment on schema recoup is
+'Recoup''s own tables: clock, lifecycles, logs shared by all domains, subscriptions, errors.';
 comment on sequence recoup.subscription_position is 'Positions of subscriptions; no number is used twice.';
 
 comment on table recoup.claim_log is
@@ -35,7 +36,7 @@ comment on table recoup.domain is
 'The domains in this database and their releases. Programs of the same epoch work with them.';
 comment on column recoup.domain.epoch is 'A program of another epoch does not work with this database.';
 comment on column recoup.domain.release is
-'Increases with every change. An older program of the same epoch continues to work, and never installs its own routines.';
+'Increases with every change. An older program of the same epoch continues to work, and installs nothing of its own.';
 
 comment on table recoup.duty_tally is
 'What each worker did of each background task (duty). Written in the transaction of the work that it counts.';
@@ -101,7 +102,7 @@ comment on column recoup.pause_log.login is 'Login of the session; null in rows 
 comment on view recoup.pauses is 'Everything that is paused now.';
 
 comment on table recoup.policy is
-'Append-only: every policy that was ever active. The highest version is active. Rows carry the version that decided them.';
+'Append-only: every policy that was ever active. The highest version is active. Rows store the version that decided.';
 comment on column recoup.policy.figures is
 'Every value of the policy; values that the document does not set are the defaults of that version.';
 comment on column recoup.policy.document is 'The TOML document, as given.';
