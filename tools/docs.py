@@ -195,7 +195,7 @@ def dispositions_page() -> str:
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     lines += [
         "",
-        "A STRUCTURAL error that would be retried is parked instead (NON_RETRYABLE_ERROR). In a table that does not allow",
+        "A STRUCTURAL error that would be retried is parked instead (NON_RETRYABLE_ERROR). In a table that allows no",
         "parking, an error that would be parked gets the table's default, and keeps the park reason.",
         "",
         "## Retries",
