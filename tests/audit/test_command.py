@@ -78,7 +78,7 @@ def test_a_breach_ends_with_1_and_shows_sentence_and_rows(run: Run, breach: Tran
     assert "rebuild/cl.gate_zero_intake: broken" in done.stdout
     assert "cl.gate_zero_intake agrees with AIR." in done.stdout
     assert str(cast.pending) in done.stdout.replace("\n", "")
-    assert "1 of 13 invariants is broken." in done.stdout
+    assert "1 of 14 invariants is broken." in done.stdout
 
     told = json.loads(run("--json", ends=1).stdout)
     assert [verdict["id"] for verdict in told] == [invariant.id for invariant in INVARIANTS]

@@ -67,7 +67,7 @@ def test_a_table_that_a_policy_adds_is_made_by_the_next_migration(
 ) -> None:
     """With guards and an archive like the others. Until then nothing can be recorded there."""
     applied(connection, OWN.format("LONG"))
-    with pytest.raises(errors.DatabaseError, match="has not been made yet"), connection.transaction():
+    with pytest.raises(errors.DatabaseError, match="has not been created yet"), connection.transaction():
         new_error(connection, table="sales.lead_errors", want=None)
     assert migrate(connection, login=server.app) == dataclasses.replace(NOTHING, made=("sales.lead_errors",))
     assert migrate(connection, login=server.app) == NOTHING

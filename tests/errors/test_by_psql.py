@@ -114,7 +114,7 @@ def test_an_escalation_does_not_fall(hub: Hub) -> None:
 def test_whoever_parks_is_who_parked(hub: Hub) -> None:
     error = hub.record(TRANSIENT)
     parked = f"status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = {NOW}, park_reason = 'x'"
-    with pytest.raises(LawRefused, match="not who parks it"):
+    with pytest.raises(LawRefused, match="not the person who parks it"):
         hub.operate(f"{parked}, parked_by = 'somebody else'", error)
     hub.operate(f"{parked}, parked_by = recoup.acting_id()", error)
 

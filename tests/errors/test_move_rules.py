@@ -51,7 +51,7 @@ BY_SYSTEM = {"status": "PARKED", "parked_at": NOW, "parked_by": "system", "park_
 RESOLVED = {"status": "RESOLVED", "archived_at": NOW, "archive_reason": "RESOLVED", "next_retry_at": None}
 
 BREACHES = (
-    Breach("over", OPERATOR, {"archived_at": -DAY}, {"assigned_to": "ann"}, "it is over", "RC046"),
+    Breach("over", OPERATOR, {"archived_at": -DAY}, {"assigned_to": "ann"}, "it is closed", "RC046"),
     Breach("redaction", OPERATOR, {}, {"payload": {"a": "[redacted]"}}, "as they were recorded", "RC063"),
     Breach("retry_count", HUB, {}, ENDED | {"retry_count": 3}, "by one when a retry ends"),
     Breach("token", HUB, {}, {"token": ONE}, "token changes when a retry ends"),
@@ -64,9 +64,9 @@ BREACHES = (
     Breach("unexpired", HUB, {}, {"archived_at": NOW, "archive_reason": "TTL_EXPIRED"}, "expires at 20"),
     Breach(
         "held", HUB, IN_PARK | {"expires_at": -SECOND}, {"archived_at": NOW, "archive_reason": "TTL_EXPIRED"},
-        "parked not long ago",
+        "parked recently",
     ),
-    Breach("resolved_unclaimed", WORKER, {}, RESOLVED, "nobody claimed"),
+    Breach("resolved_unclaimed", WORKER, {}, RESOLVED, "was not claimed"),
     Breach("resolved_by_failure", WORKER, {}, ENDED | RESOLVED | {"last_outcome": "FAILED"}, "is not SUCCEEDED"),
     Breach("park_reason", WORKER, {}, ENDED | BY_SYSTEM | {"park_reason": "DATA_QUALITY"}, "for that reason"),
     Breach("window_open", WORKER, {}, BY_SYSTEM, "its window is open"),
@@ -74,23 +74,23 @@ BREACHES = (
     Breach("operator_reschedules", OPERATOR, {}, {"next_retry_at": HOUR}, "neither the number nor the time"),
     Breach("no_retry_moved", WORKER, {}, {"next_retry_at": HOUR}, "no retry of it ended"),
     Breach("put_off", WORKER, {}, ENDED | {"next_retry_at": 31 * DAY}, "more than 30 days away"),
-    Breach("unmoved", HUB, IN_PARK, {"updated_at": NOW}, "nothing happened to it"),
+    Breach("unmoved", HUB, IN_PARK, {"updated_at": NOW}, "nothing changed"),
     Breach("archived_at", OPERATOR, IN_PARK, RESOLVED | {"archived_at": -HOUR}, "archived_at is not now"),
     Breach("updated_at", OPERATOR, IN_PARK, {"updated_at": HOUR}, "updated_at is not now"),
     Breach("parked_at", OPERATOR, IN_PARK, {"parked_at": -HOUR}, "parked_at is not now"),
     Breach(
         "no_retry_told", HUB, IN_PARK, {"archived_at": NOW, "archive_reason": "SUPERSEDED", "last_failure": "no"},
-        "what the last one came to",
+        "the result of the last one",
     ),
-    Breach("last_retry_at", WORKER, {}, ENDED | {"last_retry_at": DAY}, "last_retry_at is yet to come"),
+    Breach("last_retry_at", WORKER, {}, ENDED | {"last_retry_at": DAY}, "last_retry_at is in the future"),
     Breach("parking", OPERATOR, IN_PARK, {"park_reason": "another", "last_reviewed_at": NOW}, "by whom and why"),
-    Breach("parked_by", OPERATOR, {}, BY_SYSTEM, "is not who parks it"),
+    Breach("parked_by", OPERATOR, {}, BY_SYSTEM, "is not the person who parks it"),
     Breach("escalation", OPERATOR, IN_PARK | UP, {"escalation_level": 0}, "an escalation rises"),
     Breach("unparked_later", OPERATOR, IN_PARK, UNPARKED | {"next_retry_at": DAY}, "not later"),
     Breach("retry_until", OPERATOR, IN_PARK, {"retry_until": 9 * DAY, "last_reviewed_at": NOW}, "no window"),
     Breach("grant", OPERATOR, IN_PARK | {"retry_count": 3}, {"max_retries": 4, "last_reviewed_at": NOW}, "unparking"),
     Breach("last_reviewed_at", OPERATOR, IN_PARK, {"last_reviewed_at": DAY}, "last_reviewed_at is not now"),
-    Breach("not_one_thing", OPERATOR, IN_PARK, {"assigned_to": "eve", "last_reviewed_at": NOW}, "is one thing"),
+    Breach("not_one_thing", OPERATOR, IN_PARK, {"assigned_to": "eve", "last_reviewed_at": NOW}, "one change at a time"),
 )  # fmt: skip
 
 # Whoever moves it, before and after.

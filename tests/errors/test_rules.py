@@ -184,7 +184,7 @@ def test_what_is_held_back_from_the_archive_does_not_leave_by_hand_either(new_hu
     hub.apply_policy(f'[errors.tables."{DOL}"]\nhold_blocking_past_ttl = true')
     error = hub.record(STRUCTURAL)
     hub.advance(40 * DAY)
-    with pytest.raises(LawRefused, match="it is held"), hub.db.transaction(ARCHIVER) as tx:
+    with pytest.raises(LawRefused, match="it has expired, but is kept"), hub.db.transaction(ARCHIVER) as tx:
         tx.execute("delete from recoup.error where error_id = %s", (error,))
 
 
@@ -238,5 +238,5 @@ def test_what_is_held_does_not_expire_by_a_hubs_word(new_hub: NewHub) -> None:
     hub.advance(6 * DAY)
     hub.close_windows()
     hub.advance(2 * DAY)
-    with pytest.raises(LawRefused, match="it is held"):
+    with pytest.raises(LawRefused, match="it has expired, but is kept"):
         change(hub, HUB, "archived_at = recoup.now(), archive_reason = 'TTL_EXPIRED'", error)

@@ -69,7 +69,7 @@ WRONG = [
             ("http://[::zz]/{domain}", "'::zz' does not appear"),
             ("gopher://directory.example/{domain}", "it begins with http"),
             ("http:///{domain}", "its host is none"),
-            ("http://directory.example/", "it has neither {domain} nor {name}"),
+            ("http://directory.example/", "it has none of {domain}, {name}, {linkedin_url}"),
         )
     ),
     (
