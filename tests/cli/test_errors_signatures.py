@@ -159,7 +159,8 @@ def test_groups_are_shown(recoup: Run, hub: Hub) -> None:
     said = recoup("errors", "groups", "--verbose").stdout
     key = signature(TIMED_OUT.format(1, 2), "EIN_TIMEOUT").key
     for words in (
-        "3 errors of 3 entities: <…> timed out after <…>", key, "people.people_errors 2, outreach.dol_errors 1", "RETRY_PENDING 3",
+        "3 errors of 3 entities: <…> timed out after <…>", key, "people.people_errors 2, outreach.dol_errors 1",
+        "RETRY_PENDING 3",
         "TRANSIENT 3", "1 error of 1 entity:", f"{alone}: no\\x1b[2Jname", "4 errors in 2 groups.",
     ):  # fmt: skip
         assert words in said, words

@@ -11,6 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup import observe, pauses
+from recoup.cli.completers import background_tasks
 from recoup.cli.context import acting, opened
 from recoup.cli.demo import beside
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
@@ -30,7 +31,12 @@ from recoup.worker.loop import Worker
 def worker(
     *,
     duty: Annotated[
-        tuple[str, ...], Parameter(negative="", help="Do only this duty; may be given several times. Default: all.")
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="Run only this background task; may be given several times. Default: all.",
+            completer=background_tasks,
+        ),
     ] = (),
     name: Annotated[str | None, Parameter(help="Its name in the logs. Default: this host and process.")] = None,
     once: Annotated[
