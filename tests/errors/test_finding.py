@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -20,7 +19,7 @@ from recoup.find import Result, Wanted, find
 from recoup.gate import NewIntake
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin
-from recoup.refusals import InputRefused, LawRefused
+from recoup.refusals import InputRefused
 
 NAMES = ("Acme Industrial", "ACME Tools 100%", "Acme_Tools", "Birch", "Cedar")
 
@@ -31,7 +30,7 @@ def db(hub: Hub) -> Database:
 
 
 @pytest.fixture(scope="module")
-def batch(db: Database) -> Iterator[str]:
+def batch(db: Database) -> str:
     """A batch of five companies."""
     name = f"batch-{uuid.uuid4().hex}"
     new = [NewIntake(company_name=one, company_domain=f"{one.split()[0].lower()}.{name}.example") for one in NAMES]
@@ -39,7 +38,7 @@ def batch(db: Database) -> Iterator[str]:
         gate.create_batch(tx, name)
     with db.transaction(Authority.HUB) as tx:
         gate.add_intakes(tx, new, batch_id=name)
-    yield name
+    return name
 
 
 def found(db: Database, text: str, *, limit: int = 20) -> Result:
@@ -62,7 +61,7 @@ def test_companies_are_listed_by_batch_status_and_name(db: Database, batch: str)
         assert [one.company_name for one in gate.list_intakes(tx, name=f"birch.{batch}")] == ["Birch"]
         assert len(gate.list_intakes(tx, batch_id=batch, statuses=["PENDING"])) == len(NAMES)
         assert gate.list_intakes(tx, batch_id=batch, statuses=["FAILED", "EXHAUSTED"]) == []
-        with pytest.raises(LawRefused, match="no batch"):
+        with pytest.raises(InputRefused, match="no batch"):
             gate.list_intakes(tx, batch_id="nothing")
 
 
