@@ -218,9 +218,6 @@ ASKED = {
     "a page of what is over": Asked(
         Authority.READER, lambda tx: len(list_errors(tx, Filter(), limit=SET, archived=True)), SET, LOOKED_AT * SET
     ),
-    "a page of an entity": Asked(
-        Authority.READER, lambda tx: len(list_errors(tx, Filter(entities=tuple(SOME)), limit=SET)), SET, LOOKED_AT * SET
-    ),
     "an entity": Asked(Authority.READER, lambda tx: looked_up(tx, str(next(iter(SOME)))), ["entity"], 2 * len(TABLES)),
     "an error": Asked(Authority.READER, lambda tx: looked_up(tx, "1000"), ["error"], LOOKED_AT * finding.COUNTED),
     "a signature": Asked(

@@ -25,9 +25,11 @@ select x.error_table, x.error_id
  order by x.error_id desc limit %(limit)s;
 
 -- name: signatures
+-- Backwards along the index: the newest of a signature first.
 select x.error_signature, count(*) as errors, max(x.error_id) as newest
   from (select e.error_signature, e.error_id from recoup.error e
-         where e.error_signature ~>=~ %(from)s and e.error_signature ~<~ %(to)s limit %(most)s) x
+         where e.error_signature ~>=~ %(from)s and e.error_signature ~<~ %(to)s
+         order by e.error_signature using ~>~, e.error_id desc limit %(most)s) x
  group by x.error_signature order by errors desc limit %(limit)s;
 
 -- name: by_text
