@@ -91,7 +91,7 @@ def test_one_error_from_its_record_to_its_end(cli: Run, hub: Hub) -> None:
     assert "PARKED: parked " in cli("assign", error_id, "--to", "eve").stdout
     cli("review", f"{DOL}/{error_id}", "--reason", "looked at it")
     cli("escalate", error_id, "--reason", "no answer", "--to", "eve")
-    assert "waiting for retry 2, due since" in cli("unpark", error_id, "--reason", "the vendor fixed it").stdout
+    assert "waiting for retry 2, due for" in cli("unpark", error_id, "--reason", "the vendor fixed it").stdout
     said = cli("claim", "--table", DOL).stdout
     token = said.split("with the token ")[1].strip()
     assert parsed(cli("succeed", error_id, "--token", token, "--json")) == [
