@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -59,7 +60,9 @@ def configure(*, level: str = "info", json: bool | None = None) -> None:
     # Without what the variables held: passwords and keys would stand in the log.
     where_and_why = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     as_json = not (sys.stderr is not None and sys.stderr.isatty()) if json is None else json
-    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    plain = structlog.dev.ConsoleRenderer(
+        colors=not os.environ.get("NO_COLOR"), exception_formatter=structlog.dev.plain_traceback
+    )
     renderer = structlog.processors.JSONRenderer() if as_json else plain
     structlog.configure(
         processors=[

@@ -138,12 +138,11 @@ class Play:
         host = f"www.company-{self._chance.randrange(10**6)}.example.com"
         # Some companies fail again and again: the open error of the same failure is superseded.
         among = self._companies[: self._chance.choice((40, len(self._companies)))]
+        values = {"n": self._chance.randrange(1000, 10_000), "id": self._new_id(), "host": host}
         company = self._chance.choice(among) if trouble.has_entity else None
         return NewError(
             table=trouble.table,
-            message=trouble.message.format(
-                n=self._chance.randrange(1000, 10_000), id=self._new_id(), company=company, host=host
-            ),
+            message=trouble.message.format(**values, company=company),
             outreach_id=company,
             code=trouble.code,
             severity=trouble.severity or (Severity.CRITICAL if self._chance.random() < 0.01 else None),

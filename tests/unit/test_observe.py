@@ -49,3 +49,18 @@ def test_a_program_that_has_configured_structlog_gets_its_own_lines(capsys: pyte
     finally:
         structlog.reset_defaults()
     assert capsys.readouterr().out == '{"event": "heard", "worker": "w1"}\n'
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_lines_for_reading_have_no_colours_where_nobody_wants_them(
+    no_color: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    try:
+        observe.configure(json=False)
+        observe.logger(worker="w1").warning("heard")
+    finally:
+        structlog.reset_defaults()
+    said = capsys.readouterr().err
+    assert "heard" in said
+    assert ("\x1b" not in said) is bool(no_color)
