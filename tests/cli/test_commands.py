@@ -324,6 +324,19 @@ def test_values_are_completed(cli: Run, typed: tuple[str, ...], values: set[str]
     assert values <= {line.split("\t")[0] for line in said.splitlines()}
 
 
+@pytest.mark.parametrize(
+    "command", [("errors", "stats"), ("errors", "list"), ("gate", "list"), ("duties",)], ids=" ".join
+)
+def test_lists_are_lists_at_80_columns(cli: Run, command: tuple[str, ...]) -> None:
+    """A heading, a rule and one line for each row."""
+    cli("errors", "record", "--table", "public.shq_error_log", "--message", "the disk is nearly full " * 5)
+    cli("gate", "add", "A company with a long name, so that it has to be cut somewhere")
+    rows = json.loads(cli(*command, "--json").stdout)
+    lines = cli(*command, COLUMNS="80").stdout.split("\n\n")[0].splitlines()
+    assert len(lines) == len(rows) + 2
+    assert max(map(len, lines)) <= 80
+
+
 def test_help_is_a_command_too(cli: Run) -> None:
     assert cli("help").stdout == cli("--help").stdout
     assert cli("help", "gate", "list").stdout == cli("gate", "list", "--help").stdout
