@@ -98,20 +98,20 @@ def test_one_error_from_its_record_to_its_end(cli: Run, hub: Hub) -> None:
         {"error_id": error_id, "status": "RESOLVED"}
     ]
     cli("blocked", entity)
-    story = cli("show", error_id).stdout
+    story = " ".join(cli("show", error_id).stdout.split())
     for words in (
-        "retry 1     failed: still slow",
+        "retry 1 failed: still slow",
         "EXTERNAL_DEPENDENCY",
-        "assigned    to bob",
+        "assigned to bob",
         "the vendor fixed it",
-        "retry 2     succeeded",
+        "retry 2 succeeded",
         "looked at it",
     ):
         assert words in story, words
     assert parsed(cli("list", "--entity", entity, "--json")) == []
     assert "RESOLVED" in cli("list", "--entity", entity, "--archived").stdout
     hub.sweep_all()
-    assert "archived    RESOLVED" in cli("show", error_id).stdout
+    assert "archived RESOLVED" in " ".join(cli("show", error_id).stdout.split())
     assert "error_archived" in cli("resolve", error_id, "--reason", "x", ends=1).stdout
     assert parsed(cli("list", "--entity", entity, "--archived", "--json"))[0]["status"] == "ARCHIVED"
 
