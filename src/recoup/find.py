@@ -15,6 +15,7 @@ from recoup.database.connection import Transaction
 from recoup.refusals import InputRefused
 
 MAX_CHARS = 500
+LAST = "\U0010ffff"  # sorts behind every other character
 MIN_ID_DIGITS = 4  # of a uuid, from which on its beginning is looked up
 _ID = re.compile(r"[0-9a-fA-F-]+")
 
@@ -38,14 +39,10 @@ class Wanted:
     limit: int
 
     @property
-    def prefix(self) -> str:
-        """A pattern of LIKE for what begins with it, in lower case."""
-        return f"{self._escaped.lower()}%"
-
-    @property
-    def exact_prefix(self) -> str:
-        """The same, with its case."""
-        return f"{self._escaped}%"
+    def texts(self) -> dict[str, str]:
+        """The bounds of texts that begin with it, in the order of text_pattern_ops; as given, and in lower case."""
+        lower = self.text.lower()
+        return {"from": self.text, "to": self.text + LAST, "from_lower": lower, "to_lower": lower + LAST}
 
     @property
     def ids(self) -> tuple[UUID, UUID] | None:
@@ -54,10 +51,6 @@ class Wanted:
         if not _ID.fullmatch(self.text) or not MIN_ID_DIGITS <= len(digits) <= 32:
             return None
         return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-
-    @property
-    def _escaped(self) -> str:
-        return re.sub(r"([\\\\%_])", r"\\\1", self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

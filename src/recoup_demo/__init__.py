@@ -1,4 +1,4 @@
-"""The demo: a play for each domain in simulated time, and the local world that Gate Zero's companies live in.
+"""The demo: a part for each domain in simulated time, and the local world of Gate Zero's companies.
 
-Beside the product and on top of it: nothing in ``recoup`` imports this but ``recoup demo``, by name.
+Nothing in ``recoup`` imports this but ``recoup demo``, by name.
 """

@@ -1,9 +1,9 @@
-"""Ninety days of a busy outreach system, played in simulated time: seven error tables, their hubs, and two people.
+"""Ninety days of a busy outreach system in simulated time: seven error tables, their hubs, and two people.
 
-Every day hubs fail at this and that, retry what is due, and mostly succeed in the end. A vendor is out for nine days:
-its hub is paused, windows close, and when it is back everything is unparked at once. A worker dies under its retries.
-People park, resolve, assign, escalate and give up. Afterwards there are errors in every status and disposition,
-archives for every reason, and some that wait for you.
+Every day hubs fail, retry what is due, and mostly succeed in the end. A vendor is down for nine days: its hub is
+paused, retry windows close, and when it is back everything is unparked at once. A worker dies during its retries.
+People park, resolve, assign, escalate and archive. At the end there are errors in every status and disposition,
+archives for every reason, and a park queue.
 """
 
 import random
@@ -41,7 +41,7 @@ RETRY_ROUNDS = (
     timedelta(minutes=16),
     timedelta(hours=1),
 )
-IN_FLIGHT_LEASE = timedelta(days=1)  # so that there is something in flight to look at
+IN_FLIGHT_LEASE = timedelta(days=1)  # so that retries are in progress at the end
 
 
 class Trouble(NamedTuple):
@@ -49,9 +49,9 @@ class Trouble(NamedTuple):
 
     table: str
     code: str
-    message: str  # with {n}, {id} and {host} in it
+    message: str  # with {n}, {id}, {company} and {host} in it
     a_day: int
-    mends: float = 0.6  # how often a retry succeeds
+    succeeds: float = 0.6  # how often a retry does
     severity: Severity | None = None
     has_entity: bool = True
 
@@ -61,37 +61,37 @@ URLS, LOG, MASTER, ORPHANS = (
 )  # fmt: skip
 HIGH, MEDIUM, LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 TROUBLES: tuple[Trouble, ...] = (
-    Trouble(DOL, "EIN_TIMEOUT", "request {id} to {host} timed out after {n} ms", 8, mends=0.7),
-    Trouble(DOL, "EIN_NO_MATCH", "no filing matches EIN 12-{n} of company {id}", 6, mends=0.4),
+    Trouble(DOL, "EIN_TIMEOUT", "request {id} to {host} timed out after {n} ms", 8, succeeds=0.7),
+    Trouble(DOL, "EIN_NO_MATCH", "no filing matches EIN 12-{n} of company {company}", 6, succeeds=0.4),
     Trouble(DOL, "SCHEMA_DRIFT", "no such column: sponsor_{n} in filing {id}", 1),
-    Trouble(TARGET, "DOMAIN_LOOKUP_FAILED", "lookup of {host} failed: server unavailable, try again", 6, mends=0.5),
+    Trouble(TARGET, "DOMAIN_LOOKUP_FAILED", "lookup of {host} failed: server unavailable, try again", 6, succeeds=0.5),
     Trouble(TARGET, "PATTERN_MISSING", "no address pattern for {host} among {n} candidates", 4, 0.5, MEDIUM),
-    Trouble(TARGET, "DUPLICATE_COMPANY", "company {id} looks like company {n}", 1),
+    Trouble(TARGET, "DUPLICATE_COMPANY", "company {company} looks like company {n}", 1),
     Trouble(PEOPLE, "RATE_LIMITED", "429 too many requests: retry after {n} s", 7, 0.8, HIGH),
     Trouble(PEOPLE, "MISSING_NAME", "person {id} has no name in row {n}", 2),
     Trouble(PEOPLE, "TITLE_UNKNOWN", "title number {n} is in no list", 3, severity=LOW),
-    Trouble(URLS, "NO_URL", "no page found for company {id} after {n} queries", 5),
+    Trouble(URLS, "NO_URL", "no page found for company {company} after {n} queries", 5),
     Trouble(URLS, "SEARCH_TIMEOUT", "search timed out after {n} ms", 3, severity=HIGH),
     Trouble(LOG, "JOB_SLOW", "job {id} took {n} s", 4, has_entity=False),
     Trouble(MASTER, "DEPLOYED_OVER", "batch {id} was cut off by a deployment", 1, has_entity=False),
-    Trouble(ORPHANS, "NO_PARENT", "record {n} of batch {id} belongs to nobody", 1, has_entity=False),
-    Trouble(ORPHANS, "FORGOTTEN", "record {n} belongs to nobody, and nobody asks", 1, severity=LOW, has_entity=False),
+    Trouble(ORPHANS, "NO_PARENT", "record {n} of batch {id} has no parent", 1, has_entity=False),
+    Trouble(ORPHANS, "FORGOTTEN", "record {n} has no parent, and is not needed", 1, severity=LOW, has_entity=False),
 )
 
 
 class Play:
-    """The play: the database, and the time between."""
+    """The demo: the database, and its simulated time."""
 
     def __init__(self, database: Database, say: Callable[[str], None]) -> None:
         self.database = database
         self.say = say
-        self._chance = random.Random(SEED)  # the same every time
+        self._chance = random.Random(SEED)  # the same in every demo
         self._companies = [self._new_id() for _ in range(900)]
         with database.transaction(Authority.READER) as tx:
             self.begun = clock.read(tx).now
 
     def play(self, meanwhile: Callable[[], None] | None = None, *, meanwhile_days: int = 0) -> None:
-        """From the first failure to the present. ``meanwhile`` plays something else, in the days before the last."""
+        """From the first failure to the present. ``meanwhile`` runs in the days before the last one."""
         for day in range(DAYS - 1 - meanwhile_days):
             self._one_day(day)
         if meanwhile is not None:
@@ -105,10 +105,10 @@ class Play:
     def _one_day(self, day: int) -> None:
         self._at(day)
         if day == OUTAGE.start:
-            self._pause(TARGET, "the vendor that finds domains is out")
+            self._pause(TARGET, "the vendor of domain data is down")
         if day == OUTAGE.stop:
             self._vendor_is_back()
-        self._fail(1.0 + (2.0 if day == 60 else 0.0))  # on one day a large import fails all over
+        self._fail(1.0 + (2.0 if day == 60 else 0.0))  # on one day a large import fails
         self._retry()
         if day == 25:
             self._a_worker_dies(8)
@@ -123,12 +123,12 @@ class Play:
         self._retry(rounds=2)
         self._triage()
         self._sweep()
-        # After the last sweep, so that what is over and not yet archived can be seen too.
-        self._resolve(3, "mended while you watch")
+        # After the last sweep, so that some closed errors are not archived yet.
+        self._resolve(3, "fixed today")
         self._pass(timedelta(minutes=20))
         with self.database.transaction(Authority.HUB, actor=WORKER) as tx:
             claimed = retrying.claim(tx, limit=5, worker=WORKER.id, lease=IN_FLIGHT_LEASE)
-        self._tell(f"{len(claimed)} retries are under way, {self._count():,} errors were recorded in {DAYS} days")
+        self._tell(f"{len(claimed)} retries are in progress; {self._count():,} errors were recorded in {DAYS} days")
 
     def _fail(self, much: float) -> None:
         with self.database.transaction(Authority.HUB, actor=WORKER) as tx:
@@ -136,20 +136,22 @@ class Play:
 
     def _new(self, trouble: Trouble) -> NewError:
         host = f"www.company-{self._chance.randrange(10**6)}.example.com"
-        # Some companies fail again and again: what is open of the same failure is superseded.
+        # Some companies fail again and again: the open error of the same failure is superseded.
         among = self._companies[: self._chance.choice((40, len(self._companies)))]
+        values = {"n": self._chance.randrange(1000, 10_000), "id": self._new_id(), "host": host}
+        company = self._chance.choice(among) if trouble.has_entity else None
         return NewError(
             table=trouble.table,
-            message=trouble.message.format(n=self._chance.randrange(1000, 10_000), id=self._new_id(), host=host),
-            outreach_id=self._chance.choice(among) if trouble.has_entity else None,
+            message=trouble.message.format(**values, company=company),
+            outreach_id=company,
             code=trouble.code,
             severity=trouble.severity or (Severity.CRITICAL if self._chance.random() < 0.01 else None),
             payload={"job": "demo", "api_key": "never stored"} if self._chance.random() < 0.3 else None,
         )
 
     def _retry(self, *, rounds: int = len(RETRY_ROUNDS)) -> None:
-        """What is due is retried: some at once, the rest within the hour."""
-        mends = {trouble.code: trouble.mends for trouble in TROUBLES}
+        """Retry what is due: some at once, the rest within the hour."""
+        succeeds = {trouble.code: trouble.succeeds for trouble in TROUBLES}
         for wait in RETRY_ROUNDS[:rounds]:
             self._pass(wait)
             with self.database.transaction(Authority.HUB, actor=WORKER) as tx:
@@ -157,16 +159,19 @@ class Play:
             if not claimed:
                 continue
             with self.database.transaction(Authority.HUB, actor=WORKER) as tx:
-                retrying.finish(tx, [self._outcome(error, mends.get(error.error_code or "", 0.5)) for error in claimed])
+                outcomes = [self._outcome(error, succeeds.get(error.error_code or "", 0.5)) for error in claimed]
+                retrying.finish(tx, outcomes)
 
-    def _outcome(self, error: retrying.Claimed, mends: float) -> retrying.Succeeded | retrying.Failed:
-        if self._chance.random() < mends:
+    def _outcome(self, error: retrying.Claimed, succeeds: float) -> retrying.Succeeded | retrying.Failed:
+        if self._chance.random() < succeeds:
             return retrying.Succeeded(error_table=error.error_table, error_id=error.error_id, token=error.token)
-        said = f"still: {error.error_message}"
-        return retrying.Failed(error_table=error.error_table, error_id=error.error_id, token=error.token, failure=said)
+        failure = f"still: {error.error_message}"
+        return retrying.Failed(
+            error_table=error.error_table, error_id=error.error_id, token=error.token, failure=failure
+        )
 
     def _a_worker_dies(self, count: int) -> None:
-        """It claims, and is never heard of again. Its retries count as failed when their lease has lapsed."""
+        """It claims errors and reports nothing. Its retries count as failed when their lease expires."""
         with self.database.transaction(Authority.HUB, actor=WORKER) as tx:
             record(tx, [self._new(TROUBLES[0]) for _ in range(count)])
         self._pass(timedelta(seconds=3))
@@ -175,7 +180,7 @@ class Play:
         self._pass(timedelta(minutes=10))
         with self.database.transaction(Authority.ERROR_WORKER, actor=WORKER) as tx:
             lapsed = retrying.lapse(tx)
-        self._tell(f"a worker died: its {lapsed} retries count as failed")
+        self._tell(f"a worker died: the leases of its {lapsed} retries expired")
 
     def _pause(self, table: str, reason: str) -> None:
         with self.database.transaction(Authority.OPERATOR, actor=ON_CALL, reason=reason) as tx:
@@ -194,7 +199,7 @@ class Play:
         self._tell(f"the vendor is back: {done.done} errors unparked at once, {done.refused} refused")
 
     def _triage(self) -> None:
-        """Once a week somebody goes through the park queue."""
+        """Once a week a person goes through the park queue."""
         parked = self._parked()
         self._chance.shuffle(parked)
         done = {
@@ -202,9 +207,9 @@ class Play:
             "unparked": self._act(parked[6:10], "worth another try", parking.unpark),
             "archived": self._act(parked[10:13], "not worth it", parking.archive),
             "assigned": self._act(parked[13:18], "", partial(parking.assign, to="maria")),
-            "reviewed": self._act(parked[13:16], "waits for the customer", parking.review),
+            "reviewed": self._act(parked[13:16], "waiting for the customer", parking.review),
             "escalated": self._act(parked[18:20], "", partial(parking.escalate, reason="complaints", to=LEAD.id)),
-            "parked": self._act(self._pending()[:1], "", partial(parking.park, reason="let somebody look at it first")),
+            "parked": self._act(self._pending()[:1], "", partial(parking.park, reason="needs a review first")),
         }
         told = ", ".join(f"{count} {what}" for what, count in done.items() if count)
         if told:
@@ -230,7 +235,7 @@ class Play:
             return [ErrorKey(error.error_table, error.error_id) for error in list_errors(tx, asked, limit=200)]
 
     def _sweep(self) -> None:
-        """What the workers' duties do by themselves."""
+        """Run the background tasks."""
         with self.database.transaction(Authority.ERROR_WORKER, actor=WORKER) as tx:
             retrying.lapse(tx, limit=100_000)
             retrying.close_windows(tx, limit=100_000)
@@ -241,7 +246,7 @@ class Play:
 
     def _catch_up(self) -> None:
         self._sweep()
-        self._tell("nobody retried anything meanwhile; windows closed")
+        self._tell("no worker was running; retry windows closed")
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -272,12 +277,12 @@ class Play:
 def play(
     database: Database, say: Callable[[str], None], meanwhile: Callable[[], None] | None, meanwhile_span: timedelta
 ) -> None:
-    """The whole play, for the demo."""
+    """Build this part of the demo."""
     Play(database, say).play(meanwhile, meanwhile_days=meanwhile_span.days)
 
 
 def an_eventful_error(database: Database) -> Listed | None:
-    """The live one that most happened to."""
+    """The open error with the most kinds of events."""
     with database.transaction(Authority.READER) as tx:
         row = tx.execute(Q["most_eventful"]).fetchone()
         if row is None:

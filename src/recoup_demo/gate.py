@@ -1,8 +1,8 @@
-"""Twenty days of Gate Zero, played in simulated time against the local world.
+"""Twenty days of Gate Zero in simulated time, against the local world.
 
 Four batches: one goes through both waits, one is frozen while its recovery is paused, one waits for its second retry,
-one is still coming in. A worker dies on the way, exhausted companies are started afresh, and what passed is minted.
-Afterwards there are rows in every status of every table of Gate Zero, and live ones that wait.
+one is still being imported. A worker dies, exhausted companies are restarted, and companies that passed are minted. At
+the end there are rows in every status of every table of Gate Zero.
 """
 
 import json
@@ -32,19 +32,19 @@ SPAN = timedelta(days=20)
 WORKER = "demo-worker"
 OPERATOR = Actor("human", "demo-operator")
 OUTREACH, PARTNERS, CONFERENCE, SIGN_UPS = "annual-outreach", "partner-list", "conference-leads", "web-sign-ups"
-# Short, because the world answers at once or never, and twenty days are to be seen in a minute.
+# Short, because the local world answers at once or never, and twenty days take a minute.
 IN_A_HURRY = {"at_once": 100, "dns_timeout_ms": 1500, "site_timeout_ms": 2000, "directory_timeout_ms": 1500}
-IN_FLIGHT_LEASE = timedelta(days=1)  # so that there is something in flight to look at
+IN_FLIGHT_LEASE = timedelta(days=1)  # so that attempts are in progress at the end
 
 
 def policy_document(world: World, **settings: int) -> str:
-    """A policy that looks at the local world, and does not wait long for it unless told."""
+    """A policy that verifies against the local world, with short timeouts unless ``settings`` has others."""
     values: dict[str, Any] = {**world.policy, **IN_A_HURRY, **settings}
     return "[gate.verification]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
 
 class Play:
-    """The play: the database, the world, and the time between."""
+    """The demo: the database, the local world, and its simulated time."""
 
     def __init__(self, database: Database, world: World, say: Callable[[str], None]) -> None:
         self.database = database
@@ -57,36 +57,36 @@ class Play:
 
     def play(self) -> None:
         """From the first import to the present."""
-        self._bring_in(OUTREACH, 1200, ".csv", complete=True)
+        self._import(OUTREACH, 1200, ".csv", complete=True)
         self._a_worker_dies(6)
-        self._look(day=0)
+        self._verify_first(day=0)
         self._at(hours=2)
-        self._bring_in(PARTNERS, 300, ".jsonl", complete=True)
-        self._look(day=0)
+        self._import(PARTNERS, 300, ".jsonl", complete=True)
+        self._verify_first(day=0)
         self._at(hours=20)
-        self._pause(PARTNERS, "the partner withdrew the list; legal looks into it")
+        self._pause(PARTNERS, "the partner withdrew the list; legal is checking")
         self._at(days=1, hours=3)
-        self._look_again(day=1)
+        self._verify_again(day=1)
         self._at(days=4, hours=4)
-        self._look_again(day=2)
+        self._verify_again(day=2)
         self._at(days=14, hours=3)
         self._freeze()
         self._at(days=17)
-        self._bring_in(CONFERENCE, 350, ".parquet", complete=True)
-        self._look(day=0)
+        self._import(CONFERENCE, 350, ".parquet", complete=True)
+        self._verify_first(day=0)
         self._at(days=18, hours=1)
-        self._look_again(day=1)
+        self._verify_again(day=1)
         self._at(days=18, hours=22)
-        self._bring_in(SIGN_UPS, 100, ".csv")
-        self._look(day=0)
+        self._import(SIGN_UPS, 100, ".csv")
+        self._verify_first(day=0)
         self._at(days=19, hours=23)
-        self._bring_in(SIGN_UPS, 50, ".csv", append=True)
+        self._import(SIGN_UPS, 50, ".csv", append=True)
         self._in_flight(3)
-        self._start_afresh(2)
+        self._restart(2)
 
     # Scenes ---------------------------------------------------------------------------------------------------------
 
-    def _bring_in(self, batch: str, count: int, suffix: str, *, complete: bool = False, append: bool = False) -> None:
+    def _import(self, batch: str, count: int, suffix: str, *, complete: bool = False, append: bool = False) -> None:
         companies = list(islice(self._waiting, count))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{batch}{suffix}"
@@ -95,17 +95,17 @@ class Play:
         refused = f", {done.refused} rows refused" if done.refused else ""
         self._tell(f"{batch}: {done.accepted:,} companies from {path.name}{refused}" + (", complete" * complete))
 
-    def _look(self, *, day: int) -> None:
+    def _verify_first(self, *, day: int) -> None:
         self._verify(retries=False, day=day)
 
-    def _look_again(self, *, day: int) -> None:
+    def _verify_again(self, *, day: int) -> None:
         self._verify(retries=True, day=day)
 
     def _verify(self, *, retries: bool, day: int) -> None:
         self.world.day = day
         hands = verifying.Standalone(self.database, name=WORKER)
         done = verifying.verify(hands, retries=retries, tell=lambda _: self._pass(timedelta(seconds=2)))
-        word = "retried" if retries else "looked at"
+        word = "retried" if retries else "verified"
         self._tell(f"{done.done:,} {word}: {done.passed:,} passed, {done.failed.total():,} failed")
         self._mint()
 
@@ -118,7 +118,7 @@ class Play:
         self._tell(f"{minted:,} identities minted")
 
     def _a_worker_dies(self, count: int) -> None:
-        """It claims, and is never heard of again. Its attempts are found when their lease has lapsed."""
+        """It claims attempts and reports nothing. They count as timed out when their lease expires."""
         with self.database.transaction(Authority.GATE, actor=Actor("system", "demo-worker-that-dies")) as tx:
             claim_attempts(tx, limit=count, worker="demo-worker-that-dies", retries=False)
         self._pass(timedelta(minutes=10))
@@ -134,17 +134,17 @@ class Play:
     def _freeze(self) -> None:
         with self.database.transaction(Authority.GATE, actor=Actor("system", WORKER)) as tx:
             frozen = freeze(tx, limit=100_000)
-        self._tell(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended with their window")
+        self._tell(f"{len(frozen.batches)} batches frozen, {len(frozen.exhausted)} recoveries ended")
 
     def _in_flight(self, count: int) -> None:
         with self.database.transaction(Authority.GATE, actor=Actor("system", WORKER)) as tx:
             claimed = claim_attempts(tx, limit=count, worker=WORKER, retries=False, lease=IN_FLIGHT_LEASE)
-        self._tell(f"{len(claimed)} companies are being looked at")
+        self._tell(f"{len(claimed)} companies are being verified")
 
-    def _start_afresh(self, count: int) -> None:
+    def _restart(self, count: int) -> None:
         with self.database.transaction(Authority.OPERATOR, actor=OPERATOR, reason="they moved to another domain") as tx:
             started = [restart(tx, e.intake_id) for e in exhausted(tx, batch_id=OUTREACH, limit=count)]
-        self._tell(f"{len(started)} exhausted companies are started afresh")
+        self._tell(f"{len(started)} exhausted companies are restarted")
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -163,14 +163,14 @@ class Play:
 
 
 def a_recovered_company(database: Database) -> UUID | None:
-    """One whose second retry passed: the longest history that ends well."""
+    """A company whose last retry passed."""
     with database.transaction(Authority.READER) as tx:
         row = tx.execute(Q["longest_recovery"]).fetchone()
     return None if row is None else row[0]
 
 
 def _write(path: Path, companies: Sequence[Company]) -> None:
-    """A file as people send it: in CSV the last two rows are not quite right."""
+    """A file as people send it: in CSV the last two rows are invalid."""
     rows = files.intake_rows(companies)
     if path.suffix == ".csv":
         rows += [
@@ -181,6 +181,6 @@ def _write(path: Path, companies: Sequence[Company]) -> None:
 
 
 def play(database: Database, say: Callable[[str], None], *_meanwhile: object) -> None:
-    """The whole play, for the demo. It is the shortest part, so nothing is played meanwhile."""
+    """Build this part of the demo. It is the shortest, so it runs nothing meanwhile."""
     with World(COMPANIES, SEED) as world:
         Play(database, world, say).play()

@@ -1,4 +1,4 @@
-"""What the demo shows of Gate Zero, and the local world that its companies live in."""
+"""What the demo shows of Gate Zero, and the local world of its companies."""
 
 import importlib
 import re
@@ -12,7 +12,8 @@ def show() -> None:
     from recoup import gate
     from recoup.cli.context import acting, opened
     from recoup.cli.funnel import print_funnel
-    from recoup.cli.output import print_rows
+    from recoup.cli.gate import EVENT_COLUMNS
+    from recoup.cli.output import command, print_rows
     from recoup_demo import gate as demo
 
     with opened(demo=True) as database:
@@ -21,21 +22,18 @@ def show() -> None:
         print_funnel(gate.funnel(tx))
         if recovered is not None:
             (intake,) = gate.find_intakes(tx, [recovered])
-            print(
-                f"\n{intake.company_name} failed twice and passed at its last attempt"
-                f"  (intake {recovered}, {intake.status})"
-            )
-            columns = ("event_timestamp", "event_type", "reason_code", "evidence")
-            events = gate.history(tx, [recovered])
-            print_rows(events, as_json=False, columns=columns, empty="Nothing has happened yet.")
-    print("\nLook around:   recoup gate batches --demo, recoup gate eligible --demo, recoup gate exhausted --demo")
-    print("Resume:        recoup gate run --demo, or recoup worker --demo")
-    print("Or by hand:    recoup db psql --demo")
+            print(f"\n{intake.company_name} failed twice and passed at its last attempt (intake {recovered}):\n")
+            print_rows(gate.history(tx, [recovered]), as_json=False, columns=EVENT_COLUMNS, empty="No events yet.")
+    print("\nTry:")
+    if recovered is not None:
+        print(f"  {command(f'find {intake.company_domain}', demo=True)}")
+    for text in ("gate batches", "gate list --status failed", "gate run", "db psql"):
+        print(f"  {command(text, demo=True)}")
 
 
 @contextmanager
 def local_world() -> Iterator[None]:
-    """The demo's companies live in the local world: it runs beside whoever works on them."""
+    """Run the local world of the demo's companies, for as long as the block lasts."""
     refuse_without_the_world()
     from recoup import policy
     from recoup.cli.context import acting
@@ -52,21 +50,21 @@ def local_world() -> Iterator[None]:
     with ExitStack() as stack:
         try:
             world = stack.enter_context(World(play.COMPANIES, play.SEED, ports=ports))
-            world.day = 2  # what recovers has recovered by now
+            world.day = 2  # companies that recover have recovered by now
         except InputRefused:
-            if not World.running_at(ports):  # else somebody was a moment faster, and theirs will do
+            if not World.running_at(ports):  # another process started it a moment before
                 raise
         yield
 
 
 def _ports_of(rules: Mapping[str, object]) -> tuple[int, int, int] | None:
-    """Where the demo's policy expects the local world; None when it means another one."""
+    """The ports of the local world, from the demo's policy; None when it has another one."""
     found = re.search(r"127\.77\.0\.53:(\d+).*\{domain\}:(\d+)/.*//127\.77\.[0-9.]+:(\d+)/", str(rules), re.DOTALL)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def refuse_without_the_world() -> None:
-    """Before anything is dropped."""
+    """Refuse before anything is dropped."""
     from recoup.refusals import InputRefused
 
     try:
@@ -75,6 +73,6 @@ def refuse_without_the_world() -> None:
     except ModuleNotFoundError as error:
         raise InputRefused(
             "gate_extra_missing",
-            f"The demo looks at companies, and the package for that is not installed ({error.name}).",
+            f"The demo verifies companies, and the package for that is not installed ({error.name}).",
             "Install it: pip install 'recoup[gate,parquet]'",
         ) from error

@@ -81,7 +81,7 @@ def test_one_company_by_hand(cli: Run) -> None:
     failed = json.loads(cli("gate", "fail", opened["attempt_id"], opened["token"], "STATE_MISMATCH", "--json").stdout)
     assert failed["status"] == "failed"
     again = cli("gate", "pass", opened["attempt_id"], opened["token"], ends=1).stdout
-    assert "stored, and not applied" in again
+    assert "stored, but not applied" in again
     assert "closes at" in cli("gate", "complete", batch).stdout
     events = json.loads(cli("gate", "history", intake, "--json").stdout)
     assert [(e["event_type"], e["reason_code"]) for e in events] == [("ATTEMPT", "START"), ("FAIL", "STATE_MISMATCH")]
@@ -98,9 +98,9 @@ def test_the_kill_switch_by_hand(cli: Run) -> None:
     batch = f"cli-{uuid.uuid4().hex[:8]}"
     cli("gate", "create-batch", batch)
     assert cli("gate", "kill-switch", batch, "--reason", "look").stdout == f"recovery of batch {batch} is paused\n"
-    assert "as it was before" in cli("gate", "kill-switch", batch, "--reason", "look").stdout
+    assert "as before" in cli("gate", "kill-switch", batch, "--reason", "look").stdout
     assert "running" in cli("gate", "kill-switch", batch, "--off", "--reason", "looked").stdout
-    assert "as it was before" in cli("gate", "kill-switch", batch, "--off", "--reason", "looked").stdout
+    assert "as before" in cli("gate", "kill-switch", batch, "--off", "--reason", "looked").stdout
 
 
 @pytest.mark.parametrize(
@@ -232,13 +232,13 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     first = cli("demo").stdout
     for word in (
         "Building",
-        "2,002 companies came in",
+        "2,002 companies imported",
         "█",
         "STATE_MISMATCH",
         "REENTER",
         "EXISTENCE_CONFIRMED",
         "the vendor is back",
-        "Where the errors stand",
+        "Errors by table",
     ):
         assert word in first
     _shows_every_status(cli("db", "uri", "--demo").stdout.strip())
@@ -294,9 +294,49 @@ def _shows_every_status(uri: str) -> None:
 
 
 def test_completion_is_printed_for_each_shell(cli: Run) -> None:
-    """A script that knows our commands."""
+    """A script that knows our commands; its help says where to put it."""
     for shell in ("bash", "zsh", "fish"):
         assert "kill-switch" in cli("completion", shell).stdout
+    said = cli("completion", "--help").stdout
+    for file in ("bash-completion/completions/recoup", "~/.zfunc/_recoup", "fish/completions/recoup.fish"):
+        assert file in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "values"),
+    [
+        (("errors", "list", "--table", ""), {"outreach.dol_errors", "people.people_errors"}),
+        (("worker", "--duty", ""), {"seal", "error-retry"}),
+        (("pause", ""), {"global", "duty", "table", "operation", "batch"}),
+    ],
+)
+def test_values_are_completed(cli: Run, typed: tuple[str, ...], values: set[str]) -> None:
+    """Tables of the database, background tasks, and what can be paused."""
+    said = cli("__complete", *typed).stdout
+    assert values <= {line.split("\t")[0] for line in said.splitlines()}
+
+
+@pytest.mark.parametrize(
+    "command", [("errors", "stats"), ("errors", "list"), ("gate", "list"), ("duties",)], ids=" ".join
+)
+def test_lists_are_lists_at_80_columns(cli: Run, command: tuple[str, ...]) -> None:
+    """A heading, a rule and one line for each row."""
+    cli("errors", "record", "--table", "public.shq_error_log", "--message", "the disk is nearly full " * 5)
+    cli("gate", "add", "A company with a long name, so that it has to be cut somewhere")
+    rows = json.loads(cli(*command, "--json").stdout)
+    lines = cli(*command, COLUMNS="80").stdout.split("\n\n")[0].splitlines()
+    assert len(lines) == len(rows) + 2
+    assert max(map(len, lines)) <= 80
+
+
+def test_help_is_a_command_too(cli: Run) -> None:
+    assert cli("help").stdout == cli("--help").stdout
+    assert cli("help", "gate", "list").stdout == cli("gate", "list", "--help").stdout
+
+
+def test_a_demo_that_was_not_built_says_how(cli: Run) -> None:
+    """Not to create its database by hand."""
+    assert "Next: Run: recoup demo" in cli("errors", "list", "--demo", fails=True).stderr
 
 
 def test_an_unwritable_home_is_refused(tmp_path: Path) -> None:

@@ -64,7 +64,14 @@ def test_a_text_is_explained_without_a_server(alone: Run, tmp_path: Path) -> Non
     text = TIMED_OUT.format(7, 30)
     made, judged = signature(text, "EIN_TIMEOUT"), judge(text, "EIN_TIMEOUT")
     said = alone("explain", text, "--code", "EIN_TIMEOUT").stdout
-    for words in (made.key, "EIN_TIMEOUT", made.remained, "https://filings.example/v1/ein/7", "TRANSIENT", judged.rule):
+    for words in (
+        made.key,
+        "EIN_TIMEOUT",
+        "<…> timed out after <…>",
+        "https://filings.example/v1/ein/7",
+        "TRANSIENT",
+        judged.rule,
+    ):
         assert words in said
     told = parsed(alone("explain", text, "--code", "EIN_TIMEOUT", "--json"))
     assert told == {
@@ -138,20 +145,27 @@ def test_rules_are_shown_applied_and_explained(recoup: Run, hub: Hub, tmp_path: 
 
 def test_groups_are_shown(recoup: Run, hub: Hub) -> None:
     """The largest first, each with what is in it, and how many there are in all."""
-    assert "No error fits" in recoup("errors", "groups").stdout
+    assert "No errors match" in recoup("errors", "groups").stdout
     assert parsed(recoup("errors", "groups", "--json")) == {"groups": [], "all_groups": 0, "all_errors": 0}
     for number in range(3):
         hub.record(TIMED_OUT.format(number, 30 + number), code="EIN_TIMEOUT", table=PEOPLE if number else DOL)
     alone = hub.record("no\x1b[2Jname for company 7")
     said = recoup("errors", "groups").stdout
+    heading, _rule, first, second, *_ = said.splitlines()
+    assert heading.split()[:2] == ["errors", "entities"]
+    assert first.split()[:2] == ["3", "3"]
+    assert "<…> timed out after <…>" in first
+    assert str(alone) in second
+    said = recoup("errors", "groups", "--verbose").stdout
     key = signature(TIMED_OUT.format(1, 2), "EIN_TIMEOUT").key
     for words in (
-        f"3 errors of 3 entities: {key}", "people.people_errors 2, outreach.dol_errors 1", "RETRY_PENDING 3",
+        "3 errors of 3 entities: <…> timed out after <…>", key, "people.people_errors 2, outreach.dol_errors 1",
+        "RETRY_PENDING 3",
         "TRANSIENT 3", "1 error of 1 entity:", f"{alone}: no\\x1b[2Jname", "4 errors in 2 groups.",
     ):  # fmt: skip
         assert words in said, words
     assert "\x1b" not in said
-    assert "Shown: the largest 1;" in recoup("errors", "groups", "--limit", "1").stdout
+    assert "The largest 1 are shown;" in recoup("errors", "groups", "--limit", "1").stdout
     told = parsed(recoup("errors", "groups", "--json", "--table", DOL, "--code", "EIN_TIMEOUT"))
     assert (told["all_groups"], told["all_errors"]) == (1, 1)
     (group,) = told["groups"]
@@ -162,4 +176,4 @@ def test_groups_are_shown(recoup: Run, hub: Hub) -> None:
 
 def test_a_code_that_nobody_has(recoup: Run, hub: Hub) -> None:
     """Is in no group, whatever is in it."""
-    assert "No error fits" in recoup("errors", "groups", "--code", f"'; {uuid.uuid4()} --", "--archived").stdout
+    assert "No errors match" in recoup("errors", "groups", "--code", f"'; {uuid.uuid4()} --", "--archived").stdout

@@ -58,11 +58,11 @@ def test_from_a_file_to_identities(cli: Run, dsn: str, world: World, tmp_path: P
     assert "window closes" in cli("gate", "complete", "spring").stdout
     done = json.loads(cli("gate", "run", "--json").stdout)
     truth = [company.truth_on(0) for company in world.companies]
-    assert done["first_attempts"]["looked_at"] == 60
+    assert done["first_attempts"]["verified"] == 60
     assert done["first_attempts"]["passed"] == truth.count(None)
     assert sum(done["first_attempts"]["failed"].values()) == 60 - truth.count(None)
-    assert done["retries"]["looked_at"] == 0
-    assert "first attempts: nothing to look at" in cli("gate", "run").stdout
+    assert done["retries"]["verified"] == 0
+    assert "first attempts: nothing to verify" in cli("gate", "run").stdout
     assert "Nothing is due" in cli("gate", "eligible").stdout
     for wait in ("24h", "72h"):
         cli("clock", "advance", wait)
@@ -77,7 +77,7 @@ def test_from_a_file_to_identities(cli: Run, dsn: str, world: World, tmp_path: P
     exhausted = json.loads(cli("gate", "exhausted", "--batch", "spring", "--json").stdout)
     assert len(exhausted) == funnel["exhausted"]
     assert {row["ended_by"] for row in exhausted} == {"MAX_ATTEMPTS_REACHED"}
-    assert "Nothing is minted yet" in cli("gate", "identities").stdout
+    assert "No identities yet" in cli("gate", "identities").stdout
     cli("worker", "--once", "--duty", "mint")
     minted = json.loads(cli("gate", "identities", "--json", "--limit", "1000").stdout)
     assert len(minted) == funnel["passed_at_first"] + funnel["recovered"]
@@ -96,7 +96,7 @@ def test_an_exhausted_company_is_restarted(cli: Run, world: World, tmp_path: Pat
     assert refusal(cli("gate", "restart", intake, "--reason", "", "--json", fails=True))["refused"] == "reason_missing"
     (made,) = json.loads(cli("gate", "restart", intake, "--domain", good.domain, "--reason", "a slip", "--json").stdout)
     assert made["retry_of"] == intake
-    assert "1 looked at, 1 passed" in cli("gate", "run").stdout
+    assert "1 verified, 1 passed" in cli("gate", "run").stdout
     again = refusal(cli("gate", "restart", intake, "--reason", "once more", "--json", fails=True))
     assert again["refused"] == "restarted_already"
     other = refusal(cli("gate", "restart", made["intake_id"], "--reason", "x", "--json", fails=True))
@@ -112,7 +112,7 @@ def test_the_kill_switch_tells_pauses_and_resumes(cli: Run) -> None:
     assert json.loads(cli("gate", "kill-switch", "spring", "--json").stdout)["paused_at"] is None
     assert "is paused" in cli("gate", "kill-switch", "spring", "--reason", "nonsense from the directory").stdout
     assert "nonsense from the directory" in cli("gate", "kill-switch", "spring").stdout
-    assert "as it was before" in cli("gate", "kill-switch", "spring", "--reason", "again").stdout
+    assert "as before" in cli("gate", "kill-switch", "spring", "--reason", "again").stdout
     assert "reason_missing" in cli("gate", "kill-switch", "spring", "--off", fails=True).stderr
     assert "is running" in cli("gate", "kill-switch", "spring", "--off", "--reason", "mended").stdout
     assert "batch_unknown" in cli("gate", "kill-switch", "summer", fails=True).stderr

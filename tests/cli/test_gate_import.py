@@ -64,9 +64,9 @@ def test_what_came_in_and_what_did_not_is_told(db: Database, cli: Run, mixed: Pa
     report = mixed.with_name("refused.jsonl")
     told = cli("import", mixed, "--batch", batch, "--report", report).stdout
     assert names(db, batch) == ["Acme", "Cedar"]
-    assert f"2 of 5 rows came into batch {batch}" in told
-    assert "ignored: phone" in told
-    assert "3 rows were refused and are not in the batch" in told
+    assert f"Imported 2 of 5 rows into batch {batch}" in told
+    assert "Ignored columns: phone" in told
+    assert "3 rows refused" in told
     for words in ("name_missing", "domain_malformed", "company_twice", ",b.example.com,2", str(report), "line 2"):
         assert words in told
     assert f"recoup gate complete {batch}" in told

@@ -113,8 +113,8 @@ def test_the_set_is_frozen_when_it_is_asked_for(hub: Hub) -> None:
     ended = carry_on(hub, operation)
     assert (ended.items, ended.done, ended.refused) == (5, 3, 2)
     assert ended.refusals == {
-        "error_archived: It is in the archive.": 1,
-        "error_over: It is over (RESOLVED), and waits for the archiver.": 1,
+        "error_archived: It is archived.": 1,
+        "error_over: It is closed (RESOLVED), and will be archived.": 1,
     }
     assert stands(hub, later) == ["PARKED"]
 

@@ -36,6 +36,11 @@ def test_ninety_days_leave_every_status_disposition_and_reason(new_hub: NewHub) 
         "ESCALATED", "ASSIGNED", "REVIEWED", "SUPERSEDED", "RETIRED", "ARCHIVED",
     }  # fmt: skip
     assert demo.an_eventful_error(hub.db) is not None
+    # A message that names its company names the one that it blocks.
+    wrong = (
+        "select error_id from recoup.error where error_code = any(%s) and strpos(error_message, outreach_id::text) = 0"
+    )
+    assert hub.rows(wrong, ["EIN_NO_MATCH", "DUPLICATE_COMPANY", "NO_URL"]) == []
     assert any("vendor is back" in line for line in said)
 
 

@@ -19,13 +19,25 @@ from company import acting
 from plans import assert_reads_only, carried_out, handled, nodes
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
-from recoup.errors import active_policy, archive, clearing, foreground, grouping, handlers, parking, promotion, retrying
+from recoup.errors import (
+    active_policy,
+    archive,
+    clearing,
+    finding,
+    foreground,
+    grouping,
+    handlers,
+    parking,
+    promotion,
+    retrying,
+)
 from recoup.errors.listing import Filter, list_errors
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Claimed, Failed, Succeeded
 from recoup.errors.vocabulary import Want
+from recoup.find import Wanted
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 from recoup.signatures import signature
@@ -181,6 +193,11 @@ def as_true(lag: float | None) -> bool:
     return lag is not None and lag > 0
 
 
+def looked_up(tx: Transaction, text: str) -> list[str]:
+    """What is found, by its kinds."""
+    return [one.kind for one in finding.FINDER.look_up(tx, Wanted(text=text, limit=5))]
+
+
 ASKED = {
     "claim": Asked(
         Authority.ERROR_WORKER, lambda tx: len(retrying.claim(tx, limit=1000, worker="w")), BUSY, LOOKED_AT * BUSY
@@ -221,6 +238,12 @@ ASKED = {
         list(SOME.values()).count(BLOCKING[0]),
         LOOKED_AT * SET,
     ),
+    "an entity": Asked(Authority.READER, lambda tx: looked_up(tx, str(next(iter(SOME)))), ["entity"], 2 * len(TABLES)),
+    "an error": Asked(Authority.READER, lambda tx: looked_up(tx, "1000"), ["error"], LOOKED_AT * finding.COUNTED),
+    "a signature": Asked(
+        Authority.READER, lambda tx: looked_up(tx, SIGNATURE[:9]), ["signature"], LOOKED_AT * finding.COUNTED
+    ),
+    "a work key": Asked(Authority.READER, lambda tx: looked_up(tx, "person 7"), [], 2 * len(TABLES)),
     "gate, locking": Asked(
         Authority.HUB, lambda tx: promotion.blocked_locking(tx, [*SOME, *FRESH]), set(SOME), LOOKED_AT * SET
     ),

@@ -33,6 +33,6 @@ def background_tasks(_context: object) -> Sequence[str]:
 def scopes(_context: object) -> Sequence[str]:
     """What can be paused."""
     from recoup.domains import DOMAINS
-    from recoup.pauses.scopes import TABLE
+    from recoup.pauses.scopes import DUTY, TABLE
 
-    return ["duty", TABLE, *(one.scope for domain in DOMAINS for one in domain.pausable)]
+    return [DUTY, TABLE, *(one.scope for domain in DOMAINS for one in domain.pausable)]

@@ -19,7 +19,7 @@ def opened(*, demo: bool, settings: Settings | None = None) -> Iterator[Database
 
 
 def person(database: Database) -> Actor:
-    """The person at the keyboard."""
+    """The person who runs the command."""
     return Actor("human", database.settings.actor)
 
 

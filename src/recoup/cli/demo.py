@@ -62,7 +62,7 @@ def _ensure(wanted: Sequence[Demo], *, fresh: bool) -> None:
 
 @contextmanager
 def beside(*, demo: bool) -> Iterator[None]:
-    """What the parts of the demo need to run beside whoever works on them; outside the demo nothing."""
+    """Run what the parts of the demo need while a command works on them; nothing outside the demo."""
     with ExitStack() as stack:
         for part in PARTS if demo else ():
             if part.background is not None:
@@ -77,7 +77,7 @@ def handlers() -> dict[str, Callable[..., object]]:
 
 
 def _found(path: str) -> Callable[..., Any]:
-    """A function by its path; or a refusal that says what has to be installed."""
+    """A function by its path; refused when a package is not installed."""
     module, _, name = path.partition(":")
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), name)
@@ -91,7 +91,7 @@ def _found(path: str) -> Callable[..., Any]:
 
 
 def _built(settings: Settings) -> frozenset[str]:
-    """The parts of a finished demo that stand there. One that was cut off in the middle is built again."""
+    """The parts that are built. A demo that was interrupted is built again."""
     try:
         with opened(demo=True, settings=settings) as database, database.transaction(Authority.READER) as tx:
             if clock.read(tx).status != "released":
@@ -114,11 +114,11 @@ def _build(settings: Settings, parts: Sequence[Demo]) -> None:
             now = clock.read(tx).now
             clock.advance(tx, max(datetime.now(UTC) - now, datetime.resolution))
             clock.release(tx)
-    print("  the clock has joined real time")
+    print("  simulated time ends; the clock is real from now on")
 
 
 def _play(database: Database, parts: Sequence[Demo]) -> None:
-    """The longest part, and in its last days the next one."""
+    """Build the longest part, and in its last days the next one."""
     if parts:
         longest, *others = parts
         meanwhile = (lambda: _play(database, others)) if others else None

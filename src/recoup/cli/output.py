@@ -62,7 +62,7 @@ def print_rows(
 
 
 def print_fields(row: object, *, as_json: bool) -> None:
-    """One row, a line for each field."""
+    """One row, a line for each field that has a value. As JSON, with every field."""
     record = _record(row)
     print(_json(record)) if as_json else _print_lines(record)
 
@@ -139,6 +139,8 @@ def _program() -> str:
 
 
 def _print_lines(record: Mapping[str, Any]) -> None:
+    """Without the fields that have no value."""
+    record = {name: value for name, value in record.items() if value is not None and value != ()}
     titles = max((len(title(name)) for name in record), default=0)
     for name, value in record.items():
         print(f"{title(name):<{titles}}  {text_of(name, value)}")

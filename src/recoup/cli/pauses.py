@@ -5,14 +5,17 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup import pauses
+from recoup.cli.completers import scopes
 from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.domain import pausables
 from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 
+Scope = Annotated[str, Parameter(completer=scopes)]
 
-def pause(scope: str, name: str | None = None, *, reason: str, demo: Demo = False) -> None:
+
+def pause(scope: Scope, name: str | None = None, *, reason: str, demo: Demo = False) -> None:
     """Pause all claims within a scope at once. Work that was claimed before may finish.
 
     For example: recoup pause duty seal --reason "disk is nearly full"
@@ -32,8 +35,8 @@ def pause(scope: str, name: str | None = None, *, reason: str, demo: Demo = Fals
     print(f"{_what(scope, name)} is paused" + ("" if changed else " already"))
 
 
-def resume(scope: str, name: str | None = None, *, reason: str, demo: Demo = False) -> None:
-    """Resume claims within a scope.
+def resume(scope: Scope, name: str | None = None, *, reason: str, demo: Demo = False) -> None:
+    """Resume what was paused.
 
     For example: recoup resume duty seal --reason "disk was extended"
 

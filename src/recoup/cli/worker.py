@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from recoup import observe, pauses
+from recoup.cli.completers import background_tasks
 from recoup.cli.context import acting, opened
 from recoup.cli.demo import beside
 from recoup.cli.demo import handlers as demo_handlers
@@ -29,7 +30,8 @@ LEVELS = ("debug", "info", "warning", "error")
 def worker(
     *,
     duty: Annotated[
-        tuple[str, ...], Parameter(negative="", help="Run only this duty; may be repeated. Default: all.")
+        tuple[str, ...],
+        Parameter(negative="", help="Run only this duty; may be repeated. Default: all.", completer=background_tasks),
     ] = (),
     name: Annotated[str | None, Parameter(help="Name in logs and claims. Default: host and process id.")] = None,
     once: Annotated[

@@ -41,7 +41,7 @@ def _by_id(tx: Transaction, wanted: Wanted) -> list[Found]:
 
 
 def _rows(tx: Transaction, query: str, wanted: Wanted, **more: Any) -> list[dict[str, Any]]:
-    given = {"text": wanted.text, "exact_prefix": wanted.exact_prefix, "limit": wanted.limit, "most": COUNTED, **more}
+    given = {"text": wanted.text, **wanted.texts, "limit": wanted.limit, "most": COUNTED, **more}
     with tx.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(Q[query], given, prepare=False).fetchall()  # planned for these values
 

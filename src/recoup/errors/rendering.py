@@ -107,7 +107,7 @@ def status(row: Mapping[str, Any], now: datetime) -> str:
             return f"being retried by {row['leased_by']} until {timestamp(row['lease_until'])} ({retries})"
         case "RETRY_PENDING":
             late = row["next_retry_at"] <= now
-            due = "due since" if late else "due in"
+            due = "due for" if late else "due in"
             length = duration(abs(now - row["next_retry_at"]))
             return f"waiting for retry {row['retry_count'] + 1}, {due} {length} ({retries})"
         case "PARKED":

@@ -36,8 +36,8 @@ def list_intakes(
     given = {
         "batch_id": batch_id,
         "statuses": list(statuses) or None,
-        "prefix": None if name is None else Wanted(text=name, limit=limit).prefix,
         "after": after or LAST,
+        **(dict.fromkeys(("from_lower", "to_lower")) if name is None else Wanted(text=name, limit=limit).texts),
     }
     return _intakes(tx, "list", limit=limit, **given)
 
@@ -67,7 +67,7 @@ def _look_up(tx: Transaction, wanted: Wanted) -> list[Found]:
     if wanted.ids is not None:
         low, high = wanted.ids
         found += _intakes(tx, "by_id", limit=wanted.limit, low=low, high=high)
-    found += _intakes(tx, "by_name", limit=wanted.limit, prefix=wanted.prefix)
+    found += _intakes(tx, "by_name", limit=wanted.limit, **wanted.texts)
     unique = {intake.intake_id: intake for intake in found}
     return [*map(_company, unique.values()), *_batches(tx, wanted)]
 
@@ -84,7 +84,7 @@ def _intakes(tx: Transaction, query: str, **given: Any) -> list[Intake]:
 
 def _batches(tx: Transaction, wanted: Wanted) -> list[Found]:
     with tx.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(Q["batches"], {"prefix": wanted.prefix, "limit": wanted.limit}).fetchall()
+        rows = cursor.execute(Q["batches"], {**wanted.texts, "limit": wanted.limit}).fetchall()
     return [_batch(row) for row in rows]
 
 

@@ -3,9 +3,12 @@
 from psycopg.rows import class_row
 
 from recoup.database.connection import Transaction
+from recoup.database.queries import load
 from recoup.find import Finder, Found, Wanted
 from recoup.formatting import timestamp
-from recoup.mint.identities import Identity, Q
+from recoup.mint.identities import Identity
+
+Q = load("recoup.mint", "mint.sql")
 
 
 def _look_up(tx: Transaction, wanted: Wanted) -> list[Found]:

@@ -18,16 +18,18 @@ select x.outreach_id, count(*) filter (where x.is_open) as open, count(*) filter
 -- name: work_keys
 select x.error_table, x.error_id
   from ((select e.error_table, e.error_id from recoup.error e
-          where e.work_key like %(exact_prefix)s limit %(limit)s)
+          where e.work_key ~>=~ %(from)s and e.work_key ~<~ %(to)s limit %(limit)s)
         union all
         (select a.error_table, a.error_id from recoup.error_archive a
-          where a.work_key like %(exact_prefix)s limit %(limit)s)) x
+          where a.work_key ~>=~ %(from)s and a.work_key ~<~ %(to)s limit %(limit)s)) x
  order by x.error_id desc limit %(limit)s;
 
 -- name: signatures
+-- Backwards along the index: the newest of a signature first.
 select x.error_signature, count(*) as errors, max(x.error_id) as newest
   from (select e.error_signature, e.error_id from recoup.error e
-         where e.error_signature like %(exact_prefix)s limit %(most)s) x
+         where e.error_signature ~>=~ %(from)s and e.error_signature ~<~ %(to)s
+         order by e.error_signature using ~>~, e.error_id desc limit %(most)s) x
  group by x.error_signature order by errors desc limit %(limit)s;
 
 -- name: by_text

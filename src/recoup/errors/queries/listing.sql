@@ -20,8 +20,8 @@
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
-       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
-       e.archive_reason
+       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at,
+       e.archived_at, e.archive_reason
   from recoup.error e
  where e.error_table = any(%(tables)s::text[]) and e.error_id < %(after)s
    and (%(archived)s
@@ -34,8 +34,8 @@ select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.err
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        null as leased_by,
-       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at, e.archived_at,
-       e.archive_reason
+       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at,
+       e.archived_at, e.archive_reason
   from recoup.error_archive e
  where e.error_table = any(%(tables)s::text[]) and %(archived)s
    and e.error_id < %(after)s
@@ -112,15 +112,15 @@ select e.* from recoup.error_archive e where e.error_table = %(error_table)s and
 -- A claim is found by its token: the event that ended the retry has it, or the queue while the retry is in progress.
 with found as (
   select v.* from recoup.error_event v where v.error_id = any(%(ids)s::bigint[]) and v.error_table = %(error_table)s)
-select t.error_id, t.logged_at, t.event_type, t.from_status, t.to_status, t.disposition, t.retry_count, t.reason, t.facts,
-       t.actor, t.actor_id, t.authority
+select t.error_id, t.logged_at, t.event_type, t.from_status, t.to_status, t.disposition, t.retry_count, t.reason,
+       t.facts, t.actor, t.actor_id, t.authority
   from (
-    select t.error_id, t.seq, t.logged_at, t.event_type, t.from_status, t.to_status, t.disposition, t.retry_count, t.reason,
-           t.facts, t.actor, t.actor_id, t.authority
+    select t.error_id, t.seq, t.logged_at, t.event_type, t.from_status, t.to_status, t.disposition, t.retry_count,
+           t.reason, t.facts, t.actor, t.actor_id, t.authority
       from found t
     union all
-    select h.error_id, c.seq, c.logged_at, 'CLAIMED', 'RETRY_PENDING', 'RETRY_PENDING', 'RETRY', h.round, c.worker, null,
-           c.actor, c.actor_id, c.authority
+    select h.error_id, c.seq, c.logged_at, 'CLAIMED', 'RETRY_PENDING', 'RETRY_PENDING', 'RETRY', h.round, c.worker,
+           null, c.actor, c.actor_id, c.authority
       from (select t.error_id, t.token, t.retry_count - 1 as round from found t where t.token is not null
             union all
             select q.unit, q.token, q.round from recoup.error_queue q

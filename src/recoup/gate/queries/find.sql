@@ -18,9 +18,11 @@ select {intakes}
 -- Two look-ups, each along its index.
 select {intakes}
  where i.intake_id in (
-   (select n.intake_id from cl.gate_zero_intake n where lower(n.company_name) like %(prefix)s limit %(limit)s)
+   (select n.intake_id from cl.gate_zero_intake n
+     where lower(n.company_name) ~>=~ %(from_lower)s and lower(n.company_name) ~<~ %(to_lower)s limit %(limit)s)
    union
-   (select d.intake_id from cl.gate_zero_intake d where lower(d.company_domain) like %(prefix)s limit %(limit)s))
+   (select d.intake_id from cl.gate_zero_intake d
+     where lower(d.company_domain) ~>=~ %(from_lower)s and lower(d.company_domain) ~<~ %(to_lower)s limit %(limit)s))
  order by i.intake_id desc limit %(limit)s;
 
 -- name: by_text
@@ -38,7 +40,7 @@ select {intakes}
 -- There are few.
 select b.batch_id, b.status, b.imported_at, b.batch_freeze_at, b.paused_by, b.pause_reason
   from cl.gate_zero_batch b
- where lower(b.batch_id) like %(prefix)s
+ where lower(b.batch_id) ~>=~ %(from_lower)s and lower(b.batch_id) ~<~ %(to_lower)s
  order by b.imported_at desc limit %(limit)s;
 
 -- name: list
@@ -47,5 +49,7 @@ select {intakes}
  where i.intake_id < %(after)s
    and (%(batch_id)s::text is null or i.batch_id = %(batch_id)s)
    and (%(statuses)s::text[] is null or i.status = any(%(statuses)s::text[]))
-   and (%(prefix)s::text is null or lower(i.company_name) like %(prefix)s or lower(i.company_domain) like %(prefix)s)
+   and (%(from_lower)s::text is null
+        or lower(i.company_name) ~>=~ %(from_lower)s and lower(i.company_name) ~<~ %(to_lower)s
+        or lower(i.company_domain) ~>=~ %(from_lower)s and lower(i.company_domain) ~<~ %(to_lower)s)
  order by i.intake_id desc limit %(limit)s;
