@@ -3,7 +3,7 @@
 In a `console` block a line that begins with `$ ` is a command (`> ` continues it); what follows is its output. `…`
 in the output stands for anything: within a line for a part of it, on a line of its own for any number of lines. A
 command succeeds, unless its output shows a refusal or a comment behind it says which exit status it has. A block whose
-first line is a comment with a file name is that file.
+first line is a comment with a file name is that file. A `sh` block is a script, which succeeds.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import ast
 import re
 import textwrap
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# ([\w./-]+\.(?:py|toml|csv|sql|txt))\n")
+HERE_DOCUMENT = re.compile(r"<<'?(\w+)'?")
 EXIT_STATUS = re.compile(r"#.*exits with status (\d+)")
 REFUSAL = re.compile(r"^(?:refused: |ERROR: )", re.MULTILINE)
 
@@ -48,10 +49,11 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A block of Python. The blocks of a page share their names, as they would in one file."""
+    """A block of Python, and what it prints, if a `text` block follows. The blocks of a page share their names."""
 
     line: int
     text: str
+    output: str | None = None
 
 
 Step = Command | File | Program
@@ -67,17 +69,19 @@ def steps(page: Path) -> list[Step]:
         named = FILE_NAME.match(body)
         if fence["language"] == "console":
             found += _commands(body, line)
+        elif fence["language"] == "sh":
+            found.append(Command(line, f"(set -e\n{body})", None))
         elif named:
             found.append(File(line, named[1], body))
         elif fence["language"] == "python":
             ast.parse(body)
             found.append(Program(line, body))
+        elif fence["language"] == "text" and found and isinstance(found[-1], Program) and found[-1].output is None:
+            found[-1] = replace(found[-1], output=body.strip("\n"))
         elif fence["language"] == "toml":
             tomllib.loads(body)
         else:
-            assert fence["language"] in ("sql", "json", "text", "ini", "sh", ""), (
-                f"{page.name}:{line}: {fence['language']}"
-            )
+            assert fence["language"] in ("sql", "json", "text", "ini"), f"{page.name}:{line}: {fence['language']}"
     return found
 
 
@@ -92,10 +96,16 @@ def _commands(body: str, line: int) -> list[Step]:
             shown = "\n".join(output).strip("\n")
             found.append(Command(begun, "\n".join(command), shown or None))
 
+    until: str | None = None  # the end of a here-document
     for number, text in enumerate(body.splitlines(), line):
-        if text.startswith("$ "):
+        if until is not None:
+            command.append(text)
+            until = None if text == until else until
+        elif text.startswith("$ "):
             end()
             command, output, begun = [text[2:]], [], number
+            here = HERE_DOCUMENT.search(text)
+            until = here[1] if here else None
         elif command and not output and (command[-1].endswith("\\") or text.startswith("> ")):
             command.append(text.removeprefix("> "))
         else:
