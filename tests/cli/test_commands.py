@@ -97,7 +97,7 @@ def test_the_kill_switch_by_hand(cli: Run) -> None:
     """Pausing, pausing again, resuming, resuming again."""
     batch = f"cli-{uuid.uuid4().hex[:8]}"
     cli("gate", "create-batch", batch)
-    assert cli("gate", "kill-switch", batch, "--reason", "look").stdout == f"recovery of batch {batch} is paused\n"
+    assert cli("gate", "kill-switch", batch, "--reason", "look").stdout == f"Recovery of batch {batch} is paused\n"
     assert "as before" in cli("gate", "kill-switch", batch, "--reason", "look").stdout
     assert "running" in cli("gate", "kill-switch", batch, "--off", "--reason", "looked").stdout
     assert "as before" in cli("gate", "kill-switch", batch, "--off", "--reason", "looked").stdout

@@ -190,7 +190,7 @@ def test_an_interrupted_run_finishes_what_it_looks_at(
             run.send_signal(how)
             said, _ = run.communicate()
     assert run.returncode == 0
-    assert "stopped before the end" in said
+    assert "stopped early" in said
     assert rows(dsn, "select count(*) from cl.gate_zero_attempt where status = 'open'") == [(0,)]
     ((waiting,),) = rows(dsn, "select count(*) from cl.gate_zero_intake where status = 'PENDING'")
     assert isinstance(waiting, int)

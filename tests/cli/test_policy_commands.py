@@ -81,7 +81,7 @@ def test_the_howtos_do_not_undo_each_other(run: Run, db: Database, tmp_path: Pat
     """Three pages in a row, each with a document of its own: in the end all three are active."""
     pages = "".join((HOWTO / page).read_text() for page in ("add-an-error-table.md", "bring-a-batch-through.md"))
     blocks = re.findall(r"^ *```toml\n(.*?)^ *```", pages, re.MULTILINE | re.DOTALL)
-    blocks += re.findall(r"^cat > \w+\.toml <<'END'\n(.*?)^END$", pages, re.MULTILINE | re.DOTALL)
+    blocks += re.findall(r"^ *(?:\$ )?cat > \w+\.toml <<'END'\n(.*?)^ *END$", pages, re.MULTILINE | re.DOTALL)
     blocks.append('[errors]\ncategory_rules = [{ category = "STRUCTURAL", code = "TITLE_*", words = "in no list" }]')
     assert len(blocks) >= 3
     for block in blocks:

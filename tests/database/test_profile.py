@@ -72,7 +72,7 @@ def test_only_its_own_tables_are_created(made: Transaction) -> None:
     schemas = "select nspname from pg_namespace where nspname in ('outreach', 'people', 'company')"
     assert made.execute(schemas).fetchall() == []
     assert set(policy.active(made).policy[ErrorPolicy].tables) == {INVOICES, OTHERS}
-    assert set(verdicts(made)) == {"well"}
+    assert set(verdicts(made)) == {"ok"}
 
 
 def test_errors_are_recorded_retried_parked_archived_and_audited(made: Transaction, hub: Hub) -> None:
@@ -95,7 +95,7 @@ def test_errors_are_recorded_retried_parked_archived_and_audited(made: Transacti
         hub.sweep()
     assert hub.rows("select count(*) from billing.invoice_errors_archive") == [(1,)]
     assert [verdict.id for verdict in examine(made, INVARIANTS) if verdict.rows] == []
-    assert set(verdicts(made)) == {"well"}
+    assert set(verdicts(made)) == {"ok"}
 
 
 def test_a_whole_document_keeps_the_profile(made: Transaction) -> None:
@@ -166,7 +166,7 @@ def test_schemas_of_others_are_adopted_and_stay_theirs(
         assert connection.execute(owners).fetchall() == [("schema_owner", "Theirs."), ("schema_owner", None)]
         grants = "select relacl from pg_class where oid = 'cl.theirs'::regclass"
         assert connection.execute(grants).fetchone() == (None,)
-        assert set(verdicts(connection)) == {"well"}
+        assert set(verdicts(connection)) == {"ok"}
         assert [verdict.id for verdict in examine(connection, INVARIANTS) if verdict.rows] == []
         assert migrate(connection, login=server.app).applied == ()
 
@@ -179,9 +179,9 @@ def test_a_comment_changed_by_hand_is_a_warning(made: Transaction) -> None:
             " reason. Terminal states: ACTIVE (retryable) or EXHAUSTED (no more retries)."
         )
         made.execute(SQL("comment on table cl.gate_zero_recovery is {}").format(printed))
-        assert verdicts(made) == ["look", "well"]
+        assert verdicts(made) == ["warning", "ok"]
         assert [verdict.id for verdict in examine(made, INVARIANTS) if verdict.rows] == []
         made.execute("comment on table cl.gate_zero_recovery is 'whatever'")
-        assert verdicts(made) == ["look", "well"]
+        assert verdicts(made) == ["warning", "ok"]
         made.execute("alter table cl.gate_zero_recovery add column odd integer")
-        assert verdicts(made) == ["broken", "well"]
+        assert verdicts(made) == ["error", "ok"]

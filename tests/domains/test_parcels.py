@@ -358,7 +358,7 @@ def test_its_command_is_made_from_its_verb(db: Database, database_name: str, ser
         command = [sys.executable, "-c", SCRIPT, "parcels", *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
-    assert "To ship these 2: the same with --reason … --yes" in run("ship", "--city", city).stdout
+    assert "Nothing was changed. To ship these 2 parcels, repeat the command with" in run("ship", "--city", city).stdout
     done = run("ship", "--city", city, "--reason", "a test", "--yes")
-    assert done.stdout.startswith("2 done, 0 refused, of 2"), done
+    assert done.stdout.startswith("2 parcels: 2 done, 0 refused"), done
     assert "Ship sorted parcels." in run("--help").stdout

@@ -318,11 +318,11 @@ def test_of_two_operators_the_second_is_told(hub: Hub) -> None:
 
 def test_only_an_operator_does_it(hub: Hub) -> None:
     """A hub has its own verbs. The database says so for each error."""
-    error_id = active(hub)
+    error_id = parked(hub)
     with hub.db.transaction(Authority.HUB) as tx:
         (answer,) = parking.resolve(tx, [ErrorKey(DOL, error_id)])
     assert answer.refused == "move_not_listed"
-    assert hub.row(error_id)["status"] == "ACTIVE"
+    assert hub.row(error_id)["status"] == "PARKED"
 
 
 @pytest.mark.parametrize("text", ["", " ", "a\0b", "x" * 2001, "é" * 1001])

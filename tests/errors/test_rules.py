@@ -37,10 +37,6 @@ def queue(hub: Hub, authority: Authority, changes: str, error: int) -> None:
     [
         ("next_retry_at = recoup.now()", "error_move"),
         ("last_retry_at = recoup.now()", "error_move"),
-        (
-            "status = 'RESOLVED', next_retry_at = null, archived_at = recoup.now(), archive_reason = 'RESOLVED'",
-            "error_move",
-        ),
         ("status = 'ACTIVE', disposition = 'ARCHIVE', next_retry_at = null", "error_move"),
         (f"{PARKED}, park_reason = 'MAX_RETRIES_EXCEEDED'", "error_move"),
         (f"{PARKED}, park_reason = 'because'", "error_move"),
@@ -48,7 +44,7 @@ def queue(hub: Hub, authority: Authority, changes: str, error: int) -> None:
         ("retry_count = retry_count + 1, token = gen_random_uuid(), next_retry_at = recoup.now()", "retry_under_way"),
     ],
     ids=[
-        "sooner", "words", "resolved", "left alone", "parked", "parked for another reason", "counted",
+        "sooner", "words", "left alone", "parked", "parked for another reason", "counted",
         "counted with a token",
     ],
 )  # fmt: skip
@@ -61,6 +57,17 @@ def test_an_error_that_waits_for_its_retry_is_not_moved_by_those_who_retry(
     with pytest.raises(LawRefused) as refused:
         change(hub, authority, changes, error)
     assert refused.value.code == code
+    assert hub.row(error) == before
+
+
+def test_a_worker_resolves_what_it_claimed_and_nothing_else(hub: Hub) -> None:
+    """A hub may: a later run of its work succeeded (tests/errors/test_clearing.py)."""
+    error = hub.record(OPERATIONAL)
+    before = hub.row(error)
+    resolved = "status = 'RESOLVED', next_retry_at = null, archived_at = recoup.now(), archive_reason = 'RESOLVED'"
+    with pytest.raises(LawRefused) as refused:
+        change(hub, WORKER, resolved, error)
+    assert refused.value.code == "error_move"
     assert hub.row(error) == before
 
 

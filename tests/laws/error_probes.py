@@ -305,7 +305,7 @@ def each_authority_has_its_reasons(tx: Transaction) -> None:
         (OPERATOR, "archived_at = now_, archive_reason = 'TTL_EXPIRED'", "expires at"),
         (HUB, "archived_at = now_, archive_reason = 'TTL_EXPIRED'", "expires at"),
         (OPERATOR, "archived_at = now_ + interval '1 hour', archive_reason = 'MANUAL'", "not now"),
-        (HUB, "updated_at = now_", "nothing happened"),
+        (HUB, "updated_at = now_", "nothing changed"),
     ):
         refused(tx, MOVE.format(change), error, who=who, by=MOVED, sqlstate="RC049", words=words)
     advance(tx, timedelta(days=1))
@@ -332,7 +332,7 @@ def nothing_leaves_before_its_time(tx: Transaction) -> None:
     advance(tx, timedelta(days=40))
     room_in_archive(tx, leased)
     refused(tx, leave, (leased,), who=ARCHIVER, by=LEFT, sqlstate="RC050", words="being retried")
-    refused(tx, leave, (kept,), who=ARCHIVER, by=LEFT, sqlstate="RC050", words="has yet to be closed")
+    refused(tx, leave, (kept,), who=ARCHIVER, by=LEFT, sqlstate="RC050", words="window is not closed yet")
 
 
 SAID = "select from recoup.error_event where error_id = %s and event_type = %s"
@@ -374,7 +374,7 @@ def a_later_success_is_logged(tx: Transaction) -> None:
 def only_a_hub_resolves_what_nobody_retried(tx: Transaction) -> None:
     """Its own later run may have succeeded; a worker runs nothing but retries."""
     cleared = MOVE.format("status = 'RESOLVED', next_retry_at = null, archived_at = now_, archive_reason = 'RESOLVED'")
-    refused(tx, cleared, (new_error(tx),), who=WORKER, by=MOVED, sqlstate="RC049", words="nobody claimed")
+    refused(tx, cleared, (new_error(tx),), who=WORKER, by=MOVED, sqlstate="RC049", words="was not claimed")
 
 
 @law(ERROR, "recoup.archive_errors_gone", "delete")

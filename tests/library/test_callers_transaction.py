@@ -224,4 +224,4 @@ def test_a_right_that_is_missing_on_ones_own_table_names_role_table_and_page(cli
         own.execute("grant usage on schema app to recoup_hub")
     with pytest.raises(LawRefused, match="table promoted") as refused, client.transaction(Authority.HUB) as tx:
         tx.execute("insert into app.promoted values (gen_random_uuid())")
-    assert "ON TABLE promoted TO recoup_hub" in refused.value.next_step
+    assert "ON promoted TO recoup_hub" in refused.value.next_step

@@ -70,7 +70,7 @@ UNDER_A_MOVED_CLOCK = frozenset({"error_not_due", "retry_too_early", "error_birt
 # The audit compares times. Where the clock was set back, these are not what they should be, and it says so
 # (docs/explain/audit.md); whatever does not go by the clock holds all the same.
 BY_THE_CLOCK = (
-    "laws/L2/chain/", "laws/L4/fresh-start-after-exhaustion",
+    "laws/L2/chain/", "laws/L5/late-attempts", "laws/L4/fresh-start-after-exhaustion",
     "laws/L7/in-order", "laws/L8/versions", "laws/L8/stamped", "laws/L8/batch-stamped",
     "laws/L8/error-stamped", "rebuild/recoup.pause", "rebuild/cl.gate_zero_intake", "rebuild/cl.gate_zero_recovery",
     "gate_zero_recovery/5/backoff-schedule", "gate_zero_recovery/7/enforced-backoff",

@@ -15,7 +15,7 @@ from recoup.gate.importing import Imported, Progress, import_file
 
 MAX_SHOWN = 10
 MAX_SHOWN_CHARS = 120
-REFUSED_COLUMNS = ("number", "column", "reason", Column("said", "message"), Column("row", cut="end"))
+REFUSED_COLUMNS = ("number", "column", "reason", "message", Column("row", cut="end"))
 
 
 def import_(

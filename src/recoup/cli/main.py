@@ -61,7 +61,7 @@ app.command(
     "recoup.cli.find:find", name="find", help="Find companies, entities, errors, batches and operations by text or id."
 )
 app.command("recoup.cli.help:help_", name="help", help="Show the help of a command.")
-app.command("recoup.cli.completion:completion", name="completion", help="Print a completion script for your shell.")
+app.command("recoup.cli.completion:completion", name="completion")
 
 # Those of the domains, as their manifests have them (`make docs` writes the file): to import the domains for a line of
 # help would take as long as most commands.
