@@ -63,7 +63,9 @@ def steps(page: Path) -> list[Step]:
     """All that a reader of the page does, in order."""
     text = page.read_text(encoding="utf-8")
     found: list[Step] = []
+    end = 0
     for fence in FENCE.finditer(text):
+        follows, end = not text[end : fence.start()].strip(), fence.end()
         line = text.count("\n", 0, fence.start()) + 2
         body = textwrap.dedent(fence["body"])
         named = FILE_NAME.match(body)
@@ -76,8 +78,8 @@ def steps(page: Path) -> list[Step]:
         elif fence["language"] == "python":
             ast.parse(body)
             found.append(Program(line, body))
-        elif fence["language"] == "text" and found and isinstance(found[-1], Program) and found[-1].output is None:
-            found[-1] = replace(found[-1], output=body.strip("\n"))
+        elif fence["language"] == "text" and isinstance(last := found[-1] if found else None, Program) and follows:
+            found[-1] = replace(last, output=body.strip("\n"))
         elif fence["language"] == "toml":
             tomllib.loads(body)
         else:

@@ -7,6 +7,7 @@ the database. Each page has a folder of its own.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,8 +24,8 @@ ROOT = Path(__file__).parents[2]
 FIRST = ("README.md", "docs/quickstart.md", "docs/howto/your-first-pipeline.md")
 REST = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/howto").glob("*.md"))
 PAGES = (*FIRST, *(page for page in REST if page not in FIRST))
-# What calls these tests, and what takes a quarter of an hour: tests/bench run it.
-ELSEWHERE = ("make test", "make bench", "recoup bench")
+# What calls these tests; and what takes a quarter of an hour: tests/bench run it, with what it needs.
+ELSEWHERE = ("make test", "make bench", "recoup bench", "pip install")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_a_page_does_what_it_says(page: str, environment: dict[str, str], tmp_pa
             elif isinstance(step, Command):
                 if not step.text.startswith(ELSEWHERE):
                     in_checkout = step.text.startswith("make ")
-                    check(step, *reader.run(f"(cd {ROOT}; {step.text})" if in_checkout else step.text), at)
+                    check(step, *reader.run(f"(cd {ROOT}\n{step.text}\n)" if in_checkout else step.text), at)
             else:
                 status, printed = reader.execute(step.text)
                 assert status == 0, f"{at}\n{printed}"
@@ -58,11 +59,18 @@ def test_a_page_does_what_it_says(page: str, environment: dict[str, str], tmp_pa
 
 def check(step: Command, status: int, printed: str, at: str) -> None:
     told = f"{at}: {step.text}\nexit status {status}\n{printed}"
-    assert "Traceback (most recent call last)" not in printed, told
+    assert re.search(r"^Traceback \(most recent", printed, re.MULTILINE) is None, told
     assert (status != 0) is step.fails, told
     assert step.status in (None, status), told
     if step.output is not None:
         assert matches(step.output, printed), f"{told}\nthe page shows:\n{step.output}"
+
+
+def test_a_first_program_is_short() -> None:
+    (program,) = (
+        s for s in steps(ROOT / "docs/howto/your-first-pipeline.md") if isinstance(s, File) and s.name[-3:] == ".py"
+    )
+    assert len([line for line in program.text.splitlines() if line.strip()]) <= 40
 
 
 def test_what_a_page_shows_is_compared() -> None:
