@@ -22,7 +22,7 @@ _ID = re.compile(r"[0-9a-fA-F-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Something that was found: what it is, where it stands, and what to do next."""
+    """Something that was found: what it is, its status, and what to do next."""
 
     kind: str  # company, error, batch, …
     id: str

@@ -57,7 +57,7 @@ def from_environment(table: Sequence[Setting], environment: Mapping[str, str]) -
 
 
 def from_file(table: Sequence[Setting], file: ProjectFile) -> Iterator[tuple[str, Given]]:
-    """What a project file says. Refuses what it has beside settings and handlers."""
+    """What a project file says. Refuses everything in it except settings and handlers."""
     known = {(setting.section, setting.key or setting.name): setting for setting in table}
     sections = {section for section, _ in known if section}
     for section, values in _sections(file, sections | {"handlers"}):

@@ -448,11 +448,11 @@ def test_a_restore_by_script_is_the_same_and_all_or_nothing(
 
 def test_a_long_name_stays_within_the_servers_bound() -> None:
     """A name that the server cut could be that of another database."""
-    assert backup_module._beside("recoup", "_x") == "recoup_x"
+    assert backup_module._name_with_ending("recoup", "_x") == "recoup_x"
     for name in ("n" * 63, "ü" * 31):
-        beside = backup_module._beside(name, "_restoring_01234567")
-        assert len(beside.encode()) <= 63
-        assert beside.endswith("_restoring_01234567")
+        longer = backup_module._name_with_ending(name, "_restoring_01234567")
+        assert len(longer.encode()) <= 63
+        assert longer.endswith("_restoring_01234567")
 
 
 def test_a_backup_waits_for_a_lock_only_so_long(

@@ -44,7 +44,7 @@ def audit(
     """
     invariants = chosen(laws.invariants(DOMAINS), only or ())
     if listed:
-        print_rows([_told(i) for i in invariants], as_json=json, empty="No invariants match.")
+        print_rows([_row(i) for i in invariants], as_json=json, empty="No invariants match.")
         return
     verdicts = _ask(invariants, demo=demo)
     with ends_with(0 if all(verdict.holds for verdict in verdicts) else 1):
@@ -54,7 +54,7 @@ def audit(
             _print(verdicts, verbose=verbose)
 
 
-def _told(invariant: Invariant) -> dict[str, object]:
+def _row(invariant: Invariant) -> dict[str, object]:
     return {"id": invariant.id, "description": invariant.description, "also": invariant.also or None}
 
 

@@ -61,7 +61,7 @@ def _ensure(wanted: Sequence[Demo], *, fresh: bool) -> None:
 
 
 @contextmanager
-def beside(*, demo: bool) -> Iterator[None]:
+def demo_services(*, demo: bool) -> Iterator[None]:
     """Run what the parts of the demo need while a command works on them; nothing outside the demo."""
     with ExitStack() as stack:
         for part in PARTS if demo else ():

@@ -162,7 +162,7 @@ def _record_file(
             skip=skip,
             report=report,
             actor=person(database),
-            progress=lambda so_far: tell(_said(so_far), so_far.share),
+            progress=lambda so_far: tell(_progress_text(so_far), so_far.share),
             so_far=so_far,
         )
     with ends_with(1 if so_far.refused.count else 0):
@@ -222,7 +222,7 @@ def _print(so_far: Imported, report: Path | None) -> None:
         print(f"\nAll of them are in {shown(report)}.")
 
 
-def _said(so_far: Imported) -> str:
+def _progress_text(so_far: Imported) -> str:
     refused = f", {so_far.refused.count:,} refused" if so_far.refused.count else ""
     return f"{_done(so_far)}{refused}"
 

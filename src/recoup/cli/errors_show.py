@@ -36,7 +36,7 @@ def print_history(found: Shown) -> None:
 
 
 def summary(found: Shown) -> list[tuple[str, object]]:
-    """Names and values: where the error stands, whose it is, what it blocks, how often it was seen."""
+    """Names and values: the error's status, its owner, what it blocks, how often it was seen."""
     row = found.row
     given = {key: value for key, value in (row["payload"] or {}).items() if key != "traceback"}
     lines: list[tuple[str, object]] = [("Status", status(row, found.read_at)), ("Owner", found.owner)]

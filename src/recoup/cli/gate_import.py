@@ -64,7 +64,7 @@ def import_(
             strict=strict,
             actor=person(database),
             report=report,
-            progress=lambda so_far: tell(_said(so_far), so_far.share),
+            progress=lambda so_far: tell(_progress_text(so_far), so_far.share),
         )
     if json:
         _print_json(imported)
@@ -109,6 +109,6 @@ def _print_json(imported: Imported) -> None:
     print_fields({**record, "refusals": [refused._asdict() for refused in imported.refusals]}, as_json=True)
 
 
-def _said(so_far: Progress) -> str:
+def _progress_text(so_far: Progress) -> str:
     refused = f", {so_far.refused:,} refused" if so_far.refused else ""
     return f"{so_far.rows:,} rows read{refused}, {so_far.rate:,.0f} rows/s"

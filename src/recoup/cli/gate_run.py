@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from recoup import observe
 from recoup.cli.context import opened, person
-from recoup.cli.demo import beside
+from recoup.cli.demo import demo_services
 from recoup.cli.output import Demo, Json, print_fields, say
 from recoup.cli.progress import stop_by_signal
 from recoup.formatting import plural
@@ -33,7 +33,7 @@ def run(
     observe.configure(level="warning")
     begun = time.monotonic()
     done: dict[str, Tally] = {}
-    with opened(demo=demo) as database, beside(demo=demo):
+    with opened(demo=demo) as database, demo_services(demo=demo):
         hands = verifying.Standalone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
         stop_by_signal(hands.stop, "\nfinishing the attempts in progress; Ctrl-C again ends at once", again=_interrupt)
         for name, again, wanted in (

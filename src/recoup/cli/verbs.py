@@ -51,7 +51,7 @@ class Verbs:
     command: str  # errors: as in `recoup errors park`
     which: Asked  # no filter
     ids: str  # help for the names of rows
-    # Names as people give them to units; where units stand, in words; and the first rows that match, for a preview.
+    # Names as people give them to units; the status of units, in words; and the first rows that match, for a preview.
     units: Callable[[Transaction, Sequence[str]], list[str]]
     statuses: Callable[[Transaction, Sequence[str]], Sequence[str | None]] | None = None
     first: Callable[[Transaction, Any, int], Sequence[Any]] | None = None

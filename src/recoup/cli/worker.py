@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from recoup import observe, pauses
 from recoup.cli.completers import background_tasks
 from recoup.cli.context import acting, opened
-from recoup.cli.demo import beside
+from recoup.cli.demo import demo_services
 from recoup.cli.demo import handlers as demo_handlers
 from recoup.cli.output import Demo, Json, Limit, print_rows, shown
 from recoup.cli.progress import stop_by_signal
@@ -52,7 +52,7 @@ def worker(
     named = duty or tuple(one.strip() for one in (settings.worker_duties or "").split(",") if one.strip())
     form = {"auto": None, "text": False, "json": True}[settings.log_format]
     observe.configure(level=log_level or settings.log_level, json=form)
-    with opened(settings=settings, demo=demo) as database, beside(demo=demo):
+    with opened(settings=settings, demo=demo) as database, demo_services(demo=demo):
         working = Worker(database, handlers=demo_handlers() if demo else None, duties=named, name=name)
         if not once:
             _until_stopped(working)

@@ -51,7 +51,7 @@ class Client(Database):
         return Aio(self)
 
     def subscribe(self, log: Log | str, name: str, *, tx: Tx = None) -> Subscription:
-        """Subscribe to a log, such as recoup.error_event, under a name of one's own. Goes on where that name was.
+        """Subscribe to a log, such as recoup.error_event, under a name of one's own. Resumes where that name was.
 
         A subscription belongs to the login that began it: pass ``tx`` here, too, if you pass it to ``read``.
         """

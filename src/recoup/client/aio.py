@@ -1,4 +1,4 @@
-"""``db.aio``: the same verbs for asyncio. Each runs on a thread, so that the event loop goes on.
+"""``db.aio``: the same verbs for asyncio. Each runs on a thread, so that the event loop is not blocked.
 
 With ``tx=`` an AsyncConnection, the statements run on that connection, on its event loop; the thread only works out
 what to send. So the call is a part of the caller's transaction, as with a plain connection.

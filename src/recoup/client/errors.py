@@ -72,7 +72,7 @@ class Errors(Verbs):
 
         An open error of the same failure is superseded by the new one.
 
-        table: the error table, such as outreach.dol_errors. message: what the failure said. outreach_id: the entity, as
+        table: the error table, such as outreach.dol_errors. message: the failure's text. outreach_id: the entity, as
         a UUID or its text; only global tables (schema public) do without. work_key: which piece of the entity's work
         failed. code, severity, category: worked out from the message where they are not given. payload: a JSON object
         with details; known secrets in it are redacted. want: what a person decided (RETRY, PARK, …).

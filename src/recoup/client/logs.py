@@ -17,7 +17,7 @@ CONSUMER = Authority.CONSUMER
 
 
 class Subscription(Verbs):
-    """A reader of one log. It begins at the log's first event, and goes on behind the last acknowledged page.
+    """A reader of one log. It begins at the log's first event, and resumes after the last acknowledged page.
 
     Exactly once: ``read``, work and ``acknowledge`` with the same ``tx``. At least once: ``for page in subscription``,
     which acknowledges each page when the loop asks for the next one.

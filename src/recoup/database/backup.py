@@ -75,7 +75,7 @@ def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
                 f"{where(admin_uri)} has no Recoup schema: there is nothing to back up.",
                 "Check which database the connection string names; or run: recoup migrate",
             )
-        with _part_beside(target) as part:
+        with _temporary_file(target) as part:
             with _owner_granted(connection) as as_owner:
                 options = ["--format=custom", *(["--role", OWNER] if as_owner else [])]
                 if settings.lock_timeout_ms:
@@ -108,16 +108,16 @@ def restore(
         ensure_roles(connection, login=login)
         removed = _removed(connection)
         number = secrets.randbits(32)
-        beside = _beside(database, f"_restoring_{number:08x}")
+        restored = _name_with_ending(database, f"_restoring_{number:08x}")
         connection.execute("select pg_advisory_lock(%s)", (_LOCK << 32 | number,))
-        connection.execute(SQL("create database {} template template0 encoding 'UTF8'").format(Identifier(beside)))
+        connection.execute(SQL("create database {} template template0 encoding 'UTF8'").format(Identifier(restored)))
         try:
-            connection.execute(SQL("comment on database {} is {}").format(Identifier(beside), BEING_RESTORED))
-            lacks = _fill(settings, make_conninfo(admin_uri, dbname=beside), source, connection, releases)
-            set_aside = _put_in_place(connection, beside, database, there)
+            connection.execute(SQL("comment on database {} is {}").format(Identifier(restored), BEING_RESTORED))
+            lacks = _fill(settings, make_conninfo(admin_uri, dbname=restored), source, connection, releases)
+            set_aside = _put_in_place(connection, restored, database, there)
         except BaseException:
-            with contextlib.closing(_maintenance(settings, admin_uri)) as anew:  # the other one may be broken
-                anew.execute(SQL("drop database if exists {} with (force)").format(Identifier(beside)))
+            with contextlib.closing(_maintenance(settings, admin_uri)) as another:  # the other one may be broken
+                another.execute(SQL("drop database if exists {} with (force)").format(Identifier(restored)))
             raise
     return Restored(database=database, set_aside=set_aside, lacks=lacks, removed=removed)
 
@@ -205,22 +205,22 @@ def _refuse_without_right(connection: Transaction, there: _There | None) -> None
     check_may_create(connection, "A restore fills a new database and renames it", also=also)
 
 
-def _put_in_place(connection: Transaction, beside: str, database: str, there: _There | None) -> str | None:
+def _put_in_place(connection: Transaction, restored: str, database: str, there: _There | None) -> str | None:
     """Give the new database its name, and the old one another. Both or neither: renames are transactional."""
     rename = SQL("alter database {} rename to {}")
-    unmark = SQL("comment on database {} is null").format(Identifier(beside))
+    unmark = SQL("comment on database {} is null").format(Identifier(restored))
     if there is None:
         with connection.transaction():
             connection.execute(unmark)
-            connection.execute(rename.format(Identifier(beside), Identifier(database)))
+            connection.execute(rename.format(Identifier(restored), Identifier(database)))
         return None
-    aside = _beside(database, datetime.now(UTC).strftime("_before_%Y%m%dT%H%M%S_%fZ"))
+    aside = _name_with_ending(database, datetime.now(UTC).strftime("_before_%Y%m%dT%H%M%S_%fZ"))
     try:
         with connection.transaction():
             # The server waits for sessions that are closing, and refuses because of others.
             connection.execute(unmark)
             connection.execute(rename.format(Identifier(database), Identifier(aside)))
-            connection.execute(rename.format(Identifier(beside), Identifier(database)))
+            connection.execute(rename.format(Identifier(restored), Identifier(database)))
             if there.owner != connection.info.user:
                 connection.execute(
                     SQL("alter database {} owner to {}").format(Identifier(database), Identifier(there.owner))
@@ -355,7 +355,7 @@ def _named(uri: str) -> str:
     return str(name)
 
 
-def _beside(database: str, ending: str) -> str:
+def _name_with_ending(database: str, ending: str) -> str:
     room = MAX_NAME_BYTES - len(ending.encode())
     return database.encode()[:room].decode(errors="ignore") + ending
 
@@ -384,7 +384,7 @@ def _refuse_taken(target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _part_beside(target: Path) -> Iterator[Path]:
+def _temporary_file(target: Path) -> Iterator[Path]:
     """A temporary file on the same disk, closed to others; removed unless it was renamed."""
     part = None
     try:

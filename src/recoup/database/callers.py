@@ -52,7 +52,7 @@ def borrowed(
 ) -> Iterator[Transaction]:
     """The caller's connection, under one authority, until the end of the block.
 
-    Leaves through an exception: what the block wrote is rolled back, the caller's transaction goes on. ``locks``: the
+    Leaves through an exception: what the block wrote is rolled back, the caller's transaction continues. ``locks``: the
     call takes a lock that ends with the transaction, so it is refused where there is none.
     """
     check_usable(connection, locks=locks)
@@ -62,10 +62,10 @@ def borrowed(
         before = _entered(connection, identity(authority, actor, reason) | _OURS, authority)
         try:
             yield cast("Transaction", connection)
-            _said(connection, _leaving(before))
+            _send(connection, _leaving(before))
         except BaseException:
             with contextlib.suppress(psycopg.Error):  # a lost connection has nothing to go back to
-                _said(connection, _BACK)
+                _send(connection, _BACK)
             raise
 
 
@@ -117,10 +117,10 @@ def _own_rows(connection: Connection[Any]) -> Iterator[None]:
 def _entered(connection: Connection[Any], wanted: dict[str, str], authority: Authority) -> tuple[tuple[str, str], ...]:
     """Give the connection these settings, behind a savepoint. Returns those that differed, with their values before."""
     try:
-        cursor = _said(connection, _entering(tuple(wanted.items())))
+        cursor = _send(connection, _entering(tuple(wanted.items())))
     except psycopg.Error as error:
         with contextlib.suppress(psycopg.Error):
-            _said(connection, _BACK)
+            _send(connection, _BACK)
         if isinstance(error, errors.InsufficientPrivilege):
             raise _may_not_act(connection, authority) from error
         raise
@@ -146,7 +146,7 @@ def _leaving(before: tuple[tuple[str, str], ...]) -> str:
     return f"select {configured(dict(before), 'true')}; release savepoint recoup_call"
 
 
-def _said(connection: Connection[Any], statements: str) -> Cursor[Row]:
+def _send(connection: Connection[Any], statements: str) -> Cursor[Row]:
     """Several statements in one message."""
     return connection.cursor().execute(statements.encode(), prepare=False)
 

@@ -13,7 +13,7 @@ from recoup.database.programs import binaries
 from recoup.refusals import InputRefused, ServerRefused
 from recoup.settings import Settings
 
-SAID_LINES = 10
+MAX_MESSAGE_LINES = 10
 
 
 def program(settings: Settings, name: str) -> Path:
@@ -71,12 +71,12 @@ def run(settings: Settings, name: str, uri: str | None, *arguments: str | Path) 
     around["LC_ALL"] = "C"
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=around, check=False)
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it reported nothing"]
         complaints = [line for line in said if "error:" in line.lower()]  # behind them may be a long command
         raise ServerRefused(
             "program_failed",
             f"{name} exited with status {done.returncode}: {(complaints or said)[-1]}",
             "Nothing was changed. Fix what it reports, then try again. For another version, set RECOUP_SERVER_BIN to"
             " the programs of the newest PostgreSQL involved.",
-            program=found, said="\n".join(said[-SAID_LINES:]),
+            program=found, said="\n".join(said[-MAX_MESSAGE_LINES:]),
         )  # fmt: skip

@@ -70,7 +70,7 @@ class Database:
         try:
             with (
                 as_refusals(self.conninfo, authority.role),
-                self._opened().lent(authority) as held,
+                self._opened().borrowed(authority) as held,
                 self._begun(held, self._unsaid(held, authority, actor, reason)),
                 _open_here(held, afterwards),
             ):
@@ -87,7 +87,7 @@ class Database:
 
         It is committed when it returns: an exception after it rolls nothing back. A second statement is refused.
         """
-        with as_refusals(self.conninfo, authority.role), self._opened().lent(authority) as held:
+        with as_refusals(self.conninfo, authority.role), self._opened().borrowed(authority) as held:
             unsaid = self._unsaid(held, authority, actor, reason)
             held.statements_left = 1
             try:

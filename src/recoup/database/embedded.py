@@ -3,7 +3,7 @@
 What a caller can rely on:
 
 - ``start`` may be called by any number of processes at once: a home has one server, and all get it.
-- The server outlives whoever started it, and a crash of either is repaired by the next ``start``.
+- The server outlives the process that started it, and a crash of either is repaired by the next ``start``.
 - Nothing half made is taken for a server: a data folder appears whole or not at all, and a server counts as
   running when it answers a connection, never because a process exists.
 - It listens on a Unix socket only, in a folder closed to others, and asks everyone for a password.

@@ -2,7 +2,7 @@
 
 from recoup.database.connection import Transaction
 
-# Said by SET, which looks nothing up: a function set_config of somebody else's may come first on a path.
+# With SET, which looks nothing up: a function set_config of somebody else's may come first on a path.
 _PINNED = "; ".join(
     f"set local {name} = {value}"
     for name, value in {
@@ -19,5 +19,5 @@ _PINNED = "; ".join(
 
 
 def pin(tx: Transaction) -> None:
-    """Until the end of the caller's transaction, statements mean what they say, whoever set what before."""
+    """Until the end of the caller's transaction, statements mean what they say, whatever was set before."""
     tx.execute(_PINNED.encode(), prepare=False)

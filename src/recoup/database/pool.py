@@ -1,6 +1,6 @@
 """Connections kept between transactions, each by its authority; bounded over all of them.
 
-Whoever asks gets, in this order: an idle connection of the authority; a new one, while there may be more; an idle one
+A caller gets, in this order: an idle connection of the authority; a new one, while there may be more; an idle one
 of another authority, which then takes the wanted one for each transaction; or, first come first served, the next that
 is given back. A connection that its own authority has not used for a while makes room for one of the authority that
 asks: connections follow the work, and authorities that take turns over too few of them do not log in each time.
@@ -24,7 +24,7 @@ from recoup.lifecycles.declaration import Authority
 
 TRUSTED_S = 1.0  # a connection used within this time is not tested; if it broke meanwhile, one transaction fails
 UNUSED_S = 10.0  # a connection unused by its authority for this long is closed for another authority's
-IDLE_MOST_S = 600.0
+MAX_IDLE_S = 600.0
 MAX_AGE_S = 3600.0  # a server process grows with what it has seen
 AGAIN_S = 0.25  # between two tries to log in, while the server is away
 
@@ -44,7 +44,7 @@ class Pool:
         self._broke = 0.0  # when one was last found broken: the server may have ended them all
 
     @contextlib.contextmanager
-    def lent(self, authority: Authority) -> Iterator[TrackedConnection]:
+    def borrowed(self, authority: Authority) -> Iterator[TrackedConnection]:
         """A working connection, until the end of the block; the authority's own if ``held.authority`` is the same."""
         deadline = time.monotonic() + self._patience_s
         held = self._next(authority, deadline)
@@ -115,7 +115,7 @@ class Pool:
                 self._waiting.popleft().put(held)
                 return
             self._idle.append(held)
-            stale = [one for one in self._idle if self._closed or now - one.used > IDLE_MOST_S]
+            stale = [one for one in self._idle if self._closed or now - one.used > MAX_IDLE_S]
             self._idle = [one for one in self._idle if one not in stale]
             self._count -= len(stale)
         for one in stale:

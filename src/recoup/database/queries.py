@@ -1,6 +1,6 @@
 """Named queries from the ``.sql`` files in the ``queries`` folder of their domain: what is sent to the database.
 
-A query starts with ``-- name: open_attempts``; comment lines under it say what it promises. Parameters are psycopg's
+A query starts with ``-- name: open_attempts``; comment lines under it say what it guarantees. Parameters are psycopg's
 ``%(name)s``. Loading happens once per file and process.
 """
 

@@ -270,7 +270,7 @@ def programs_for(account: Account | None, programs: Path, *, copyable: bool) -> 
 
 
 def _copy_wheel(package: Path, copy: Path) -> None:
-    """Copy the programs beside their libraries, as in the wheel: they find them by a relative path."""
+    """Copy the programs next to their libraries, as in the wheel: they find them by a relative path."""
     aside = Path(tempfile.mkdtemp(prefix="copy-", dir=copy.parent))
     try:
         unused = shutil.ignore_patterns("include", "*.a")

@@ -45,7 +45,7 @@ _UNSAID = {
     "min_protocol_version": "3.0",
     "max_protocol_version": "3.0",
 }
-_SAID_ANYWAY = {"service", "user", "password", "dbname", "host", "port", "connect_timeout"}
+_ALWAYS_GIVEN = {"service", "user", "password", "dbname", "host", "port", "connect_timeout"}
 
 
 def waits(settings: Settings) -> dict[str, str]:
@@ -120,5 +120,5 @@ def unswayed() -> str:
         f"&{keyword}={quote(_UNSAID.get(keyword, (option.compiled or b'').decode()), safe='')}"
         for option in Conninfo.get_defaults()
         if option.envvar and (service or option.envvar.decode() in os.environ)
-        if (keyword := option.keyword.decode()) not in _SAID_ANYWAY
+        if (keyword := option.keyword.decode()) not in _ALWAYS_GIVEN
     )

@@ -62,7 +62,7 @@ class TrackedConnection(Connection[Row]):
     changed = False  # something may be left in the session
     statements_left: int | None = None  # that may still be sent; None: any number
     afterwards: list[Callable[[], object]]  # called when its transaction has ended, committed or not
-    server_pid: int | None = None  # of its transaction, where a pooler stands between and somebody asked
+    server_pid: int | None = None  # of its transaction, where a pooler is between and somebody asked
     failed = ""  # the message of the last statement that failed
 
     def cursor(self, *args: Any, **given: Any) -> Any:

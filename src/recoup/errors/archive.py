@@ -16,7 +16,7 @@ from recoup.errors.policy import ErrorPolicy, ErrorTable
 from recoup.worker.duty import seconds
 
 Q = load("recoup.errors", "archive.sql")
-DROP_MOST_MS = 3_600_000  # to read a month and drop it
+MAX_DROP_MS = 3_600_000  # to read a month and drop it
 
 
 class Swept(NamedTuple):
@@ -81,7 +81,7 @@ def drop_month(tx: Transaction, *, only: Month | None = None) -> Dropped | None:
     if month is None or tx.execute(Q["lock_month"], month._asdict()).fetchone() is None:
         return None  # or another process has just dropped it
     # A month may hold more than is read within the time of other statements.
-    tx.execute("select set_config('statement_timeout', %s, true)", (str(DROP_MOST_MS),))
+    tx.execute("select set_config('statement_timeout', %s, true)", (str(MAX_DROP_MS),))
     held = tracebacks.of_month(tx, month.table, month.month)
     rows, digest = tx.execute(Q["drop_month"], month._asdict()).fetchone() or (0, b"")
     tracebacks.delete(tx, held)

@@ -147,7 +147,7 @@ class failures:  # noqa: N801 - read as a word: with failures(...), @failures(..
         return cast("Decorated", now)
 
     async def _ended_later(self, error: BaseException | None, *more: Any) -> None:
-        """On a thread, so that the event loop goes on."""
+        """On a thread, so that the event loop is not blocked."""
         if error is not None or self._clears:
             await asyncio.to_thread(self._ended, error, *more)
 

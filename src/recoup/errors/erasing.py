@@ -57,7 +57,7 @@ def erase(tx: Transaction, errors: Sequence[ErrorKey], secret: str | None = None
         tx.execute(Q["redact"], _arrays([after for _, after in changed]))
     traced = [one for one in tracebacks(tx, errors) if _text(one.traceback, secret) != one.traceback]
     delete(tx, [(one.error_id, one.retry) for one in traced])
-    said = tx.execute(Q["said"], {"ids": named["ids"]}).fetchall()
+    said = tx.execute(Q["logged_texts"], {"ids": named["ids"]}).fetchall()
     erased = {before.error_id: tuple(_differing(before, after)) for before, after in changed}
     for one in traced:
         erased[one.error_id] = tuple(dict.fromkeys((*erased.get(one.error_id, ()), "traceback")))

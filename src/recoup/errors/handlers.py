@@ -95,7 +95,7 @@ def _imported(table: str, name: str, project: Path) -> Handler:
     module, _, path = name.partition(":")
 
     def load_function() -> object:
-        # Modules are imported from this folder: whoever can write there could run anything.
+        # Modules are imported from this folder: a user who can write there could run anything.
         refuse_if_of_others(project.parent, os.stat(project.parent))
         if str(project.parent) not in sys.path:
             sys.path.insert(0, str(project.parent))

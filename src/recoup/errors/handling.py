@@ -43,7 +43,7 @@ class Failure(NamedTuple):
 
 
 Outcome = Failure | None  # None: it succeeded
-# By worker, over all its flows: a second call for an error must not run beside the one that overran its lease.
+# By worker, over all its flows: no second call for an error runs while the one that overran its lease still runs.
 _OVERRUN: defaultdict[str, Overrun[Claimed, Outcome]] = defaultdict(Overrun)
 
 

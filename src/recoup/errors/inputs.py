@@ -21,7 +21,7 @@ def entity(given: object) -> UUID | None:
 
 
 def moment(given: object) -> datetime:
-    """A time in the past, or the text of one as in ISO 8601; in UTC unless it says otherwise."""
+    """A time in the past, or the text of one as in ISO 8601; in UTC unless it names a zone."""
     try:
         found = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
         found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)

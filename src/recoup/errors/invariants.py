@@ -1,7 +1,6 @@
-"""What the policy on error TTL and parking promises of errors, line by line, in its sections 1 to 9.
+"""What the policy on error TTL and parking guarantees of errors, line by line, in its sections 1 to 9.
 
-An id names section and promise. Lines that say the same thing are held by one query, and stand behind it as further
-ids.
+An id names section and guarantee. Lines that say the same thing are held by one query; their ids are its further ids.
 """
 
 from collections.abc import Iterator

@@ -84,7 +84,7 @@ class Listed:
     expires_at: datetime | None
     archived_at: datetime | None
     archive_reason: str | None
-    owner: str | None = None  # to whom it is assigned or escalated, or the owner of its table
+    owner: str | None = None  # the person it is assigned or escalated to, or the owner of its table
     occurrences: int = 1  # errors of the same table, entity, signature and work key, as far as they are kept
     first_seen_at: datetime | None = None
     last_seen_at: datetime | None = None
@@ -168,7 +168,7 @@ def show(tx: Transaction, name: str) -> Shown:
 
 
 def statuses(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, str]:
-    """Where errors stand now, in words; archived ones are left out."""
+    """The status of errors now, in words; archived ones are left out."""
     parameters = {"tables": [key.error_table for key in errors], "ids": [key.error_id for key in errors]}
     with tx.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(Q["live"], parameters).fetchall()

@@ -90,7 +90,7 @@ def carry_out(tx: Transaction, act: Act, errors: Sequence[ErrorKey]) -> list[Ans
 def _locked(tx: Transaction, errors: Sequence[ErrorKey]) -> dict[ErrorKey, Snapshot]:
     with tx.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(Q["lock"], _arrays(_storable(errors))).fetchall()
-    return {ErrorKey(row["error_table"], row["error_id"]): standing(row) for row in rows}
+    return {ErrorKey(row["error_table"], row["error_id"]): snapshot(row) for row in rows}
 
 
 def _storable(errors: Iterable[ErrorKey]) -> set[ErrorKey]:
@@ -98,7 +98,7 @@ def _storable(errors: Iterable[ErrorKey]) -> set[ErrorKey]:
     return {key for key in errors if 0 < key.error_id <= MAX_ID and "\0" not in key.error_table}
 
 
-def standing(row: Mapping[str, Any]) -> Snapshot:
+def snapshot(row: Mapping[str, Any]) -> Snapshot:
     """The snapshot of an error, from its row."""
     known = {name: row[name] for name in Snapshot._fields}
     return Snapshot(**{**known, "status": ErrorStatus(row["status"]), "ttl_tier": Tier(row["ttl_tier"])})

@@ -63,7 +63,7 @@ DEAD: dict[str, str] = {
 DOCUMENTS, NONE = "documents", "none"  # profiles
 GLOBAL_SCHEMA = "public"  # an error in one of its tables needs no entity
 RESERVED = ("pg_", "information_schema.", "recoup.", "recovery.", "partitions.")
-_BESIDE = re.compile(r"(_archive(_\d{6})?|_open)$")  # what recoup.make_error_table makes along with a table
+_MADE_ALONG = re.compile(r"(_archive(_\d{6})?|_open)$")  # what recoup.make_error_table makes along with a table
 
 
 @cache
@@ -196,7 +196,7 @@ class ErrorPolicy(Part):
                 raise wrong_value(name, name, f"it is DEAD, and nothing is written there: {DEAD[name]}")
             if name.startswith(RESERVED):
                 raise wrong_value(name, name, "a schema that is neither PostgreSQL's nor Recoup's own")
-            if (other := _BESIDE.sub("", name)) != name and other in tables:
+            if (other := _MADE_ALONG.sub("", name)) != name and other in tables:
                 raise wrong_value(name, name, f"another name: the archive of {other}, or its index, has it")
             if name in _declared():
                 raise wrong_value(name, name, "another name: it is one of Recoup's own tables")

@@ -98,7 +98,7 @@ def history(error_id: int, events: Sequence[Event]) -> list[Line]:
 
 
 def status(row: Mapping[str, Any], now: datetime) -> str:
-    """Where an error stands, since when, and why."""
+    """The status of an error, since when, and why."""
     retries = _retries(row)
     if row["archived_at"] is not None:
         return f"closed {_ago(row['archived_at'], now)}: {row['archive_reason']} ({retries})"

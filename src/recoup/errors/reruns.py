@@ -1,7 +1,8 @@
 """Commands that a worker may run again: ``recoup exec --retry``.
 
-Two sides agree. Whoever runs the command first gives consent with ``--retry``: command line, folder and the variables
-that ``--env`` names are kept with the error. Whoever runs the worker names :func:`rerun` as the handler of the table:
+Two sides agree. The user who runs the command first gives consent with ``--retry``: command line, folder and the
+variables that ``--env`` names are kept with the error. The user who runs the worker names :func:`rerun` as the handler
+of the table:
 
     [handlers]
     "ops.job_errors" = "recoup.errors.reruns:rerun"

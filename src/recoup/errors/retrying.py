@@ -70,7 +70,7 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The retry failed, with this message. The traceback, if there is one, is kept for whoever looks into it."""
+    """The retry failed, with this message. The traceback, if there is one, is kept for the person who looks into it."""
 
     error_table: str
     error_id: int

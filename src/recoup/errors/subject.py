@@ -27,7 +27,7 @@ def _groups(tx: Transaction, act: Act, asked: Filter) -> list[Group]:
         Group(
             {"error_table": row["error_table"], "status": row["status"]},
             row["errors"],
-            why_not(act, row["error_table"], policy.tables.get(row["error_table"]), parking.standing(row)),
+            why_not(act, row["error_table"], policy.tables.get(row["error_table"]), parking.snapshot(row)),
         )
         for row in rows
     ]

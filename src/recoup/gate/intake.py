@@ -131,7 +131,8 @@ def restart(
 ) -> UUID:
     """Restart an exhausted intake: a new intake that names it, with the same data or with corrections.
 
-    The exhausted one stays as it is. The new one belongs to no batch unless told: the old one's window may be closed.
+    The exhausted one stays as it is. The new one belongs to no batch unless one is given: the old one's window may be
+    closed.
     """
     better = NewIntake(
         company_name="as before" if company_name is None else company_name,

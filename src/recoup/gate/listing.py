@@ -42,8 +42,8 @@ def list_intakes(
     return _intakes(tx, "list", limit=limit, **given)
 
 
-def standing(intake: Intake) -> str:
-    """Where a company stands, in words."""
+def status_text(intake: Intake) -> str:
+    """The status of a company, in words."""
     batch = "" if intake.batch_id is None else f"; batch {intake.batch_id}"
     failed = f"{intake.attempt_count} of 3 attempts failed, last {intake.failure_reason}"
     match intake.status:
@@ -92,7 +92,11 @@ def _company(intake: Intake) -> Found:
     name = ", ".join(part for part in (intake.company_name, intake.company_domain, intake.state) if part)
     verb = f'restart {intake.intake_id} --reason "…"' if intake.status == "EXHAUSTED" else f"history {intake.intake_id}"
     return Found(
-        kind="company", id=str(intake.intake_id), title=name, status=standing(intake), next_step=f"recoup gate {verb}"
+        kind="company",
+        id=str(intake.intake_id),
+        title=name,
+        status=status_text(intake),
+        next_step=f"recoup gate {verb}",
     )
 
 

@@ -3,7 +3,7 @@
 import re
 
 # Control characters, which a terminal would obey; marks that turn the direction of reading, so that one name looks like
-# another; half a character. Tabs and line breaks are white space, and may stand in a quoted field.
+# another; half a character. Tabs and line breaks are white space, and may be in a quoted field.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )

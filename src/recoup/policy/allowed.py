@@ -20,7 +20,7 @@ def _in_words(details: Any, parts: Parts, known: Sequence[str]) -> dict[str, Any
     value = repr(details["input"])
     match details["type"]:
         case "extra_forbidden":
-            known = [*known, *_beside(key, details["loc"], parts)]
+            known = [*known, *_item_keys(key, details["loc"], parts)]
             near = difflib.get_close_matches(key, [*known, *{k.split(".")[0] for k in known}], n=1, cutoff=0.5)
             allowed = (
                 f"there is no such key; did you mean {near[0]}"
@@ -45,7 +45,7 @@ def _bounds(place: tuple[int | str, ...], parts: Parts) -> str:
     return _of_keys(at) if key else _of_values(schema, at)
 
 
-def _beside(key: str, place: tuple[int | str, ...], parts: Parts) -> list[str]:
+def _item_keys(key: str, place: tuple[int | str, ...], parts: Parts) -> list[str]:
     """The keys of an item of a list, where one was given that does not exist. The shipped policy has no items."""
     if "]." not in key:
         return []

@@ -1,4 +1,4 @@
-"""What a section of the policy is. Each domain declares its own; ``policy.toml`` beside it has the shipped values."""
+"""What a section of the policy is. Each domain declares its own; ``policy.toml`` next to it has the shipped values."""
 
 import tomllib
 from collections.abc import Iterable, Mapping

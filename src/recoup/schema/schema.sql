@@ -551,7 +551,7 @@ CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease in
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET jit TO 'off'; -- body aaf122b8bb92d2b21a26dde75c308396
-comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait is over, longest due first.';
+comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait has ended, longest due first.';
 
 CREATE OR REPLACE FUNCTION cl.content_company_identity_births()
  RETURNS trigger
@@ -3418,7 +3418,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 967fbc7bb9a684c9a5bd14698864ab60
+ STABLE; -- body 05db3ad10d5c882eba358eb46dbf1d24
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3894,7 +3894,7 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 655e1fb543c69aa11b1231073222ee13
+ SET jit TO 'off'; -- body 1bf0855ce3c32afe45de512c1a252c37
 comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
 
@@ -4060,7 +4060,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 72132c1ad3a16bab066faecbb41559a1
+ SET quote_all_identifiers TO 'off'; -- body 8819e4324c8f6644d686f8b5c6ceae67
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -4212,7 +4212,7 @@ grant execute on function recoup.require_reports(units anyarray, tokens uuid[], 
 
 CREATE OR REPLACE FUNCTION recoup.require_reports(units anyarray, tokens uuid[], outcomes text[], VARIADIC others integer[])
  RETURNS void
- LANGUAGE plpgsql; -- body ccc3b083b3a0aa62002ddc34055f2fcf
+ LANGUAGE plpgsql; -- body 73fa272be98ebcf32ad23b629eaf2872
 comment on function recoup.require_reports(units anyarray, tokens uuid[], outcomes text[], VARIADIC others integer[]) is 'Refuses outcomes that do not report each unit once, with its token.';
 
 CREATE OR REPLACE FUNCTION recoup.require_same_length(what text, VARIADIC lengths integer[])
@@ -4335,8 +4335,8 @@ grant execute on function recoup.rule_traceback_exits() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_workers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body ded5ebf894b23f578d034f3c986369d9
-comment on function recoup.rule_workers() is 'A worker is heard of now, ends now, and is lost only after it has been silent.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0f042bdc87289d792cc1b96196693529
+comment on function recoup.rule_workers() is 'A heartbeat and an end are dated now. A worker is lost only after it has been silent.';
 grant execute on function recoup.rule_workers() to public;
 
 CREATE OR REPLACE FUNCTION recoup.seal_cursor(log_ text)
@@ -4388,8 +4388,8 @@ CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET lock_timeout TO '2s'
- SET "TimeZone" TO 'UTC'; -- body 2a3a48926f3ac1bb470921e1a49bbf29
-comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention is over.';
+ SET "TimeZone" TO 'UTC'; -- body 251f4371429f9d5af8e2c4d419d55f09
+comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention has ended.';
 
 CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
  RETURNS trigger
@@ -4463,7 +4463,7 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body a517e560c14238bb98e368f1917a3e65
+ SET jit TO 'off'; -- body 7190abaa87bda735c1b71bddcee3098a
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
 
 grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;

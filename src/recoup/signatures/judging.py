@@ -52,7 +52,7 @@ _HTTP = re.compile(
     r"|(?:^|: )([45]\d\d) (?=[A-Z][a-z])"
 )
 _STATE = re.compile(r"[0-9A-Z]{5}")
-_STATE_SAID = re.compile(r"\bSQLSTATE\W{0,4}([0-9A-Z]{5})\b", re.IGNORECASE)
+_STATE_NAMED = re.compile(r"\bSQLSTATE\W{0,4}([0-9A-Z]{5})\b", re.IGNORECASE)
 _STATE_SHOWN = re.compile(r"[\[(]([0-9]{2}[0-9A-Z]{3}|[A-Z]{2}[0-9]{3})[\])]|(?:^|: )([0-9]{2}[0-9A-Z]{3}): ")
 _THREE = re.compile(r"\b[1-5]\d\d\b")
 _AROUND = "()[]{}<>,;.:'\""
@@ -83,8 +83,8 @@ def judge(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = 
         return found
     said = _QUOTED.sub(" ", message) if _QUOTE.search(message) else message
     return (
-        _told(said, code)
-        or (_told(message, code) if said != message else None)
+        _by_text(said, code)
+        or (_by_text(message, code) if said != message else None)
         or _at_last(code, message)
         or Judgement(Category.OPERATIONAL, "nothing known decides: the middle")
     )
@@ -140,7 +140,7 @@ def _words_of_code(code: str) -> tuple[str, ...]:
     return tuple(words_of(code))
 
 
-def _told(message: str, code: str) -> Judgement | None:
+def _by_text(message: str, code: str) -> Judgement | None:
     """By the text of a message."""
     words: list[str] = []
     has_digit, before = code[:1].isdigit(), ""
@@ -158,7 +158,7 @@ def _told(message: str, code: str) -> Judgement | None:
     return (
         found
         or _explicit(words)
-        # A code that no vocabulary knows must not outweigh the sentence beside it.
+        # A code that no vocabulary knows must not outweigh the sentence next to it.
         or (_certain(words) if code else None)
         or _worded(all_words)
         or (_by_status(code, message) if has_digit else None)
@@ -254,7 +254,7 @@ def _at_last(code: str, message: str) -> Judgement | None:
 
 def _numbered(code: str, message: str, words: list[str]) -> Judgement | None:
     """By an SQLSTATE in the message, or by a number where the words tell whose number it is."""
-    if "sqlstate" in words and (said := _STATE_SAID.search(message)):
+    if "sqlstate" in words and (said := _STATE_NAMED.search(message)):
         return rules().sqlstate(said[1])
     if shown := _STATE_SHOWN.search(message):
         found = rules().sqlstate(shown[1] or shown[2], is_whole=True)

@@ -8,9 +8,9 @@ from recoup.signatures import v1, v2
 
 VERSION = 2
 
-Told = list[tuple[str, str]]
+VariableParts = list[tuple[str, str]]
 # What remains of a message under each version. A released version stays as it is: its keys are stored.
-_VERSIONS: dict[int, Callable[[str, Told | None], str]] = {1: v1.remaining, 2: v2.remaining}
+_VERSIONS: dict[int, Callable[[str, VariableParts | None], str]] = {1: v1.remaining, 2: v2.remaining}
 
 
 class Signature(NamedTuple):
@@ -29,9 +29,9 @@ class Signature(NamedTuple):
     @property
     def masked(self) -> tuple[tuple[str, str], ...]:
         """The variable parts: kind and text of each."""
-        told: Told = []
-        _VERSIONS[self.version](self.message, told)
-        return tuple(told)
+        variable: VariableParts = []
+        _VERSIONS[self.version](self.message, variable)
+        return tuple(variable)
 
     def explain(self) -> str:
         """The pattern and the variable parts, as text."""

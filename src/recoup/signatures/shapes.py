@@ -22,7 +22,7 @@ MAX_CODE = 200
 
 _RUN = re.compile(r"([0-9]+)")
 _LETTER = re.compile(r"[a-z]")
-# It has a digit, and nothing beside it that could make it a part of a name or of an address.
+# It has a digit, and nothing next to it that could make it a part of a name or of an address.
 _ID = re.compile(r"(?<![\w-])(?=[a-f-]*[0-9])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]|:/)")
 _ID_LENGTH = 36
 # Words after which a number counts itself. Not so the name of a protocol where an address begins.
@@ -56,7 +56,7 @@ def read(message: str, code: str | None = None, own_rules: Sequence[OwnRule] = (
 
 
 def shape_of(message: str) -> str | None:
-    """The message with other values in it, which is read as this one; None where that could not be said in short.
+    """The message with other values in it, which is read as this one; None where there is no short one.
 
     A digit is replaced by a digit, so that rules on the length or the kind of a value give the same result.
     """
@@ -66,7 +66,7 @@ def shape_of(message: str) -> str | None:
     if "(caused by" in low or " time zone" in low:
         return None  # words are moved about
     tokens = message.split(" ")
-    counting = _beside_codes(low.split(" ")) if _CODED.search(low) else ()
+    counting = _near_codes(low.split(" ")) if _CODED.search(low) else ()
     before = ""
     for place, token in enumerate(tokens):
         if not token.isalpha() and place not in counting:
@@ -75,22 +75,22 @@ def shape_of(message: str) -> str | None:
     return " ".join(tokens)
 
 
-def _beside_codes(tokens: list[str]) -> set[int]:
+def _near_codes(tokens: list[str]) -> set[int]:
     """The places of numbers that may count: at a word that makes them count, and behind it up to the next letters."""
     places = set()
-    is_beside = False
+    is_near = False
     for place, token in enumerate(tokens):
         is_coded = _CODED.search(token) is not None
-        if is_coded or is_beside:
+        if is_coded or is_near:
             places.add(place)
-        is_beside = is_coded or (is_beside and _LETTER.search(token) is None)
+        is_near = is_coded or (is_near and _LETTER.search(token) is None)
     return places
 
 
 def _shape(token: str, before: str) -> str:
     known, said = _digits()
     if token.isdigit() and before[-1:].isalpha() and not before.lower().endswith(NUMBERED):
-        # Its number is not asked for after a word that announces none: only whether it is said in a phrase.
+        # Its number is not asked for after a word that announces none: only whether a phrase has it.
         return token if token in said else "0" * len(token)
     if len(token) >= _ID_LENGTH and (found := _ID.search(token)):
         return f"{token[: found.start()]}{_any_id(found[0])}{token[found.end() :]}"

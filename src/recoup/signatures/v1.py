@@ -28,13 +28,13 @@ _MASKS: tuple[tuple[str, str], ...] = (
 _MASK = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _MASKS))
 
 
-def remaining(message: str, told: list[tuple[str, str]] | None = None) -> str:
-    """What counts of a message. What does not is told, if a list is given for it."""
+def remaining(message: str, variable: list[tuple[str, str]] | None = None) -> str:
+    """What counts of a message. What does not is added to `variable`, if a list is given."""
 
     def mask(match: re.Match[str]) -> str:
         kind = match.lastgroup or ""
-        if told is not None:
-            told.append((kind, match[0][:100]))
+        if variable is not None:
+            variable.append((kind, match[0][:100]))
         return f"<{kind}>"
 
     return " ".join(_parts(message[:MAX_LENGTH], mask))

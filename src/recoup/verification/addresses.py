@@ -1,4 +1,4 @@
-"""Which addresses a site may have: public ones, and those that the policy allows beside them.
+"""Which addresses a site may have: public ones, and those that the policy allows in addition.
 
 A company says where its site is, so it could send us to our own network. Asked before every connection, of the very
 address that is then connected to.

@@ -130,7 +130,7 @@ def _add(entries: dict[str, Entry], key: str, entry: Entry) -> None:
 
 
 def _found(given: object) -> object:
-    """Whether a row is an entry: so, unless it says otherwise."""
+    """Whether a row is an entry. It is one unless it says no."""
     text = str(given).strip().lower()
     return True if given is None or not text or text in YES else False if text in NO else given
 

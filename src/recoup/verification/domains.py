@@ -50,7 +50,7 @@ def host_name(host: str) -> str | None:
 
 
 def registrable(domain: str) -> str:
-    """The part of a host name that somebody registered: www.foo.co.uk -> foo.co.uk. Itself when it cannot be told."""
+    """The part of a host name that somebody registered: www.foo.co.uk -> foo.co.uk. Itself when that is not known."""
     return _suffixes(private=True).privatesuffix(domain) or domain.removeprefix("www.")
 
 

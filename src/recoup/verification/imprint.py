@@ -1,4 +1,4 @@
-"""Does a page show a company? Parking pages name the domain too, so what a page is comes before whom it names."""
+"""Does a page show a company? Parking pages name the domain too, so the kind of page is checked before the name."""
 
 from recoup.verification import pages, phrases
 from recoup.verification.domains import registrable, spoken
@@ -36,10 +36,10 @@ def names_company(words: str, company_name: str) -> bool:
 
 def names_domain(plain: str, domain: str) -> bool:
     """Whether a text in lower case has a domain in it: not as a part of a longer one."""
-    return any(_stands_alone(plain, written) for written in {domain, spoken(domain)})
+    return any(_is_whole(plain, written) for written in {domain, spoken(domain)})
 
 
-def _stands_alone(plain: str, domain: str) -> bool:
+def _is_whole(plain: str, domain: str) -> bool:
     at = plain.find(domain)
     while at >= 0:
         before, behind = plain[at - 1 : at], plain[at + len(domain) : at + len(domain) + 2]

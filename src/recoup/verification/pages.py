@@ -21,10 +21,12 @@ _MARKUP = re.compile(r"<(?!/?(?:title|script|style)\b)[a-z/!?][^<>]*>?", _FLAGS)
 # Without attributes, so that no quote in one can swallow what follows.
 _KEPT_TAG = re.compile(r"<(/?(?:title|script|style))\b[^<>]*>?", _FLAGS)
 _META = re.compile(r"<meta\b[^<>]{0,2000}>", _FLAGS)
-# One class for what may stand before the name: blanks, quote, blanks would be tried in every way they can be cut.
+# One class for what may come before the name: blanks, quote, blanks would be tried in every way they can be cut.
 _META_CHARSET = re.compile(rb"<meta\b[^<>]{0,200}?charset\s*=[\s\"']*([a-z0-9_:-]{1,40})", re.IGNORECASE)
 _HEADER_CHARSET = re.compile(r"charset\s*=[\s\"']*([a-z0-9_:-]{1,40})", _FLAGS)
-_TELLING_META = frozenset({"og:site_name", "og:title", "description", "og:description", "application-name", "author"})
+_DESCRIPTIVE_META = frozenset(
+    {"og:site_name", "og:title", "description", "og:description", "application-name", "author"}
+)
 
 # A fixed list: Python knows more codecs than pages may ask for, some of them slow, and remembers each unknown name.
 _CHARSETS = {
@@ -44,7 +46,7 @@ class Reading(NamedTuple):
     """The words of a page."""
 
     title: str  # folded
-    words: str  # folded: title, telling meta tags and text
+    words: str  # folded: title, descriptive meta tags and text
     plain: str  # the same in lower case, with its punctuation: domains have dots
 
 
@@ -66,7 +68,7 @@ def read(page: Page) -> Reading:
     title = "" if first_title is None else first_title.text()
     tree.strip_tags(["script", "style", "title"])
     text = "" if tree.root is None else tree.root.text()
-    whole = "\n".join((title, *_telling(tree), text))
+    whole = "\n".join((title, *_descriptions(tree), text))
     return Reading(title=folded(title), words=folded(whole), plain=whole.lower())
 
 
@@ -89,12 +91,12 @@ def _without_comments(source: str) -> str:
     return "".join((*kept, source[at:]))
 
 
-def _telling(tree: LexborHTMLParser) -> list[str]:
+def _descriptions(tree: LexborHTMLParser) -> list[str]:
     """What the page says about itself for search engines and previews."""
     return [
         meta.attributes.get("content") or ""
         for meta in tree.css("meta")
-        if (meta.attributes.get("name") or meta.attributes.get("property") or "").lower() in _TELLING_META
+        if (meta.attributes.get("name") or meta.attributes.get("property") or "").lower() in _DESCRIPTIVE_META
     ]
 
 

@@ -1,6 +1,6 @@
 """What registrars and servers write on pages that are nobody's. Compared as folded words.
 
-Some sayings give a page away wherever they stand. Others stand on honest pages too ("coming soon"), and tell only in a
+Some sayings give a page away wherever they are. Others are on honest pages too ("coming soon"), and tell only in a
 title, or where there is little else to read. A page that does not name the company or its domain needs no saying here:
 it is no imprint anyway.
 """

@@ -97,7 +97,7 @@ async def _datagram(question: dns.message.Message, server: Nameserver) -> dns.me
     family = socket.AF_INET6 if ":" in server.address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as asking:
         asking.setblocking(False)
-        asking.connect((server.address, server.port))  # hears nobody else, and hears when nobody is there
+        asking.connect((server.address, server.port))  # receives from nobody else, and fails when nobody is there
         wire = question.to_wire()
         await loop.sock_sendall(asking, wire)
         while True:

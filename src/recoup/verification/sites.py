@@ -266,7 +266,7 @@ class _Unpacked:
 
 
 def user_agent(rules: Verification) -> str:
-    """Who we are, and whom to write to."""
+    """Who we are, and the address to write to."""
     contact = f"; {rules.contact}" if rules.contact else ""
     return f"Recoup/{__version__} (company verification{contact})"
 

@@ -8,7 +8,7 @@ import us
 from recoup.verification.names import folded
 
 MAX_STATE = 100  # characters; nothing longer is the name of a state
-# How papers and envelopes shortened them, beside the Associated Press's way, which the `us` package has.
+# How papers and envelopes shortened them, in addition to the Associated Press's way, which the `us` package has.
 TRADITIONAL = {
     "cal": "CA", "col": "CO", "conn": "CT", "dist of columbia": "DC", "washington dc": "DC",
     "ida": "ID", "kans": "KS", "n car": "NC", "n carolina": "NC", "n dak": "ND", "n dakota": "ND", "nebr": "NE",

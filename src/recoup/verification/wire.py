@@ -90,7 +90,7 @@ class Stream(httpcore2.AsyncNetworkStream):
 async def connect(
     addresses: Sequence[Address], port: int, *, tls: ssl.SSLContext | None, host: str, within_s: float, bytes_most: int
 ) -> Stream:
-    """A stream to the first of these addresses that takes the connection. They are connected to as they stand."""
+    """A stream to the first of these addresses that takes the connection. They are connected to as given."""
     tried = addresses[:MAX_ADDRESSES_TRIED]
     fell: NotPassed | None = None
     for address in tried:

@@ -20,7 +20,7 @@ WORKER = Lifecycle(
     births=(Birth(RUNNING, Authority.RUNNER, "a worker registers"),),
     moves=(
         Move(RUNNING, RUNNING, Authority.RUNNER, "a heartbeat"),
-        Move(RUNNING, STOPPED, Authority.RUNNER, "it finished its batch and said goodbye"),
+        Move(RUNNING, STOPPED, Authority.RUNNER, "it finished its batch and signed off"),
         Move(RUNNING, LOST, Authority.ORPHAN_RECOVERY, "it fell silent and is presumed dead"),
     ),
     frozen=("worker_id", "name", "host", "pid", "recoup_version", "duties", "started_at"),

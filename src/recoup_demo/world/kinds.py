@@ -19,7 +19,7 @@ Truth = tuple[ReasonCode | None, ...]  # the verdict on day 0, 1, 2 …; the las
 
 
 class AnyKind(StrEnum):
-    """What is true of a company. Name, site and directory entry are good where nothing is said of them."""
+    """What is true of a company. Name, site and directory entry are good unless the kind says that they are not."""
 
     number: int  # in every 200 companies
     truth: Truth

@@ -16,7 +16,7 @@ window.settings = {"offers": ["spring", "autumn"], "theme": {"dark": false}, "pa
 document.addEventListener("scroll", function () { if (window.scrollY < 40 && "a" > "</b") { return; } });
 </script>"""
 ABOUT = (
-    "We are a family business. Most of our customers come because a neighbor told them about us.",
+    "We are a family business. Most of our customers come because a neighbor recommended us.",
     "Our crew has worked together for more than fifteen years. We name a price before we begin.",
     "What started in a garage is now a team of twenty-two. We still sign every job with our own names.",
     "Licensed, bonded and insured. Ask for our references; we are glad to name people you can call.",
@@ -31,7 +31,7 @@ NEWS = (
 )
 STREETS = ("Main Street", "Second Avenue", "Depot Road", "Old Mill Lane", "Court Square", "Industrial Parkway")
 
-# Title, heading and what else is said; {0} is the domain.
+# Title, heading and other text; {0} is the domain.
 Texts = tuple[tuple[str, ...], ...]
 # A registrar's page. It names the domain, and is not the company's.
 PARKING: Texts = (

@@ -24,7 +24,7 @@ class Present:
         self._met: set[str] = set()
 
     def move_to(self, day: int) -> None:
-        """Begin a day. What answers differently when met again counts anew."""
+        """Begin a day, and forget which companies were asked for before."""
         self.day = day
         self._met.clear()
 

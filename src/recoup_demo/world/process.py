@@ -79,7 +79,7 @@ class World:
 
     @property
     def policy(self) -> dict[str, Any]:
-        """What the policy's section [gate.verification] says to look at this world, and nothing else."""
+        """What the policy's section [gate.verification] says to verify against this world, and nothing else."""
         return self.ports.policy
 
     @property

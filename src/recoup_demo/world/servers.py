@@ -27,7 +27,7 @@ class Ports(NamedTuple):
 
     @property
     def policy(self) -> dict[str, Any]:
-        """What the policy's section [gate.verification] says to look at this world."""
+        """What the policy's section [gate.verification] says to verify against this world."""
         return {
             "nameservers": [f"{DNS_ADDRESS}:{self.dns}"],
             "site_urls": [f"http://{{domain}}:{self.sites}/"],
@@ -58,7 +58,7 @@ async def serve(names: Names, sites: Service, directory: Service, ports: Ports) 
 
 
 def _watch_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Whoever started the world holds the other end. Read from the descriptor: it may be a file or a terminal too."""
+    """Stop when the process that started the world closes its end. By descriptor: it may be a file or a terminal."""
     while os.read(0, 4096):
         pass
     loop.call_soon_threadsafe(stop.set)

@@ -19,7 +19,7 @@ select u.error_table, u.error_id, u.message, u.payload, u.failure,
   from unnest(%(tables)s::text[], %(ids)s::bigint[], %(messages)s::text[], %(payloads)s::jsonb[], %(failures)s::text[])
     u (error_table, error_id, message, payload, failure);
 
--- name: said
+-- name: logged_texts
 -- The texts in its log, on retries and from people; the log is sealed, and keeps them.
 select v.error_id, v.reason from recoup.error_event v
  where v.error_id = any(%(ids)s::bigint[]) and v.reason is not null;

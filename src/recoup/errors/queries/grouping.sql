@@ -4,7 +4,7 @@
    from recoup.error o where o.archived_at is null)
 
 -- name: all
--- Those that are over, and the archives, as well.
+-- Closed ones and those in the archives, as well.
 (select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
         o.category, o.status, o.parked_at, o.created_at
    from recoup.error o

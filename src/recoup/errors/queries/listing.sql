@@ -1,5 +1,5 @@
 -- name: matching
--- The conditions of a filter. Planned anew each time, so that conditions that are not used cost nothing.
+-- The conditions of a filter. Planned again each time, so that conditions that are not used cost nothing.
 (%(statuses)s::text[] is null or e.status = any(%(statuses)s::text[]))
      and (%(codes)s::text[] is null or e.error_code = any(%(codes)s::text[]))
      and (%(signatures)s::text[] is null or e.error_signature = any(%(signatures)s::text[]))

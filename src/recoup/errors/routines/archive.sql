@@ -1,4 +1,4 @@
--- The archiver's side: what is over leaves its table, in sets, and with it what has expired. Plans are kept, as in
+-- The archiver's side: closed errors leave their table, in sets, and with them expired ones. Plans are kept, as in
 -- recording.sql.
 
 create or replace function recoup.sweep_errors(
@@ -16,7 +16,7 @@ declare
   leaving  bigint[];
   months   date[];
 begin
-  -- First what is over, then what has expired.
+  -- First closed errors, then expired ones.
   select array_agg(l.error_id), array_agg(distinct l.month) into leaving, months
     from (select e.error_id, date_trunc('month', e.archived_at at time zone 'UTC')::date as month
             from recoup.error e

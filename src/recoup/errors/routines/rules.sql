@@ -130,7 +130,7 @@ language sql stable as $$
                  (policy -> 'retry' -> n.category ->> 'cap_s')::float8
                  * (1 + (policy -> 'retry' -> n.category ->> 'jitter_percent')::float8 / 100)), true)
         then 'retries_left' end end,
-    -- It goes on.
+    -- It stays open.
     case when n.archived_at is null then case
       when acting = 'recoup_operator' then case
         when o.status = 'RETRY_PENDING' and n.status = 'RETRY_PENDING'

@@ -121,7 +121,7 @@ begin
       end if;
       execute format('drop table %s', name_);
     else
-      -- Made beside it and attached: that locks out neither readers nor writers.
+      -- Made as a table of its own and attached: that locks out neither readers nor writers.
       execute format('create table %s (like %s including all)', name_, archive);
       execute format('alter table %s attach partition %s for values from (%L) to (%L)', archive, name_,
                      made.month::timestamptz, (made.month + interval '1 month')::timestamptz);
@@ -133,4 +133,4 @@ begin
 end $$;
 revoke execute on function recoup.settle_archive_months() from public;
 comment on function recoup.settle_archive_months() is
-'Makes the partition of a month that begins, drops that of one whose retention is over.';
+'Makes the partition of a month that begins, drops that of one whose retention has ended.';

@@ -1,4 +1,4 @@
--- Tracebacks of failed retries: kept beside the error, one for each retry, and never changed.
+-- Tracebacks of failed retries: kept next to the error, one for each retry, and never changed.
 
 create or replace function recoup.keep_tracebacks(tables text[], ids bigint[], tokens uuid[], tracebacks text[])
 returns void

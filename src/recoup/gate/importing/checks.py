@@ -29,7 +29,7 @@ class Reason(StrEnum):
     TEXT_UNPRINTABLE = "text_unprintable"  # a control character, or a mark that turns the direction of reading
     TEXT_TOO_LONG = "text_too_long"  # more than 500 characters
     DOMAIN_MALFORMED = "domain_malformed"  # the domain is not a domain name
-    COMPANY_TWICE = "company_twice"  # the same name, domain and state stand in an earlier row
+    COMPANY_TWICE = "company_twice"  # the same name, domain and state are in an earlier row
 
 
 class Company(NamedTuple):
@@ -116,7 +116,7 @@ def domain_reader() -> Callable[[str], str | None]:
     except ImportError as error:
         raise InputRefused(
             "gate_extra_missing",
-            f"Domains cannot be told from other text: {error.name} is not installed.",
+            f"Domains cannot be distinguished from other text: {error.name} is not installed.",
             "Install the extra: pip install 'recoup[gate]'.",
         ) from error
     return domain_of

@@ -1,6 +1,6 @@
 -- Attempts whose lease has expired: found and ended. Others are opened, claimed and ended in routines/attempts.sql.
 --
--- Rows named by their key are looked up by their key. Where a status beside it is written  status || '' = 'open'  the
+-- Rows named by their key are looked up by their key. Where a status next to it is written  status || '' = 'open'  the
 -- partial index on that status is kept out of it: analysed on a quiet day it seems to hold nothing, and would be read
 -- from end to end for every row. The time is a materialised row of its own: in any other form it is called again for
 -- every row and every use, and rows of one statement would not share one instant.

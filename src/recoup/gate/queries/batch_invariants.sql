@@ -1,4 +1,4 @@
--- What is promised of batches and of where intakes come from: windows, references, fresh starts.
+-- What is guaranteed of batches and of where intakes come from: windows, references, restarts.
 -- Every query gives rows whose first column, breaks, is the id of an invariant of invariants.py.
 
 -- name: policies
@@ -42,7 +42,7 @@ select 'laws/L4/intake-references' as breaks, i.intake_id, i.batch_id, i.reenter
     or i.retry_of is not null and r.intake_id is null
 
 -- name: fresh_starts
--- Each beside the intake that it follows. It came in no earlier than that one ended, which its own EXHAUSTED tells; a
+-- Each next to the intake that it follows. It came in no earlier than that one ended, which its own EXHAUSTED tells; a
 -- minute is allowed, for a server's clock may be set back.
 with ended as (
   select e.entity_id, max(e.event_timestamp) as ended_at

@@ -75,7 +75,7 @@ select 'gate_zero_air/6/unique-event-id' as breaks, air_event_id, count(*) as ro
   from cl.gate_zero_air group by air_event_id having count(*) > 1
 
 -- name: neighbours
--- Each event beside the one before it, within its entity and in the printed order.
+-- Each event next to the one before it, within its entity and in the printed order.
 select b.breaks, e.entity_id, e.event_type, e.reason_code, e.event_timestamp, e.seq, e.xid, e.attempt_id, e.before_type,
        e.before_timestamp, e.before_seq, e.before_xid, e.before_attempt
   from (select e.*, array_remove(array[
@@ -108,7 +108,7 @@ select b.breaks, e.entity_id, e.event_type, e.reason_code, e.event_timestamp, e.
  where e.broken <> '{}'
 
 -- name: histories
--- Every history as a word of one letter per event, beside the intake and the recovery it led to.
+-- Every history as a word of one letter per event, next to the intake and the recovery it led to.
 with told as (
   select e.entity_id, string_agg(e.letter, '' order by e.event_timestamp) as word,
          string_agg(e.reason_code, ',' order by e.event_timestamp) filter (where e.event_type = 'FAIL') as reasons,
@@ -216,7 +216,7 @@ select b.breaks, h.subject_id as intake_id, h.word as history, h.status, h.recov
                  then 'gate_zero_recovery/9/never-authorized' end,
             case when h.reentered_from is not null and (h.told or h.recovery_id is not null)
                  then 'gate_zero_recovery/9/new-intake-is-untouched' end,
-            -- From the events alone; both ways. An intake nothing is told of waits, or is named by a REENTER.
+            -- From the events alone; both ways. An intake without events waits, or is named by a REENTER.
             case when h.updated_at <> h.told_updated_at
                    or not h.here and (h.told or h.named_by is not null)
                    or h.here and h.status is distinct from
@@ -236,7 +236,7 @@ select b.breaks, h.subject_id as intake_id, h.word as history, h.status, h.recov
  where h.broken <> '{}'
 
 -- name: attempts_and_events
--- Every attempt beside the events of its moves, both ways.
+-- Every attempt next to the events of its moves, both ways.
 with told as (
   select e.attempt_id, e.entity_id,
          count(*) filter (where e.event_type = 'ATTEMPT') as attempts,
@@ -300,7 +300,7 @@ select b.breaks, x.attempt_id, x.intake_id, x.attempt_number, x.status, x.reason
  where x.broken <> '{}'
 
 -- name: attempts
--- Each attempt beside the one before it, its intake, its batch, the policy it carries, and the pauses of its time.
+-- Each attempt next to the one before it, its intake, its batch, the policy it carries, and the pauses of its time.
 with waits as (
   select p.version, array_agg(make_interval(hours => w.hours::integer) order by w.number) as after_failure
     from recoup.policy p

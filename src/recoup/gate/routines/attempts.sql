@@ -212,7 +212,7 @@ begin
   end if;
 end $$;
 comment on function cl.claim_retries(integer, text, interval) is
-'Opens attempts on failed intakes whose wait is over, longest due first.';
+'Opens attempts on failed intakes whose wait has ended, longest due first.';
 
 create or replace function cl.claim_pending(most integer, worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)

@@ -5,7 +5,7 @@ Frozen once it has been released: the same text has the same key for ever. Other
 
 import re
 
-from recoup.signatures.v2.enclosed import Told, without_quoted
+from recoup.signatures.v2.enclosed import VariableParts, without_quoted
 from recoup.signatures.v2.forms import form
 from recoup.signatures.v2.plain import plain
 from recoup.signatures.v2.words import counting
@@ -15,19 +15,19 @@ _TOKEN = re.compile(r"[^\s()\[\]{}<>,;=\"']+")
 _LIST = re.compile(r"\*(?:[\s,]*\*)+")
 
 
-def remaining(message: str, told: Told | None = None) -> str:
-    """What counts of a message, as text. What does not is told, if a list is given for it."""
+def remaining(message: str, variable: VariableParts | None = None) -> str:
+    """What counts of a message, as text. What does not is added to `variable`, if a list is given."""
     found = form(message)
-    parts = [" ".join(words) for sentence in found.sentences if (words := counting(sentence, told)) != ("*",)]
+    parts = [" ".join(words) for sentence in found.sentences if (words := counting(sentence, variable)) != ("*",)]
     parts += found.codes
     if found.function:
         parts.append(f"in {found.function}")
-    if told is not None:
-        told += found.left_out
+    if variable is not None:
+        variable += found.left_out
     return " | ".join(filter(None, parts)) or _shape(plain(message[:_MAX_SHAPE]))
 
 
 def _shape(text: str) -> str:
-    """For a text without words of its own: where its values stand."""
+    """For a text without words of its own: where its values are."""
     marked = _TOKEN.sub(lambda token: "w" if token[0].isalpha() else "*", without_quoted(text))
     return " ".join(_LIST.sub("*", marked).split())[:60]

@@ -21,7 +21,7 @@ class Body(NamedTuple):
     codes: tuple[str, ...]
 
 
-_TELLING_KEYS = frozenset(
+_MESSAGE_KEYS = frozenset(
     {
         "code", "type", "reason", "status", "error", "error_code", "errorcode", "error_type", "errortype", "title",
         "__type", "errorname", "domain", "message", "msg", "detail", "details", "description", "error_description",
@@ -44,7 +44,7 @@ def body(text: str) -> Body | None:
         read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
         return None
-    found = tuple(dict.fromkeys(islice(_told(read, is_told=False), MAX_SENTENCES)))
+    found = tuple(dict.fromkeys(islice(_messages(read, is_message=False), MAX_SENTENCES)))
     if not found and isinstance(read, dict):
         found = tuple(islice((name for name in sorted(read)), MAX_SENTENCES))
     if not found:
@@ -61,18 +61,18 @@ def body_within(text: str) -> Body | None:
     return found and found._replace(sentences=(text[:begin], *found.sentences))
 
 
-def _told(body: Any, *, is_told: bool) -> Iterator[str]:
-    """What a body tells under the keys that errors are told under. A list tells by its first."""
+def _messages(body: Any, *, is_message: bool) -> Iterator[str]:
+    """The texts of a body under keys that hold messages of errors. Of a list, only the first item is read."""
     if isinstance(body, str):
-        if is_told:
+        if is_message:
             yield body
     elif isinstance(body, list):
         for one in body[:1]:
-            yield from _told(one, is_told=is_told)
+            yield from _messages(one, is_message=is_message)
     elif isinstance(body, dict):
         for key, value in sorted(body.items()):
             name = key.lower()
             if name == "__type" and isinstance(value, str):
                 yield value.rpartition("#")[2]
             else:
-                yield from _told(value, is_told=name in _TELLING_KEYS)
+                yield from _messages(value, is_message=name in _MESSAGE_KEYS)

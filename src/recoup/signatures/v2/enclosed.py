@@ -7,7 +7,7 @@ import re
 
 from recoup.signatures.v2.tokens import CALLED, LISTS, MARK
 
-Told = list[tuple[str, str]]  # what was masked: kind and text
+VariableParts = list[tuple[str, str]]  # what was masked: kind and text
 
 _QUOTED = re.compile(
     r'"[^"\n]{0,4000}"'
@@ -34,23 +34,23 @@ def without_quoted(text: str) -> str:
     return _QUOTED.sub(f" {MARK} ", text) if _QUOTE.search(text) else text
 
 
-def without_enclosed(text: str, told: Told | None) -> str:
+def without_enclosed(text: str, variable: VariableParts | None) -> str:
     """The text with marks for addresses of the web, for what is quoted, and for text in brackets."""
     if "://" in text:
-        if told is not None:
-            told += [("address", found[0]) for found in _URL.finditer(text)]
+        if variable is not None:
+            variable += [("address", found[0]) for found in _URL.finditer(text)]
         text = _URL.sub(f" {MARK} ", text)
     if " time zone" in text:
         text = text.replace(" with time zone", "").replace(" without time zone", "")  # parts of a type's name
-    if told is not None:
-        told += [("quoted", found[0]) for found in _QUOTED.finditer(text)]
+    if variable is not None:
+        variable += [("quoted", found[0]) for found in _QUOTED.finditer(text)]
     text = without_quoted(text)
     for _ in range(_MAX_NESTED):
         outside = _BRACKETS.sub(_bracketed, text)
         if outside == text:
             break
-        if told is not None:
-            told += [("bracketed", found[0]) for found in _BRACKETS.finditer(text) if _is_masked(found)]
+        if variable is not None:
+            variable += [("bracketed", found[0]) for found in _BRACKETS.finditer(text) if _is_masked(found)]
         text = outside
     return text
 

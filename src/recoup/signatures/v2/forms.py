@@ -29,9 +29,9 @@ class Form(NamedTuple):
 def form(text: str) -> Form:
     """What of a text counts."""
     if text[:1] in ("{", "[") or text[:1].isspace():
-        told = body(text.strip())
-        if told is not None:
-            return Form(told.sentences, codes=told.codes, left_out=(("other keys", "of the body"),))
+        within = body(text.strip())
+        if within is not None:
+            return Form(within.sentences, codes=within.codes, left_out=(("other keys", "of the body"),))
     left_out: tuple[tuple[str, str], ...] = ()
     if len(text) > MAX_HEAD + MAX_TAIL:
         left_out = (("too long", f"{len(text) - MAX_HEAD - MAX_TAIL:,} characters in the middle"),)
@@ -40,11 +40,11 @@ def form(text: str) -> Form:
     if text[:1] == "<":
         return Form((_TAG.sub(" ", text),), left_out=left_out)
     if "\n" not in text:
-        told = body_within(text) if text[-1:] == "}" else None
-        return Form((_unwrapped(text),) if told is None else told.sentences, left_out=left_out)
+        within = body_within(text) if text[-1:] == "}" else None
+        return Form((_unwrapped(text),) if within is None else within.sentences, left_out=left_out)
     lines = text.splitlines()
     traced = trace(lines)
-    sentences = _said(lines) if traced is None else traced.sentences
+    sentences = _main_lines(lines) if traced is None else traced.sentences
     if len(lines) > len(sentences):
         left_out = (*left_out, ("other lines", f"{len(lines) - len(sentences):,}"))
     return Form(tuple(map(_unwrapped, sentences)), "" if traced is None else traced.function, left_out=left_out)
@@ -65,22 +65,22 @@ _ADDED = re.compile(
 _CAUSED = re.compile(r"\s*caused by:?\s*$", re.IGNORECASE)
 
 
-def _said(lines: list[str]) -> tuple[str, ...]:
+def _main_lines(lines: list[str]) -> tuple[str, ...]:
     """The first line that says something; with the next, when it only introduces it; and the cause at the root."""
-    said: list[str] = []
-    is_said = False
+    found: list[str] = []
+    is_complete = False
     for line in lines:
-        if said and _ADDED.match(line):
+        if found and _ADDED.match(line):
             break
         if _CAUSED.match(line):
-            is_said = False
-            del said[1:]
-        elif not is_said and LETTERS.search(line):
-            said.append(f"{line}'" if line.count("'") % 2 else line)  # a quotation may go on in the next line
-            is_said = not line.rstrip().endswith(":") and (len(said) > 1 or len(LETTERS.findall(line)) > 2)
-            if len(said) == MAX_SENTENCES:
+            is_complete = False
+            del found[1:]
+        elif not is_complete and LETTERS.search(line):
+            found.append(f"{line}'" if line.count("'") % 2 else line)  # a quotation may continue in the next line
+            is_complete = not line.rstrip().endswith(":") and (len(found) > 1 or len(LETTERS.findall(line)) > 2)
+            if len(found) == MAX_SENTENCES:
                 break
-    return tuple(said)
+    return tuple(found)
 
 
 # What clients put in front of a message: ERROR 1332 (42000):

@@ -46,7 +46,7 @@ _GENERATED = re.compile(
     r"|\.func|lambda\$|\$$|^block in "
 )
 _INTRODUCED = re.compile(r'(?:Exception in thread "[^"]{0,200}" |Caused by: |Unhandled exception\. |Uncaught )')
-_PLACE_ALONE = re.compile(r"\S{1,400}:\d+$|\s*\^|Node\.js v")
+_ONLY_A_PLACE = re.compile(r"\S{1,400}:\d+$|\s*\^|Node\.js v")
 
 
 def trace(lines: list[str]) -> Trace | None:
@@ -83,7 +83,7 @@ def trace(lines: list[str]) -> Trace | None:
 
 def _is_thrown(line: str, after_frames: bool, *, is_python: bool) -> bool:
     """Whether a line that is no frame says what was thrown: it is not source text, and not what joins two traces."""
-    if line[0] in " \t" or _MORE.match(line) or _PLACE_ALONE.match(line):
+    if line[0] in " \t" or _MORE.match(line) or _ONLY_A_PLACE.match(line):
         return False
     if line.startswith(("Traceback (most", "goroutine ", "exit status", "note: run with", "Stack trace:")):
         return False
@@ -111,7 +111,7 @@ def _of_others(thrown: list[str], frames: list[_Frame], blocks: list[tuple[int, 
     if php := _PHP_THROWN.search(thrown[0]):
         frames = [frame for frame in frames if frame.called_at != php[1]]  # a built-in function, called where it threw
     function = _innermost(frames[begin:]) if any(frame.is_own for frame in frames[begin:]) else _innermost(frames)
-    first = max((sentence for sentence, at in blocks if at == 0), default=0)  # a line of the log may stand before it
+    first = max((sentence for sentence, at in blocks if at == 0), default=0)  # a line of the log may come before it
     sentences = (thrown[0], thrown[first], *([thrown[blocks[root][0]]] if causes else ()))
     return Trace(tuple(dict.fromkeys(_INTRODUCED.sub("", sentence, count=1) for sentence in sentences)), function)
 

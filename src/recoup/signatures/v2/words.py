@@ -8,7 +8,7 @@ says enough without it, or the whole of a short message or of one in another lan
 
 import re
 
-from recoup.signatures.v2.enclosed import Told, longest_quotation, without_enclosed
+from recoup.signatures.v2.enclosed import VariableParts, longest_quotation, without_enclosed
 from recoup.signatures.v2.tokens import (
     ANNOUNCES,
     AROUND,
@@ -48,19 +48,19 @@ _VERB = ("ed", "ing")
 _DIGIT = re.compile(r"\d")
 
 
-def counting(line: str, told: Told | None = None) -> tuple[str, ...]:
+def counting(line: str, variable: VariableParts | None = None) -> tuple[str, ...]:
     """The words of a line that count, in their order; `*` for what was masked where they alone say too little."""
-    text = without_enclosed(line, told)
-    words, standing = _read(text, told)
-    sure = standing.count(_SURE)
+    text = without_enclosed(line, variable)
+    words, certainty = _read(text, variable)
+    sure = certainty.count(_SURE)
     if sure < ENOUGH and MARK in text:
         within = _quoted_sentence(line, least=SENTENCE_LEAST if sure > 1 else 2)
         if within:
-            inner, inner_standing = _read(without_enclosed(within, None), None)
-            words, standing = words + inner, standing + inner_standing
-            if told is not None:
-                told[:] = [one for one in told if one[1][1:-1] != within]
-    return _enough(words, standing, told)[:MAX_WORDS]
+            inner, inner_certainty = _read(without_enclosed(within, None), None)
+            words, certainty = words + inner, certainty + inner_certainty
+            if variable is not None:
+                variable[:] = [one for one in variable if one[1][1:-1] != within]
+    return _enough(words, certainty, variable)[:MAX_WORDS]
 
 
 def _quoted_sentence(line: str, least: int) -> str:
@@ -69,10 +69,10 @@ def _quoted_sentence(line: str, least: int) -> str:
     return found if sum(word in VOCABULARY for word in found.lower().split()) >= least else ""
 
 
-def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
+def _read(text: str, variable: VariableParts | None) -> tuple[list[str], list[int]]:
     """The words that may count, and how sure it is of each that it is the program's own."""
     words: list[str] = []
-    standing: list[int] = []
+    certainty: list[int] = []
     flags_before, word_before = 0, ""
     tokens = text.split()
     for place, token in enumerate(tokens):
@@ -86,20 +86,20 @@ def _read(text: str, told: Told | None) -> tuple[list[str], list[int]]:
                 kind = ""
         if word:
             words.append(word)
-            standing.append(_standing(word, flags, place, is_doubtful=kind is _DOUBTFUL))
-            if told is not None and word[-1] == "=":
-                told.append(("value", token.partition("=")[2]))
+            certainty.append(_certainty(word, flags, place, is_doubtful=kind is _DOUBTFUL))
+            if variable is not None and word[-1] == "=":
+                variable.append(("value", token.partition("=")[2]))
         else:
             if kind == "number" and word_before.lower() in _BEFORE_CODES:
-                words.append(token.strip(AROUND))  # error code 1205: all that there is, where nothing else is said
-                standing.append(_PERHAPS)
+                words.append(token.strip(AROUND))  # error code 1205: it counts where there is nothing else
+                certainty.append(_PERHAPS)
             elif not words or words[-1] != "*":
                 words.append("*")
-                standing.append(_PERHAPS)
-            if told is not None and token != MARK:
-                told.append((kind or "sign", token.rstrip(CALLED)))
+                certainty.append(_PERHAPS)
+            if variable is not None and token != MARK:
+                variable.append((kind or "sign", token.rstrip(CALLED)))
         flags_before, word_before = flags, word
-    return words, standing
+    return words, certainty
 
 
 def _by_place(word: str, flags: int, flags_before: int, before: str, place: int, tokens: list[str]) -> str:
@@ -133,17 +133,17 @@ def _is_named(word: str, flags: int) -> bool:
     return bool(flags & CALL) or (bool(flags & NAME) and not word.isalpha() and not word.endswith(_THROWN))
 
 
-def _enough(words: list[str], standing: list[int], told: Told | None) -> tuple[str, ...]:
+def _enough(words: list[str], certainty: list[int], variable: VariableParts | None) -> tuple[str, ...]:
     """Those that are surely the program's own, if they are enough; else those that are likely; else all."""
     for least, kind in ((_SURE, "name in capitals or unknown word"), (_LIKELY, "unknown word")):
-        if len(standing) - _below(standing, least) >= ENOUGH:
-            if told is not None:
-                told += [
+        if len(certainty) - _below(certainty, least) >= ENOUGH:
+            if variable is not None:
+                variable += [
                     (kind, word)
-                    for word, sure in zip(words, standing, strict=True)
+                    for word, sure in zip(words, certainty, strict=True)
                     if sure < least and word != "*" and not _DIGIT.search(word)
                 ]
-            return tuple([word for word, sure in zip(words, standing, strict=True) if sure >= least])
+            return tuple([word for word, sure in zip(words, certainty, strict=True) if sure >= least])
     if len(words) - words.count("*") >= 2:
         first = 1 if words[0] == "*" else 0
         last = len(words) - 1 if words[-1] == "*" else len(words)
@@ -151,11 +151,11 @@ def _enough(words: list[str], standing: list[int], told: Told | None) -> tuple[s
     return tuple(words)
 
 
-def _below(standing: list[int], least: int) -> int:
-    return standing.count(_PERHAPS) + (standing.count(_LIKELY) if least == _SURE else 0)
+def _below(certainty: list[int], least: int) -> int:
+    return certainty.count(_PERHAPS) + (certainty.count(_LIKELY) if least == _SURE else 0)
 
 
-def _standing(word: str, flags: int, place: int, *, is_doubtful: bool) -> int:
+def _certainty(word: str, flags: int, place: int, *, is_doubtful: bool) -> int:
     if flags & NAME:
         return _SURE if word.endswith(_THROWN) or (place == 0 and flags & (COLON | CALL)) else _PERHAPS
     if not flags & KNOWN:

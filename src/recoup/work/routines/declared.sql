@@ -5,7 +5,7 @@
 
 create or replace function recoup.queue_words(life recoup.lifecycle) returns jsonb
 language sql stable
-set quote_all_identifiers = off  -- the text is the same whoever asks
+set quote_all_identifiers = off  -- the text is the same for every caller
 as $$
   with typed as (
     select a.attname, format_type(a.atttypid, null) as type from pg_attribute a
@@ -207,9 +207,9 @@ begin
    cross join lateral (
      select from {rows} e
       where <part:e.{part} = q.part and >e.{unit} = q.unit limit 1 for no key update skip locked) e;
-  -- Locked, and looked at again: what ended while we came to it is not in the queue any more.
+  -- Locked, and checked again: what ended while we came to it is not in the queue any more.
   select array_agg(q.part) as parts, array_agg(q.unit) as units, array_agg(q.token) as tokens,
-         array_agg('The lease of ' || q.worker || ' lapsed without a result.') as failures into expired
+         array_agg('The lease of ' || q.worker || ' expired without a result.') as failures into expired
     from {queue} q where q.unit = any(held) and q.token is not null and q.wake_at < now_;
   if expired.units is null then
     return 0;

@@ -32,7 +32,7 @@ begin
   if not fits then
     raise exception using errcode = 'RC039',
       message = format('%s outcomes do not make reports: one unit twice, or without a token or an outcome.', count_),
-      hint = 'Give each unit once: its token, SUCCEEDED or FAILED, and what was said or null.',
+      hint = 'Give each unit once: its token, SUCCEEDED or FAILED, and a message or null.',
       detail = jsonb_build_object('outcomes', count_);
   end if;
 end $$;

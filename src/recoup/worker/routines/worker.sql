@@ -1,4 +1,4 @@
--- Workers: registered, heard of, stopped or lost. Beats are not told in the control log; births and ends are.
+-- Workers: registered, alive, stopped or lost. Heartbeats are not recorded in the control log; births and ends are.
 
 create or replace function recoup.rule_workers() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -6,7 +6,7 @@ declare
   now_  timestamptz := recoup.now();
   quiet interval := (select make_interval(secs => (p.figures -> 'worker' ->> 'lost_after_s')::integer)
                        from recoup.policy p order by p.version desc limit 1);
-  last  timestamptz;  -- when one was heard of before: a clock that was set back may leave no other time than that
+  last  timestamptz;  -- the last heartbeat before: a clock that was set back may leave no other time than that
   bad   record;
 begin
   if tg_op = 'UPDATE' then
@@ -20,7 +20,7 @@ begin
   if found then
     raise exception using errcode = 'RC037',
       message = case when bad.beating
-                     then format('Worker %s was heard of within %s: it is not lost.', bad.worker_id, quiet)
+                     then format('Worker %s sent a heartbeat within %s: it is not lost.', bad.worker_id, quiet)
                      else format('Worker %s has a time that is not now.', bad.worker_id) end,
       hint = case when bad.beating then 'Wait until it has been silent for worker.lost_after_s, or stop it.'
                   else 'Take times from recoup.now().' end,
@@ -29,4 +29,4 @@ begin
   return null;
 end $$;
 comment on function recoup.rule_workers() is
-'A worker is heard of now, ends now, and is lost only after it has been silent.';
+'A heartbeat and an end are dated now. A worker is lost only after it has been silent.';
