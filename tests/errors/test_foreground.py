@@ -78,6 +78,7 @@ def test_the_command_calls_the_handler_of_the_project_file_and_shows_its_traceba
     (kept,) = traced(hub, bad)
     assert (kept.retry, kept.traceback.splitlines()[-1]) == (1, "ConnectionError: vendor is down")
     assert "sk-live" not in kept.traceback, "a traceback has the lines of the source, and no known secret"
+    assert 'pipeline.py", line 5, in bad' in cli(hub, project, "errors", "show", bad).stdout
     done = cli(hub, project, "errors", "retry", good, "--json")
     assert (done.returncode, hub.row(good)["status"]) == (0, "RESOLVED"), done.stderr
     assert f"retried {TARGET}/{good}/1" in done.stdout

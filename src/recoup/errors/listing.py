@@ -15,6 +15,7 @@ from recoup.errors import active_policy, lookup
 from recoup.errors.lookup import MAX_ID, ErrorKey
 from recoup.errors.policy import ErrorTable
 from recoup.errors.rendering import Earlier, Event, explained, next_step, status, traceback
+from recoup.errors.tracebacks import tracebacks
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
 
@@ -161,7 +162,7 @@ def show(tx: Transaction, name: str) -> Shown:
         superseded=superseded,
         explanation=explained(row, table, superseded),
         events=events,
-        traceback=traceback(row, events),
+        traceback=traceback(row, [one.traceback for one in tracebacks(tx, [place.key])]),
         next_step=next_step(row, table),
         read_at=read_at,
     )

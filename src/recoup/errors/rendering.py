@@ -143,13 +143,11 @@ def next_step(row: Mapping[str, Any], table: ErrorTable | None) -> str:
     return "nothing to do: it blocks nothing"
 
 
-def traceback(row: Mapping[str, Any], events: Sequence[Event]) -> str | None:
+def traceback(row: Mapping[str, Any], of_retries: Sequence[str]) -> str | None:
     """The traceback of the last failure that has one: of a retry, or of the first failure."""
-    for event in reversed(events):
-        if event.event_type == "FAILED" and (event.facts or {}).get("traceback"):
-            return str((event.facts or {})["traceback"])
     payload = row.get("payload")
-    found = row.get("last_traceback") or (payload.get("traceback") if isinstance(payload, dict) else None)
+    of_first = payload.get("traceback") if isinstance(payload, dict) else None
+    found = of_retries[-1] if of_retries else of_first
     return None if found is None else str(found)
 
 
