@@ -12,7 +12,7 @@ from recoup.cli.completers import background_tasks
 from recoup.cli.context import acting, opened
 from recoup.cli.demo import demo_services
 from recoup.cli.demo import handlers as demo_handlers
-from recoup.cli.output import Demo, Json, Limit, print_rows, shown
+from recoup.cli.output import Demo, Json, Limit, command, print_rows, shown
 from recoup.cli.progress import stop_by_signal
 from recoup.database.connection import Database
 from recoup.domain import duties as every
@@ -79,7 +79,7 @@ def duties(*, demo: Demo = False, json: Json = False) -> None:
         if standing.note is not None and not demo:
             print(f"\n{standing.duty}: {standing.note}\n  Next: recoup doctor")
     if not any(standing.last_run_at for standing in found):
-        print("\nNo worker has run yet. Start one: recoup worker")
+        print(f"\nNo worker has run yet. Start one: {command('worker', demo=demo)}")
 
 
 def workers(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
@@ -87,7 +87,7 @@ def workers(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> Non
     with acting(Authority.READER, demo=demo) as tx:
         found = register.workers(tx, limit=limit)
     columns = ("name", "status", "started_at", "heartbeat_at", "ended_at", "pid", "recoup_version", "duties")
-    print_rows(found, as_json=json, columns=columns, empty="No worker yet. Start one: recoup worker")
+    print_rows(found, as_json=json, columns=columns, empty=f"No worker yet. Start one: {command('worker', demo=demo)}")
 
 
 def _print_pauses(database: Database, duties: Sequence[Duty]) -> None:
