@@ -14,15 +14,15 @@ from recoup.verification.imprint import judged, names_company, names_domain
 from recoup.verification.names import company_words, folded
 from recoup.verification.pages import read
 from recoup.verification.phrases import PARKED, PARKED_IF_LITTLE, PLACEHOLDER, PLACEHOLDER_IF_LITTLE
-from recoup.verification.sites import Page
+from recoup.verification.sites import WebPage
 
 MANY_WORDS = " ".join(f"word{n}" for n in range(200))
 PAGE_BYTES = 262_144
 
 
-def page(body: str | bytes, content_type: str = "text/html; charset=utf-8") -> Page:
+def page(body: str | bytes, content_type: str = "text/html; charset=utf-8") -> WebPage:
     raw = body.encode() if isinstance(body, str) else body
-    return Page("http://acme.example/", 200, content_type, raw)
+    return WebPage("http://acme.example/", 200, content_type, raw)
 
 
 def finding(

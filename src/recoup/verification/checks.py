@@ -18,7 +18,7 @@ from recoup.verification.domains import domain_of, page_of
 from recoup.verification.findings import Finding, NotPassed
 from recoup.verification.imprint import judged
 from recoup.verification.resolver import Resolver
-from recoup.verification.sites import Page, Sites
+from recoup.verification.sites import Sites, WebPage
 from recoup.verification.states import normal_state
 
 ENTRY_POINTS = "recoup.gate_checks"
@@ -43,7 +43,7 @@ class Subject:
     directory: Directory | None
     # A name is resolved once: a different answer a moment later cannot redirect us.
     addresses: dict[str, tuple[Address, ...]] = field(default_factory=dict)
-    page: Page | None = None
+    page: WebPage | None = None
     entry: Entry | None = None
     domain: str | None = field(init=False)
 
@@ -64,7 +64,7 @@ class Subject:
             self.addresses[host] = await self.resolver.addresses(host)
         return self.addresses[host]
 
-    async def fetch(self) -> Page:
+    async def fetch(self) -> WebPage:
         """The company's page."""
         if self.page is None:
             self.page = await self.sites.page(self.host, self.resolve)

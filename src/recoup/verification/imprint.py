@@ -4,10 +4,10 @@ from recoup.verification import pages, phrases
 from recoup.verification.domains import registrable, spoken
 from recoup.verification.findings import Finding
 from recoup.verification.names import company_words
-from recoup.verification.sites import Page
+from recoup.verification.sites import WebPage
 
 
-def judged(page: Page, company_name: str, host: str) -> tuple[Finding, str]:
+def judged(page: WebPage, company_name: str, host: str) -> tuple[Finding, str]:
     """What a page says about a company, and the words that say so."""
     answered = f"{page.status} {page.url}"
     if not pages.is_text(page):

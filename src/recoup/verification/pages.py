@@ -11,7 +11,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser
 
 from recoup.verification.names import folded
-from recoup.verification.sites import Page
+from recoup.verification.sites import WebPage
 
 MAX_META_CHARACTERS = 16 * 1024
 SNIFFED_BYTES = 1024
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
     plain: str  # the same in lower case, with its punctuation: domains have dots
 
 
-def is_text(page: Page) -> bool:
+def is_text(page: WebPage) -> bool:
     """Whether a page is there to be read, by its type, or by its first bytes when it has none."""
     kind = page.content_type.partition(";")[0].strip().lower()
     if not kind:
@@ -58,7 +58,7 @@ def is_text(page: Page) -> bool:
     return kind.startswith("text/") or kind in ("application/xhtml+xml", "application/xml")
 
 
-def read(page: Page) -> Reading:
+def read(page: WebPage) -> Reading:
     """The text of a page."""
     source = _without_comments(decoded(page.body, _charset(page)))
     # Meta tags come last and are bounded: a quote that one of them leaves open swallows nothing but others of them.
@@ -100,7 +100,7 @@ def _descriptions(tree: LexborHTMLParser) -> list[str]:
     ]
 
 
-def _charset(page: Page) -> str:
+def _charset(page: WebPage) -> str:
     """By the header, else by a meta tag, else UTF-8."""
     if page.body[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"

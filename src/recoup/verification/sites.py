@@ -61,7 +61,7 @@ class Url(NamedTuple):
         return f"{self.scheme}://{self.authority}{self.target}"
 
 
-class Page(NamedTuple):
+class WebPage(NamedTuple):
     """What a site answered: as much of it as was read."""
 
     url: str
@@ -79,7 +79,7 @@ class _Visit:
 
 
 class _Answer(NamedTuple):
-    page: Page
+    page: WebPage
     location: str | None
 
 
@@ -103,7 +103,7 @@ class Sites:
             (b"Connection", b"close"),
         ]
 
-    async def page(self, domain: str, resolve: Resolve) -> Page:
+    async def page(self, domain: str, resolve: Resolve) -> WebPage:
         """The first page that one of the site's URLs gives; or what was found instead, raised."""
         visit = _Visit(resolve=resolve, left_s=self._timeout_s)
         fell: list[NotPassed] = []
@@ -117,7 +117,7 @@ class Sites:
         # What was too slow may be a page after all: that is the thing to try again.
         raise next((found for found in fell if found.finding is Finding.SITE_SLOW), fell[0])
 
-    async def _followed(self, url: Url, visit: _Visit) -> Page:
+    async def _followed(self, url: Url, visit: _Visit) -> WebPage:
         """The page at a URL, or where it redirects to."""
         seen: set[Url] = set()
         while True:
@@ -192,7 +192,7 @@ class Sites:
             raise NotPassed(Finding.SITE_NOT_HTTP, f"{url} answers {response.status} to a plain request")
         location = headers.get(b"location") if response.status in REDIRECTS else None
         wanted = location is None and response.status < 400
-        page = Page(
+        page = WebPage(
             url=str(url),
             status=response.status,
             content_type=headers.get(b"content-type", b"").decode("latin-1"),
@@ -284,7 +284,7 @@ def _port_of(template: str) -> int:
         ) from error
 
 
-def _unless_error(page: Page) -> Page:
+def _unless_error(page: WebPage) -> WebPage:
     if page.status >= 400:
         raise NotPassed(Finding.SITE_ERROR, f"{page.status} {page.url}")
     return page
