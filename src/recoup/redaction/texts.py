@@ -20,26 +20,26 @@ _NAMED = re.compile(
     r"""(?<![\w.$-])
     (?P<name>(?:(?i:api|access|secret|private|auth|refresh|session|client)[ ](?=(?i:key|token|secret|pass|code|id)))?
       -{0,2}[A-Za-z_$][\w.$-]{1,99}+)
-    (?P<quote>(?:\\{0,3}["'\]]){0,3}+)
+    (?P<quote>(?:\\{0,3}["'\]]){0,3})
     (?:(?P<sign>\s{0,3}(?:=>|:=|={1,3}|:(?!//))\s{0,5})
       |(?P<comma>\s{0,3},\s{0,3}(?:\\{0,3}["']value\\{0,3}["']\s{0,3}:\s{0,3})?(?=[bru]?\\{0,3}["']))
       |(?P<space>[ ]{1,3}))""",
     re.VERBOSE,
 )
 _QUOTED = re.compile(
-    r"""[bruf]?(?:\\{1,3}"(?P<escaped>(?:[^"\\]++|\\(?!"))*+)\\"|"(?P<double>(?:[^"\\]++|\\.)*+)"
-    |'(?P<single>(?:[^'\\]++|\\.|'')*+)')""",
+    r"""[bruf]?(?:\\{1,3}"(?P<escaped>(?:[^"\\]++|\\(?!"))*)\\"|"(?P<double>(?:[^"\\]++|\\.)*)"
+    |'(?P<single>(?:[^'\\]++|\\.|'')*)')""",
     re.VERBOSE | re.DOTALL,
 )
 # Up to white space; a sign ends it where something else follows.
 _PLAIN = re.compile(
-    r"""(?:[^\s"'`&;,)\]}>\\]++|["'`)\]}>\\](?=\w)|[&;](?!\s|$|["']|[\w.%-]{1,64}=)|,(?![\s"']|$|[\w.-]{1,64}[=:]))++"""
+    r"""(?:[^\s"'`&;,)\]}>\\]++|["'`)\]}>\\](?=\w)|[&;](?!\s|$|["']|[\w.%-]{1,64}=)|,(?![\s"']|$|[\w.-]{1,64}[=:]))+"""
 )
 _SCHEME = re.compile(r"(?i:bearer|basic|token|negotiate|apikey|key)[ ]{1,3}")
 _SIGNED = re.compile(r"(?i:digest|aws4-hmac-sha256|hmac|signature)[ ]{1,3}(?P<line>[^\r\n]++)")
 _COOKIES = re.compile(r"""(?=[^\r\n"'\\=]{1,500}+=)(?P<line>[^\r\n"'\\]++)""")
 _PROSE = re.compile(r"[.,;:!?]?[ \t]++\S")
-_RUN = re.compile(r"""(?:[^\s"<>`']++|'(?![,\])}:;\s]|$))++""")
+_RUN = re.compile(r"""(?:[^\s"<>`']++|'(?![,\])}:;\s]|$))+""")
 _LONG = re.compile(r"\S{19}")  # minimum length of a token
 _WHOLE = re.compile(r"[\w.~%!$*+=-]++")
 
