@@ -54,6 +54,7 @@ OTHERS = {
         "quote_all_identifiers": "on",
     },
     "where names are looked for": {"search_path": "evil, pg_catalog, public"},
+    "how statements are run": {"jit": "on"},
     "transactions": {"default_transaction_isolation": "serializable", "transaction_timeout": "100ms"},
 }
 

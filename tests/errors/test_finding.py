@@ -53,8 +53,10 @@ def only(db: Database, text: str) -> tuple[str, str]:
 
 def test_companies_are_listed_by_batch_status_and_name(db: Database, batch: str) -> None:
     with db.transaction(Authority.READER) as tx:
-        names = [one.company_name for one in gate.list_intakes(tx, batch_id=batch)]
-        assert names == list(reversed(NAMES))
+        listed = gate.list_intakes(tx, batch_id=batch)
+        assert {one.company_name for one in listed} == set(NAMES)
+        ids = [one.intake_id for one in listed]
+        assert ids == sorted(ids, reverse=True), "the newest first"
         prefixed = gate.list_intakes(tx, batch_id=batch, name="acme")
         assert {one.company_name for one in prefixed} == set(NAMES[:3])
         assert [one.company_name for one in gate.list_intakes(tx, batch_id=batch, name="acme_")] == ["Acme_Tools"]

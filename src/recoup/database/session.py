@@ -14,8 +14,8 @@ from psycopg.sql import SQL, Identifier, Literal
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
 
-# Settings that the driver, our SQL, digests and comparisons of definitions depend on. Settings of speed, durability and
-# read-only mode stay the administrator's.
+# Settings that the driver, our SQL, digests and comparisons of definitions depend on. Other settings of speed, of
+# durability and of read-only mode stay the administrator's.
 PINNED = {
     "client_encoding": "UTF8",
     "DateStyle": "ISO, MDY",
@@ -33,6 +33,8 @@ PINNED = {
     "quote_all_identifiers": "off",
     "search_path": "public, pg_temp",  # pg_catalog is before both; a temporary table hides nothing
     "default_transaction_isolation": "read committed",
+    # A guard's statements are short, but long enough in text that a server with LLVM compiles them for seconds.
+    "jit": "off",
 }
 TRANSACTION_TIMEOUT_FROM = 170000
 READER_OPTION = f"-c role={Authority.READER.role}"
