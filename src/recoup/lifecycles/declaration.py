@@ -19,6 +19,7 @@ class Authority(StrEnum):
     CLAIM_WORKER = "claim_worker"  # starts candidates
     ORPHAN_RECOVERY = "orphan_recovery"  # marks crashed runs
     SCOPED_EXECUTION = "scoped_execution"  # opens and closes scopes
+    EXECUTOR = "executor"  # makes the effects of claimed candidates
     REVIEWER = "reviewer"  # approves and rejects
     RUNNER = "runner"  # runs work, and sends heartbeats
     EXTRACTOR = "extractor"  # writes raw partitions
