@@ -133,6 +133,7 @@ class Story:
     gone: str | None = None  # the status that the log gives to a deleted row; None: none
     rebuilds: bool = True  # whether the log alone determines the rows; False: the domain compares them itself
     unborn: str | None = None  # condition for a row r that is older than the log and has no birth in it
+    about: str | None = None  # condition for events l of a log that several lifecycles share; None: all are of its rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,8 @@ def _of_values(schema: Any, at: Any) -> str:
             return "true or false"
         case "integer":
             return f"a whole number from {at['minimum']:,} to {at['maximum']:,}"
+        case "number":
+            return f"a number from {at['minimum']} to {at['maximum']}"
         case "array":
             least, most = at.get("minItems", 0), at.get("maxItems")
             count = "" if most is None else f" of {least if least == most else f'{least} to {most}'}"

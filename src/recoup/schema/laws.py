@@ -276,7 +276,7 @@ def _story(life: Lifecycle, story: Story) -> str:
         "row_key": SQL(f"concat_ws(', ', {', '.join(f'r.{c}' for c in life.key)})"),
         "to_status": SQL(f"nullif(l.to_status, '{story.gone}')" if story.gone else "l.to_status"),
         "facts": SQL("l.facts" if controlled else "null::jsonb"),
-        "about": SQL(f"l.subject = any({Literal(names).as_string()})" if controlled else "true"),
+        "about": SQL(f"l.subject = any({Literal(names).as_string()})" if controlled else story.about or "true"),
         "unborn": SQL(f"coalesce({story.unborn}, false)" if story.unborn else "false"),
         "differs": SQL(" or ".join(differs) or "false"),
     }

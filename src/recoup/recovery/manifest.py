@@ -1,0 +1,39 @@
+"""The manifest of recovery."""
+
+from recoup.domain import Domain, routines
+from recoup.pauses.scopes import Pausable
+from recoup.recovery import refusals
+from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
+from recoup.recovery.policy import RecoveryPolicy
+
+RECOVERY = Domain(
+    name="recovery",
+    package="recoup.recovery",
+    description="Turns failures into matches and candidates, and executes what is approved or automatic, within scopes.",
+    release=1,
+    lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK),
+    logs=(PROVENANCE,),
+    routines=routines(
+        "recoup.recovery",
+        "policy",
+        "standing",
+        "rules",
+        "recorder",
+        "effects",
+        "settle",
+        "claims",
+        "outcomes",
+        "ingest",
+        "evaluation",
+    ),
+    policy=(RecoveryPolicy,),
+    pausable=(
+        Pausable(
+            scope="action",
+            description="every start of one action",
+            names="select a.key from jsonb_each((select p.figures -> 'recovery' -> 'actions' from recoup.policy p"
+            " order by p.version desc limit 1)) a",
+        ),
+    ),
+    refusals=refusals.LAWS,
+)

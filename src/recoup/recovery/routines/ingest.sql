@@ -1,0 +1,84 @@
+-- Ingestion: failures become matches, once each, in sets; the evaluation of each is queued with it.
+
+create or replace function recovery.ingest(
+  sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[],
+  categories text[], contexts jsonb[], digests bytea[], follow uuid[], version_ integer,
+  out ids uuid[], out answers text[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off set enable_seqscan = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  now_   timestamptz;
+  until_ interval;
+begin
+  perform recoup.require_same_length('failures', cardinality(sources), cardinality(keys), cardinality(kinds),
+    cardinality(refs), cardinality(codes), cardinality(messages), cardinality(signatures), cardinality(categories),
+    cardinality(contexts), cardinality(digests), cardinality(follow));
+  perform recoup.require_read_committed('Failure matches');
+  for turn in 1 .. 10 loop
+    begin
+      now_ := recoup.now();
+      until_ := make_interval(hours => 24 * (recovery.policy() ->> 'match_within_days')::integer);
+      -- Incidents first, in one order; an open one is locked so that it is not closed meanwhile.
+      insert into recovery.incident (source, error_signature, follows, opened_at)
+      select d.source, d.signature, (
+               select i.incident_id from recovery.incident i
+                where i.source = d.source and i.error_signature = d.signature order by i.opened_at desc limit 1), now_
+        from (select distinct u.source, u.signature from unnest(sources, signatures) u (source, signature)) d
+       where not exists (select from recovery.incident i
+                          where i.source = d.source and i.error_signature = d.signature and i.status = 'open')
+         -- What is known already opens none.
+         and exists (select from unnest(sources, signatures, keys) u (source, signature, key)
+                      where u.source = d.source and u.signature = d.signature
+                        and not exists (select from recovery.failure_match m
+                                         where m.source = u.source and m.idempotency_key = u.key))
+       order by d.source, d.signature
+      on conflict do nothing;
+      with given as materialized (
+        select u.*, row_number() over (partition by u.source, u.key order by u.place) as nth
+          from unnest(sources, keys, kinds, refs, codes, messages, signatures, categories, contexts, digests, follow)
+               with ordinality u (source, key, kind, ref, code, message, signature, category, context, digest, follows,
+                                  place)),
+      opened as materialized (
+        select i.incident_id, i.source, i.error_signature
+          from (select distinct u.source, u.signature from given u) d
+         cross join lateral (
+           select i.* from recovery.incident i
+            where i.source = d.source and i.error_signature = d.signature and i.status = 'open'
+            limit 1 for key share) i),
+      born as (
+        insert into recovery.failure_match (
+          incident_id, source, idempotency_key, subject_kind, subject_ref, error_code, error_message, error_signature,
+          category, context, digest, follows, evaluate_at, match_until, policy_version, created_at, updated_at)
+        select o.incident_id, g.source, g.key, g.kind, g.ref, g.code, g.message, g.signature, g.category, g.context,
+               g.digest, g.follows, now_, now_ + until_, version_, now_, now_
+          from given g join opened o on o.source = g.source and o.error_signature = g.signature
+         where g.nth = 1
+           and not exists (select from recovery.failure_match m where m.source = g.source and m.idempotency_key = g.key)
+         order by g.source, g.key
+        returning failure_match_id, source, idempotency_key, digest)
+      select array_agg(coalesce(b.failure_match_id, m.failure_match_id) order by g.place),
+             array_agg(case when coalesce(b.digest, m.digest) is distinct from g.digest then 'differs'
+                            when b.failure_match_id is not null and g.nth = 1 then 'created' else 'known' end
+                       order by g.place)
+        into ids, answers
+        from given g
+        left join born b on b.source = g.source and b.idempotency_key = g.key
+        left join lateral (select m.failure_match_id, m.digest from recovery.failure_match m
+                            where m.source = g.source and m.idempotency_key = g.key limit 1) m
+               on b.failure_match_id is null;
+      -- An incident that was closed, or a match that was made, meanwhile: looked up again.
+      exit when array_position(ids, null) is null;
+    exception
+      when unique_violation or deadlock_detected then
+        if turn = 10 then
+          raise;
+        end if;
+    end;
+  end loop;
+end $$;
+comment on function recovery.ingest(
+  text[], text[], text[], text[], text[], text[], text[], text[], jsonb[], bytea[], uuid[], integer) is
+'Ingests failures; of each its match, and whether it was created, is known, or differs from what its key stands for.';

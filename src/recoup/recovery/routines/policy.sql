@@ -1,0 +1,69 @@
+-- The policy on recovery, for decisions in the database: read once per statement and passed on.
+
+create or replace function recovery.policy() returns jsonb
+language sql stable as $$ select p.figures -> 'recovery' from recoup.policy p order by p.version desc limit 1 $$;
+comment on function recovery.policy() is 'The section on recovery of the active policy.';
+
+create or replace function recovery.gates() returns jsonb
+language sql stable as $$
+  select p.figures -> 'recovery' || jsonb_build_object(
+           'paused', coalesce((select jsonb_agg(case h.scope when 'global' then '*' else h.scope_id end)
+                                 from recoup.pause h
+                                where h.status = 'PAUSED'
+                                  and (h.scope in ('global', 'action')
+                                       or h.scope = 'table' and h.scope_id = 'recovery.candidate')), '[]'))
+    from recoup.policy p order by p.version desc limit 1
+$$;
+comment on function recovery.gates() is
+'The section on recovery of the active policy, with the actions that are paused (* or a table: all of them).';
+
+create or replace function recovery.applicable(action_type text, subject_kind text) returns boolean
+language sql immutable as $$
+  -- What is not built yet for a kind of subject is not applicable to it, so that it is never proposed.
+  select case action_type
+    when 'retry' then subject_kind in ('error', 'intake', 'run', 'outside')
+    when 'notify' then true
+    when 'manual' then true
+    when 'skip' then true
+    when 'fallback' then subject_kind = 'outside'
+    when 'circuit_breaker' then subject_kind = 'outside'
+    when 'reconfigure' then subject_kind = 'outside'
+    when 'escalate' then subject_kind = 'outside'
+    else false end
+$$;
+comment on function recovery.applicable(text, text) is
+'Whether actions of a type can be executed for subjects of a kind.';
+
+create or replace function recovery.makes(action_type text, subject_kind text) returns text
+language sql immutable as $$
+  select case
+    when action_type = 'retry' and subject_kind in ('error', 'intake', 'run') then subject_kind
+    when action_type = 'notify' then 'delivery'
+    when action_type = 'manual' then 'task'
+    when action_type = 'skip' then 'nothing' end
+$$;
+comment on function recovery.makes(text, text) is
+'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
+
+create or replace view recovery.action as
+select a.key as action_name, p.version as policy_version, a.value ->> 'type' as action_type,
+       case when a.value ->> 'type' in ('escalate', 'notify', 'manual', 'skip') then 'compensating' else 'corrective' end
+         as kind,
+       (a.value ->> 'is_automated')::boolean as is_automated,
+       (a.value ->> 'requires_approval')::boolean as requires_approval,
+       a.value -> 'parameters' as parameters, (a.value ->> 'cost')::integer as cost,
+       (a.value ->> 'timeout_s')::integer as timeout_s
+  from recoup.policy p cross join lateral jsonb_each(p.figures -> 'recovery' -> 'actions') a;
+comment on view recovery.action is
+'The catalogue of actions, for every version of the policy. It is the policy itself, so it cannot differ from it.';
+comment on column recovery.action.action_name is 'Name of the action.';
+comment on column recovery.action.policy_version is 'The policy that has it.';
+comment on column recovery.action.action_type is
+'retry, fallback, circuit_breaker, reconfigure, rollback, escalate, notify, manual or skip.';
+comment on column recovery.action.kind is 'corrective: fixes the problem; compensating: manages its impact.';
+comment on column recovery.action.is_automated is 'Whether it may start without a person, if all other gates allow it.';
+comment on column recovery.action.requires_approval is 'Whether a person has to approve it.';
+comment on column recovery.action.parameters is 'What it is given, unless a candidate says otherwise.';
+comment on column recovery.action.cost is 'Units that it takes from its scope.';
+comment on column recovery.action.timeout_s is 'Seconds that it may take.';
+grant select on recovery.action to recoup_reader;
