@@ -219,23 +219,53 @@ end $$;
 comment on function recovery.end_reported(uuid[]) is
 'Ends candidates as their executor reported: they await nothing.';
 
+create or replace function recovery.finish_candidates(
+  ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[],
+  out finished uuid[], out statuses text[])
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  now_ constant timestamptz := recoup.now();
+begin
+  perform recoup.require_same_length('outcomes', cardinality(ids_), cardinality(tokens), cardinality(outcomes),
+    coalesce(cardinality(results), cardinality(ids_)), coalesce(cardinality(errors), cardinality(ids_)));
+  -- One move for the effect and its end: a second version of the row would cost as much as the first.
+  with done as (
+    update recovery.candidate c
+       set status = g.outcome, reported = g.outcome, effect_made_at = now_, finished_at = now_, result = g.result,
+           error = g.error, updated_at = greatest(c.updated_at, now_)
+      from (select g.id, g.token, g.outcome, results[g.place] as result,
+                   case when g.outcome = 'succeeded' then null else coalesce(errors[g.place], 'failed') end as error
+              from unnest(ids_, tokens, outcomes) with ordinality g (id, token, outcome, place)) g
+     where c.candidate_id = any(array[g.id]) and c.token = g.token and c.status = 'executing'
+       and c.lease_until >= now_ and num_nulls(c.effect_made_at) = 1
+    returning c.candidate_id, c.status)
+  select coalesce(array_agg(d.candidate_id), '{}'), coalesce(array_agg(d.status), '{}') into finished, statuses from done d;
+  if cardinality(finished) < cardinality(ids_) then
+    select * into finished, statuses from recovery.late_outcomes(ids_, tokens, outcomes, errors, finished, statuses);
+  end if;
+end $$;
+comment on function recovery.finish_candidates(uuid[], uuid[], text[], jsonb[], text[]) is
+'Ends candidates whose action is outside of this database and awaits nothing, as it reported; late ones are stored.';
+
 create or replace function recovery.turn(
   ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[],
   among text[], most integer, worker_ text, lease interval,
-  out reported uuid[], out statuses text[],
+  out finished uuid[], out statuses text[],
   out ids uuid[], out matches uuid[], out actions text[], out types text[], out kinds text[], out given jsonb[],
   out keys text[], out timeouts integer[], out token_ uuid, out until_ timestamptz)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- Each step under its own authority, for a login that has all three.
+  -- Each step under its own authority, for a login that has both.
   if cardinality(ids_) > 0 then
-    perform set_config('role', 'recoup_executor', true);
-    select r.reported, r.statuses into reported, statuses
-      from recovery.report_outcomes(ids_, tokens, outcomes, results, errors) r;
     perform set_config('role', 'recoup_evaluator', true);
-    perform recovery.end_reported(ids_);
+    select f.finished, f.statuses into finished, statuses
+      from recovery.finish_candidates(ids_, tokens, outcomes, results, errors) f;
   end if;
   if most > 0 then
     perform set_config('role', 'recoup_claim_worker', true);
@@ -246,7 +276,7 @@ begin
 end $$;
 comment on function recovery.turn(
   uuid[], uuid[], text[], jsonb[], text[], text[], integer, text, interval) is
-'Reports outcomes, ends their candidates and claims the next ones, in one call.';
+'Ends candidates as reported and claims the next ones, in one call.';
 
 create or replace function recovery.expire_candidates(most integer, only_ uuid default null) returns integer
 language plpgsql

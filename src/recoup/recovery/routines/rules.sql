@@ -37,10 +37,17 @@ language sql stable as $$
           then 'outcome_missing'
         when n.outcome_by <= now_ then 'time' end
       when n.overridden_by is not distinct from o.overridden_by
-           or (n.result, n.error, n.teaches) is distinct from (o.result, o.error, o.teaches) then 'override_only' end
-    -- Ended.
+           or (n.result, n.error, n.teaches, n.effect_made_at, n.reported)
+              is distinct from (o.result, o.error, o.teaches, o.effect_made_at, o.reported) then 'override_only' end
+    -- Ended. The move that ends it may also tell its effect, if that is outside of this database and awaits nothing.
     when o.status = 'executing' then case
       when not recovery.is_recent(n.finished_at, now_) then 'time'
+      when (n.effect_made_at, n.reported) is distinct from (o.effect_made_at, o.reported)
+           and (o.effect_made_at is not null or n.effect_made_at is distinct from n.finished_at or n.reported is null
+                or recovery.makes(n.action_type, n.subject_kind) is not null) then 'effect_once'
+      when o.effect_made_at is null and n.effect_made_at is not null and o.lease_until < now_ then 'lease_expired'
+      when o.effect_made_at is null and n.effect_made_at is not null
+           and not (n.automatic or n.decided_at is not null) then 'needs_approval'
       when n.reported is not null and n.status <> n.reported then 'reported_otherwise'
       when n.status <> 'failed' and n.effect_made_at is null then 'no_effect'
       when n.status = 'failed' and n.error is null then 'no_error'
