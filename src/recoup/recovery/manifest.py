@@ -3,13 +3,15 @@
 from recoup.domain import Domain, routines
 from recoup.pauses.scopes import Pausable
 from recoup.recovery import refusals
+from recoup.recovery.duties import DUTIES
 from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.review import SUBJECT
 
 RECOVERY = Domain(
     name="recovery",
     package="recoup.recovery",
-    description="Turns failures into matches and candidates, and executes what is approved or automatic, within scopes.",
+    description="Turns failures into matches and candidates; executes what is approved or automatic, within scopes.",
     release=1,
     lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK),
     logs=(PROVENANCE,),
@@ -25,8 +27,10 @@ RECOVERY = Domain(
         "outcomes",
         "ingest",
         "evaluation",
+        "review",
     ),
     policy=(RecoveryPolicy,),
+    duties=DUTIES,
     pausable=(
         Pausable(
             scope="action",
@@ -36,4 +40,5 @@ RECOVERY = Domain(
         ),
     ),
     refusals=refusals.LAWS,
+    subjects=(SUBJECT,),
 )

@@ -15,7 +15,9 @@ Hours = Annotated[int, Field(ge=1, le=8_760)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]
 Units = Annotated[int, Field(ge=1, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
-ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,99}$", description="a name in lower case, like retry_later")]
+ActionName = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]{0,99}$", description="a name in lower case, like retry_later")
+]
 TypeWord = Annotated[ActionType, Field(strict=False)]
 KindWord = Annotated[SubjectKind, Field(strict=False)]
 ParkWord = Annotated[ParkReason, Field(strict=False)]

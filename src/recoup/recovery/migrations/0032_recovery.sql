@@ -191,6 +191,7 @@ create index candidate_ready on recovery.candidate ((decided_at is null), candid
   where is_ready and executed_at is null;
 create index candidate_match on recovery.candidate (failure_match_id, candidate_id);
 create index candidate_awaits on recovery.candidate ((awaits ->> 'key')) where awaits is not null;
+create index candidate_awaiting on recovery.candidate (action_name) where awaits is not null and finished_at is null;
 create index candidate_outcomes on recovery.candidate (action_name, finished_at)
   where executed_at is not null and finished_at is not null and teaches;
 
@@ -261,6 +262,8 @@ grant select on recovery.incident, recovery.failure_match, recovery.match_queue,
 
 grant insert (incident_id, source, error_signature, follows, opened_at) on recovery.incident to recoup_matcher;
 grant update (status, closed_at) on recovery.incident to recoup_evaluator;
+-- To lock one against being closed while a match joins it, or two scopes are opened for it; its opening never changes.
+grant update (opened_at) on recovery.incident to recoup_matcher, recoup_scoped_execution;
 
 grant insert (failure_match_id, incident_id, source, idempotency_key, subject_kind, subject_ref, error_code,
               error_message, error_signature, category, context, digest, follows, evaluate_at, match_until,

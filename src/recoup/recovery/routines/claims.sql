@@ -20,10 +20,9 @@ begin
   if gates -> 'paused' ?| array['*', 'recovery.candidate'] then
     return;
   end if;
-  -- The actions that this worker has, and that are neither retired nor paused; those that may start by themselves.
+  -- Neither retired nor paused.
   select array_agg(a.key) into allowed
-    from jsonb_each(gates -> 'actions') a
-   where (among is null or a.key = any(among)) and not gates -> 'paused' ? a.key;
+    from jsonb_each(gates -> 'actions') a where not gates -> 'paused' ? a.key;
   token_ := gen_random_uuid();
   until_ := now_ + coalesce(lease, make_interval(secs => (gates ->> 'candidate_lease_s')::integer));
   with picked as materialized (
@@ -34,6 +33,8 @@ begin
         where s.scope_id = c.scope_id and s.status = 'active' and s.expires_at > now_
           and s.attempts_used < s.max_attempts and s.cost_used + c.cost <= s.cost_limit limit 1) s
      where c.is_ready and c.executed_at is null and c.execute_by > now_ and c.action_name = any(allowed)
+       -- What is made outside of this database needs a worker that has the action.
+       and (among is null or c.action_name = any(among) or recovery.makes(c.action_type, c.subject_kind) is not null)
        and (c.status = 'approved'
             or c.confidence >= floor_ and c.evidence >= least_
                and (gates -> 'actions' -> c.action_name ->> 'is_automated')::boolean

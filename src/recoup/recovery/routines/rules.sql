@@ -224,22 +224,20 @@ begin
     from new_rows n
     left join lateral (select i.* from recovery.incident i where i.incident_id = n.incident_id limit 1) i on true
    where i.status is distinct from 'open'
-      or (i.source, i.error_signature) is distinct from (n.source, n.error_signature)
       or not recovery.is_recent(n.created_at, now_) or n.evaluate_at > now_ + interval '1 second'
       or n.match_until <= now_ limit 1;
   if found then
     raise exception using errcode = 'RC085',
       message = case when bad.incident is distinct from 'open'
                      then format('The incident of match %s is %s.', bad.failure_match_id, coalesce(bad.incident, 'unknown'))
-                     else format('Match %s is not of its incident''s source and signature, or has a time that is not now.',
-                                 bad.failure_match_id) end,
+                     else format('Match %s has a time that is not now.', bad.failure_match_id) end,
       hint = 'Ingest failures with recovery.ingest, or through the library.',
       detail = jsonb_build_object('failure_match_id', bad.failure_match_id, 'now', now_);
   end if;
   return null;
 end $$;
 comment on function recovery.rule_match_births() is
-'A match is created now, in the open incident of its source and signature, and evaluated at once.';
+'A match is created now, in an open incident, and evaluated at once.';
 
 create or replace function recovery.rule_match_moves() returns trigger
 language plpgsql

@@ -1,0 +1,47 @@
+"""Confidence: the share of an action's latest outcomes that were successes, with their number as evidence."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.recovery.policy import RecoveryPolicy
+
+Q = load("recoup.recovery", "evaluation.sql")
+UNKNOWN = 0.5  # of an action that has no outcomes yet
+
+
+class Estimate(NamedTuple):
+    """How often an action made its failure go away, and on how many outcomes that rests."""
+
+    succeeded: int
+    ended: int
+    awaiting: int
+
+    @property
+    def confidence(self) -> float:
+        # What is still awaited counts as a failure: successes arrive early, failures late.
+        tried = self.ended + self.awaiting
+        return self.succeeded / tried if tried else UNKNOWN
+
+
+def estimates(tx: Transaction, names: set[str], policy: RecoveryPolicy) -> dict[str, Estimate]:
+    """The estimate for each action."""
+    given = {"names": sorted(names), "most": policy.evidence_max}
+    return {name: Estimate(*counts) for name, *counts in tx.execute(Q["outcomes"], given)}
+
+
+def rate(tx: Transaction, candidates: Mapping[UUID, str], policy: RecoveryPolicy) -> None:
+    """Write the confidence of candidates, by their action, as the matcher."""
+    if not candidates:
+        return
+    known = estimates(tx, set(candidates.values()), policy)
+    tx.execute(
+        Q["rated"],
+        {
+            "ids": list(candidates),
+            "confidences": [known[name].confidence for name in candidates.values()],
+            "evidence": [known[name].ended for name in candidates.values()],
+        },
+    )

@@ -1,0 +1,232 @@
+"""Following the logs: failures become matches, and whatever happens to a match's subject, candidate or scope wakes it.
+
+Logs only say where to look; rows decide. A page of a log, what follows from it and its acknowledgement are one
+transaction, so nothing is missed and nothing done twice, whoever dies.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import dict_row
+
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.ledger import subscriptions
+from recoup.ledger.subscriptions import Log
+from recoup.recovery.matches import NewFailure, ingest
+from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.vocabulary import SubjectKind
+
+Q = load("recoup.recovery", "following.sql")
+PAGE = 5_000
+Event = dict[str, Any]
+
+ERRORS = Log(table="recoup.error_event", columns=("seq", "event_type", "error_table", "error_id", "to_status"))
+INTAKES = Log(table="cl.gate_zero_air", columns=("seq", "entity_id"))
+RUNS = Log(table="recovery.run_trace", columns=("seq", "run_id"))
+DELIVERIES = Log(table="recoup.delivery_event", columns=("seq", "delivery_id", "to_status"))
+CONTROL = Log(table="recoup.control_log", columns=("seq", "subject", "key"))
+PROVENANCE = Log(
+    table="recovery.provenance",
+    columns=("seq", "xid", "event_type", "candidate_id", "failure_match_id", "incident_id", "facts"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A log that is followed: which events, and what they lead to. Returns how many rows it changed."""
+
+    log: Log
+    event_types: tuple[str, ...]
+    then: Callable[[Transaction, Sequence[Event]], int]
+
+
+def follow(tx: Transaction, name: str, followed: Iterable[Followed], *, limit: int = PAGE) -> int:
+    """Read the next page of each log under a name, and act on it. Returns how many events were read."""
+    read = 0
+    for one in followed:
+        subscriptions.subscribe(tx, one.log, name)
+        page = subscriptions.read(tx, one.log, name, limit=limit, event_types=one.event_types)
+        if page.events:
+            one.then(tx, page.events)
+        # An empty page is acknowledged when it is not the end: after a restore, one may come first.
+        if page.events or not (page.caught_up or page.busy):
+            subscriptions.acknowledge(tx, page)
+        read += len(page.events)
+    return read
+
+
+# Failures become matches ----------------------------------------------------------------------------------------------
+
+
+def match_subjects(tx: Transaction, policy: RecoveryPolicy) -> int:
+    """Ingest what was parked, exhausted or crashed since, as the matcher."""
+    followed = [
+        Followed(
+            ERRORS, ("RECORDED", "FAILED", "LAPSED", "WINDOW_CLOSED", "PARKED"),
+            lambda on, events: _ingested(on, _parked(on, events, policy)),
+        ),
+    ]  # fmt: skip
+    if policy.subjects.intakes:
+        followed.append(Followed(INTAKES, ("EXHAUSTED",), lambda on, events: _ingested(on, _exhausted(on, events))))
+    if policy.subjects.runs:
+        followed.append(Followed(RUNS, ("crashed",), lambda on, events: _ingested(on, _crashed(on, events))))
+    return follow(tx, "matcher", followed)
+
+
+def _ingested(tx: Transaction, failures: Sequence[NewFailure]) -> int:
+    return len(ingest(tx, failures)) if failures else 0
+
+
+def _parked(tx: Transaction, events: Sequence[Event], policy: RecoveryPolicy) -> list[NewFailure]:
+    parked = [event for event in events if event["to_status"] == "PARKED"]
+    if not parked:
+        return []
+    given = {"tables": [e["error_table"] for e in parked], "ids": [e["error_id"] for e in parked]}
+    reasons = policy.subjects.park_reasons
+    return [
+        NewFailure(
+            source=row["error_table"],
+            message=row["error_message"],
+            key=f"{row['lineage']}" + (f"/{row['before']}" if row["before"] else ""),
+            code=row["error_code"],
+            category=row["category"],
+            signature=row["error_signature"],
+            kind=SubjectKind.ERROR,
+            ref=f"{row['error_table']}/{row['lineage']}",
+            context={
+                "park_reason": row["park_reason"], "outreach_id": row["outreach_id"], "work_key": row["work_key"],
+            },
+            follows=row["before"],
+        )
+        for row in _rows(tx, "parked", given)
+        if row["park_reason"] in reasons.get(row["error_table"], reasons.get("*", ()))
+    ]  # fmt: skip
+
+
+def _exhausted(tx: Transaction, events: Sequence[Event]) -> list[NewFailure]:
+    given = {"keys": [str(event["entity_id"]) for event in events]}
+    return [
+        NewFailure(
+            source="cl.gate_zero_intake",
+            message=f"verification failed: {row['failure_reason']}",
+            key=row["intake_id"],
+            code=row["failure_reason"],
+            kind=SubjectKind.INTAKE,
+            ref=row["intake_id"],
+            context={"company_name": row["company_name"], "batch_id": row["batch_id"]},
+        )
+        for row in _rows(tx, "exhausted", given)
+    ]
+
+
+def _crashed(tx: Transaction, events: Sequence[Event]) -> list[NewFailure]:
+    given = {"keys": [str(event["run_id"]) for event in events]}
+    return [
+        NewFailure(
+            source=row["source"],
+            message=f"run crashed: {row['crash_reason']}" + (f": {row['message']}" if row["message"] else ""),
+            key=row["run_id"],
+            kind=SubjectKind.RUN,
+            ref=row["run_id"],
+            context={"kind": row["kind"]},
+        )
+        for row in _rows(tx, "crashed", given)
+    ]
+
+
+# Matches are woken ----------------------------------------------------------------------------------------------------
+
+
+def wake_matches(tx: Transaction, policy: RecoveryPolicy) -> int:
+    """Make matches due whose subject, candidate or scope changed since, as the evaluator."""
+    return follow(tx, "evaluator", WAKERS)
+
+
+def wake(tx: Transaction, ids: Iterable[UUID]) -> int:
+    """Make open matches due for evaluation now."""
+    (count,) = tx.execute(Q["wake"], {"ids": list(ids)}).fetchone() or (0,)
+    return int(count)
+
+
+def _of_errors(tx: Transaction, events: Sequence[Event]) -> int:
+    ended = [event for event in events if event["to_status"] != "RETRY_PENDING" or event["event_type"] == "UNPARKED"]
+    given = {"tables": [e["error_table"] for e in ended], "ids": [e["error_id"] for e in ended]}
+    return _wake(tx, "of_errors", given) if ended else 0
+
+
+def _of_units(kind: str, column: str, also: str | None = None) -> Callable[[Transaction, Sequence[Event]], int]:
+    def then(tx: Transaction, events: Sequence[Event]) -> int:
+        given = {"keys": [str(event[column]) for event in events], "kind": kind}
+        return _wake(tx, "of_units", given) + (_wake(tx, also, given) if also is not None else 0)
+
+    return then
+
+
+def _of_tasks(tx: Transaction, events: Sequence[Event]) -> int:
+    keys = [event["key"] for event in events if event["subject"] == "recovery.task"]
+    return _wake(tx, "of_units", {"keys": keys, "kind": "task"}) if keys else 0
+
+
+def _of_provenance(tx: Transaction, events: Sequence[Event]) -> int:
+    scopes = [e["incident_id"] for e in events if e["event_type"].startswith("scope_")]
+    candidates = [
+        e for e in events
+        if e["candidate_id"] is not None and not (e["event_type"] == "effect_made" and "reported" in (e["facts"] or {}))
+    ]  # fmt: skip
+    given = {
+        "matches": [e["failure_match_id"] for e in candidates], "xids": [str(e["xid"]) for e in candidates],
+    }  # fmt: skip
+    woken = _wake(tx, "of_candidates", given) if candidates else 0
+    return woken + (_wake(tx, "of_scopes", {"incidents": list(set(scopes))}) if scopes else 0)
+
+
+WAKERS = (
+    Followed(
+        ERRORS,
+        (
+            "SUCCEEDED", "FAILED", "LAPSED", "WINDOW_CLOSED", "PARKED", "UNPARKED", "RESOLVED", "CLEARED", "SUPERSEDED",
+            "EXPIRED", "RETIRED", "ARCHIVED",
+        ),
+        _of_errors,
+    ),
+    Followed(INTAKES, ("AUTH", "EXHAUSTED"), _of_units("intake", "entity_id", "of_restarted_intakes")),
+    Followed(RUNS, ("queued", "succeeded", "failed", "crashed"), _of_units("run", "run_id", "of_retried_runs")),
+    Followed(DELIVERIES, ("SUCCEEDED", "FAILED", "LAPSED", "CANCELLED"), _of_units("delivery", "delivery_id")),
+    Followed(CONTROL, ("MOVE",), _of_tasks),
+    Followed(
+        PROVENANCE,
+        (
+            "approved", "rejected", "effect_made", "success", "failure", "rolled_back", "skipped", "scope_opened",
+            "scope_exhausted", "scope_expired", "scope_revoked",
+        ),
+        _of_provenance,
+    ),
+)  # fmt: skip
+
+
+def _wake(tx: Transaction, query: str, given: dict[str, Any]) -> int:
+    ids = {row[0] for row in tx.execute(Q[query], given, prepare=False)}
+    return wake(tx, sorted(ids)) if ids else 0
+
+
+def _rows(tx: Transaction, query: str, given: dict[str, Any]) -> list[dict[str, Any]]:
+    with tx.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(Q[query], given, prepare=False).fetchall()
+
+
+# Scopes and incidents end with time -----------------------------------------------------------------------------------
+
+
+def expire_scopes(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> int:
+    """Expire scopes whose time is over, as scoped execution."""
+    return tx.execute(Q["expire_scopes"], {"limit": limit, "only": only}).rowcount
+
+
+def close_incidents(tx: Transaction, policy: RecoveryPolicy, *, limit: int = 100) -> int:
+    """Close incidents that have been quiet, as the evaluator."""
+    asked = {"hours": policy.incident_quiet_hours, "limit": limit}
+    ids = [row[0] for row in tx.execute(Q["hold_quiet"], asked)]
+    return tx.execute(Q["close_quiet"], {"ids": ids, "hours": policy.incident_quiet_hours}).rowcount if ids else 0

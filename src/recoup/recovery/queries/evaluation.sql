@@ -1,0 +1,163 @@
+-- What an evaluation reads, and what it writes: each for all matches of a batch.
+
+-- name: matches
+select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_id, m.match_until, m.reported_by,
+       m.evaluation_no, m.policy_version
+  from unnest(%(ids)s::uuid[]) i (id)
+ cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = i.id limit 1) m;
+
+-- name: candidates
+select c.failure_match_id, c.candidate_id, c.status, c.action_name, c.action_type, c.proposed_by, c.confidence,
+       c.confidence_of, c.evidence, c.decide_by, c.execute_by, c.lease_until, c.effect_made_at, c.reported, c.awaits,
+       c.outcome_by, c.skip_reason, c.error, c.overridden_by, c.scope_id, c.created_at
+  from unnest(%(ids)s::uuid[]) i (id)
+ cross join lateral (select c.* from recovery.candidate c where c.failure_match_id = i.id order by c.candidate_id) c;
+
+-- name: lock_open
+-- Before the match, as everybody does who locks both.
+select count(*) from (
+  select c.candidate_id
+    from (select i.id from unnest(%(ids)s::uuid[]) i (id) order by i.id) i
+   cross join lateral (
+     select c.candidate_id from recovery.candidate c where c.failure_match_id = i.id and c.finished_at is null
+      limit 1 for no key update) c) held;
+
+-- name: scopes
+select s.scope_id, s.incident_id, s.status = 'active' and s.expires_at > (select recoup.now()) as is_active,
+       s.allowed_actions, s.expires_at
+  from recovery.scope s
+ where s.scope_id = any(%(scopes)s::uuid[])
+    or s.incident_id = any(%(incidents)s::uuid[]) and s.status = 'active' and s.expires_at > (select recoup.now());
+
+-- name: standings
+select s.kind, s.ref, s.standing, s.unit from recovery.standings(%(kinds)s::text[], %(refs)s::text[]) s;
+
+-- name: people_on_errors
+-- Who acted last on an error, since a time, of those who are people.
+select g.ref, v.actor_id
+  from unnest(%(refs)s::text[], %(units)s::text[], %(since)s::timestamptz[]) g (ref, unit, since)
+ cross join lateral (
+   select v.actor_id from recoup.error_event v
+    where v.error_id = split_part(g.unit, '/', 2)::bigint and v.error_table = split_part(g.unit, '/', 1)
+      and v.authority = 'recoup_operator' and v.logged_at >= g.since
+    order by v.seq desc limit 1) v;
+
+-- name: people_on_intakes
+select g.ref, l.actor_id
+  from unnest(%(refs)s::text[], %(units)s::text[]) g (ref, unit)
+ cross join lateral (
+   select l.actor_id from recoup.control_log l
+    where l.subject = 'cl.gate_zero_intake' and l.key = g.unit and l.authority = 'recoup_operator'
+    order by l.seq desc limit 1) l;
+
+-- name: restarted
+-- Intakes that were restarted, or are a restart: they are not restarted again.
+select i.intake_id::text
+  from unnest(%(refs)s::text[]) r (ref)
+ cross join lateral (select i.* from cl.gate_zero_intake i where i.intake_id = r.ref::uuid limit 1) i
+ where i.retry_of is not null
+    or exists (select from cl.gate_zero_intake n where n.retry_of = i.intake_id);
+
+-- name: unretryable
+-- Errors whose table does not allow RETRY.
+select r.ref from unnest(%(refs)s::text[]) r (ref)
+ where not recoup.allows(recoup.error_policy() -> 'tables' -> split_part(r.ref, '/', 1) -> 'allowed', 'RETRY');
+
+-- name: paused_tables
+select p.scope_id from recoup.pause p where p.status = 'PAUSED' and p.scope in ('global', 'table');
+
+-- name: outcomes
+-- The latest outcomes of actions; what is still awaited counts as a failure, because successes arrive early.
+select a.name, o.succeeded, o.ended, w.awaiting
+  from unnest(%(names)s::text[]) a (name)
+ cross join lateral (
+   select count(*) filter (where x.status = 'succeeded') as succeeded, count(*) as ended
+     from (select c.status from recovery.candidate c
+            where c.action_name = a.name and c.executed_at is not null and c.finished_at is not null and c.teaches
+            order by c.finished_at desc limit %(most)s) x) o
+ cross join lateral (
+   select count(*) as awaiting
+     from (select from recovery.candidate c
+            where c.action_name = a.name and c.awaits is not null and c.finished_at is null limit %(most)s) y) w;
+
+-- name: evaluated
+with t as materialized (select recoup.now() as now_, recoup.policy_version() as version)
+insert into recovery.evaluation (failure_match_id, evaluation_no, rules, fired, recommended_action, weight, facts,
+                                 policy_version, evaluated_at)
+select g.id, g.number, 'plan', array[g.fired], g.action, 1, g.facts, t.version, t.now_
+  from t, unnest(%(ids)s::uuid[], %(numbers)s::integer[], %(fired)s::text[], %(actions)s::text[], %(facts)s::jsonb[])
+            g (id, number, fired, action, facts)
+on conflict do nothing;
+
+-- name: created
+with t as materialized (select recoup.now() as now_, recoup.policy_version() as version)
+insert into recovery.candidate (failure_match_id, incident_id, error_signature, subject_kind, follows, proposed_by,
+                                recommended_action, decide_by, policy_version, created_at, updated_at)
+select m.failure_match_id, m.incident_id, m.error_signature, m.subject_kind, g.follows, g.proposer, g.action,
+       t.now_ + make_interval(hours => %(decide_hours)s), t.version, t.now_, t.now_
+  from t, (select g.*, row_number() over () as place
+             from unnest(%(ids)s::uuid[], %(follows)s::uuid[], %(proposers)s::text[], %(actions)s::text[])
+                    g (id, follows, proposer, action)) g
+ cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = g.id limit 1) m
+ order by g.place
+returning failure_match_id, candidate_id;
+
+-- name: selected
+with t as materialized (select recoup.now() as now_)
+update recovery.candidate c
+   set action_name = g.action, action_type = g.type, parameters = g.parameters, cost = g.cost, timeout_s = g.timeout,
+       is_automated = g.is_automated, requires_approval = g.requires_approval, scope_id = g.scope,
+       execute_by = g.execute_by, confidence_of = case when c.action_name = g.action then c.confidence_of end,
+       idempotency_key = coalesce(c.idempotency_key, g.key), updated_at = greatest(c.updated_at, t.now_)
+  from t, unnest(%(ids)s::uuid[], %(actions)s::text[], %(types)s::text[], %(parameters)s::jsonb[], %(costs)s::integer[],
+                 %(timeouts)s::integer[], %(automated)s::boolean[], %(approvals)s::boolean[], %(scopes)s::uuid[],
+                 %(execute_by)s::timestamptz[], %(keys)s::text[])
+            g (id, action, type, parameters, cost, timeout, is_automated, requires_approval, scope, execute_by, key)
+ where c.candidate_id = any(array[g.id]) and c.status = 'pending'
+returning c.candidate_id;
+
+-- name: attached
+with t as materialized (select recoup.now() as now_)
+update recovery.candidate c
+   set scope_id = g.scope, execute_by = g.execute_by, updated_at = greatest(c.updated_at, t.now_)
+  from t, unnest(%(ids)s::uuid[], %(scopes)s::uuid[], %(execute_by)s::timestamptz[]) g (id, scope, execute_by)
+ where c.candidate_id = any(array[g.id]) and c.status = 'pending' and c.scope_id is null
+returning c.candidate_id;
+
+-- name: rated
+with t as materialized (select recoup.now() as now_)
+update recovery.candidate c
+   set confidence = g.confidence, confidence_of = c.action_name, evidence = g.evidence,
+       updated_at = greatest(c.updated_at, t.now_)
+  from t, unnest(%(ids)s::uuid[], %(confidences)s::float8[], %(evidence)s::integer[]) g (id, confidence, evidence)
+ where c.candidate_id = any(array[g.id]) and c.status = 'pending'
+returning c.candidate_id;
+
+-- name: skipped
+with t as materialized (select recoup.now() as now_)
+update recovery.candidate c
+   set status = 'skipped', skip_reason = g.reason, finished_at = t.now_, teaches = false,
+       overridden_by = coalesce(c.overridden_by, g.person), updated_at = greatest(c.updated_at, t.now_)
+  from t, unnest(%(ids)s::uuid[], %(reasons)s::text[], %(people)s::text[], %(was)s::text[]) g (id, reason, person, was)
+ where c.candidate_id = any(array[g.id]) and c.status = g.was
+returning c.candidate_id;
+
+-- name: end_candidates
+select c.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[], %(errors)s::text[], %(teach)s::boolean[],
+                                            %(people)s::text[]) c;
+
+-- name: open_scopes
+-- For incidents without one, so many times a day at most.
+with t as materialized (select recoup.now() as now_, recoup.policy_version() as version)
+insert into recovery.scope (incident_id, allowed_actions, max_attempts, cost_limit, least_cost, ttl_seconds, expires_at,
+                            opened_by, reason, policy_version, opened_at)
+select g.id, %(actions)s::text[], %(max_attempts)s, %(cost_limit)s, %(least_cost)s, %(ttl_seconds)s,
+       t.now_ + make_interval(secs => %(ttl_seconds)s), recoup.acting_id(), 'opened by policy', t.version, t.now_
+  from t, unnest(%(incidents)s::uuid[]) g (id)
+ where not exists (select from recovery.scope s
+                    where s.incident_id = g.id and s.status = 'active' and s.expires_at > t.now_
+                      and s.allowed_actions && %(actions)s::text[])
+   and exists (select from recovery.incident i where i.incident_id = g.id and i.status = 'open')
+   and (select count(*) from recovery.scope s where s.incident_id = g.id and s.opened_at > t.now_ - interval '1 day')
+       < %(per_day)s
+returning scope_id, incident_id, true, allowed_actions, expires_at;

@@ -1,0 +1,37 @@
+-- Starting candidates, and ending those that could not be executed.
+
+-- name: end_reported
+select e.ended from recovery.end_reported(%(ids)s::uuid[]) e;
+
+-- name: end_candidates
+select e.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[], %(errors)s::text[], %(teach)s::boolean[],
+                                            %(people)s::text[]) e;
+
+-- name: expire
+select recovery.expire_candidates(%(limit)s, %(only)s::uuid);
+
+-- name: expired
+select l.token from recovery.lease l where l.lease_until < (select recoup.now()) order by l.lease_until limit %(limit)s;
+
+-- name: expired_lag
+select extract(epoch from recoup.now() - l.lease_until) from recovery.lease l
+ where l.lease_until < (select recoup.now()) order by l.lease_until limit 1;
+
+-- name: ready_lag
+select extract(epoch from recoup.now() - coalesce(c.decided_at, c.updated_at)) from recovery.candidate c
+ where c.is_ready and c.executed_at is null and c.execute_by > (select recoup.now())
+ order by c.decided_at is null, c.candidate_id limit 1;
+
+-- name: waiting_for_executors
+select c.action_name, count(*) as candidates from (
+  select c.action_name from recovery.candidate c
+   where c.is_ready and c.executed_at is null and c.execute_by > (select recoup.now())
+     and recovery.makes(c.action_type, c.subject_kind) is null and c.action_name <> all(%(known)s::text[])
+   limit 10000) c
+ group by 1 order by 1;
+
+-- name: subjects
+select c.candidate_id, m.source, m.subject_ref, m.error_code, m.error_message, m.error_signature, m.context
+  from unnest(%(ids)s::uuid[]) i (id)
+ cross join lateral (select c.* from recovery.candidate c where c.candidate_id = i.id limit 1) c
+ cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = c.failure_match_id limit 1) m;

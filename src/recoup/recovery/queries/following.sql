@@ -1,0 +1,131 @@
+-- Which matches events of other logs concern, and which failures become matches. Events only say where to look.
+
+-- name: of_errors
+select m.failure_match_id
+  from (select distinct u.error_table, u.error_id
+          from unnest(%(tables)s::text[], %(ids)s::bigint[]) u (error_table, error_id)) g
+ cross join lateral (
+   (select coalesce(e.lineage_id, e.error_id) as lineage from recoup.error e
+     where e.error_table = g.error_table and e.error_id = g.error_id limit 1)
+   union all
+   (select coalesce(a.lineage_id, a.error_id) from recoup.error_archive a
+     where a.error_table = g.error_table and a.error_id = g.error_id limit 1)
+   limit 1) e
+ cross join lateral (
+   select m.failure_match_id from recovery.failure_match m
+    where m.subject_ref = g.error_table || '/' || e.lineage and m.subject_kind = 'error' and m.ended_at is null) m;
+
+-- name: of_units
+-- Of intakes, runs, deliveries and tasks: the subject itself, what was started for it, or what a person restarted.
+select m.failure_match_id
+  from (select distinct u.key from unnest(%(keys)s::text[]) u (key)) g
+ cross join lateral (
+   select m.failure_match_id from recovery.failure_match m
+    where m.subject_ref = g.key and m.subject_kind = %(kind)s and m.ended_at is null
+   union
+   select c.failure_match_id from recovery.candidate c where c.awaits ->> 'key' = g.key) m;
+
+-- name: of_restarted_intakes
+select m.failure_match_id
+  from unnest(%(keys)s::text[]) g (key)
+ cross join lateral (select i.retry_of from cl.gate_zero_intake i where i.intake_id = g.key::uuid limit 1) i
+ cross join lateral (
+   select m.failure_match_id from recovery.failure_match m
+    where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null) m;
+
+-- name: of_retried_runs
+select m.failure_match_id
+  from unnest(%(keys)s::text[]) g (key)
+ cross join lateral (select r.retry_of from recovery.run r where r.run_id = g.key::uuid limit 1) r
+ cross join lateral (
+   select m.failure_match_id from recovery.failure_match m
+    where m.subject_ref = r.retry_of::text and m.subject_kind = 'run' and m.ended_at is null) m;
+
+-- name: of_candidates
+-- Not what an evaluation did itself: it went on from there in the same transaction.
+select distinct g.match
+  from unnest(%(matches)s::uuid[], %(xids)s::text[]) g (match, xid)
+ where not exists (
+   select from recovery.provenance p
+    where p.failure_match_id = g.match and p.xid = g.xid::xid8 and p.event_type in ('match_evaluated', 'match_ended'));
+
+-- name: of_scopes
+select m.failure_match_id from recovery.failure_match m
+ where m.incident_id = any(%(incidents)s::uuid[]) and m.ended_at is null;
+
+-- name: wake
+select recovery.wake_matches(%(ids)s::uuid[]);
+
+-- name: parked
+-- Errors that are parked now, for a reason of the policy, and that no open match is about. After a match that ended, a
+-- new one needs a person's act in between.
+select e.error_table, coalesce(e.lineage_id, e.error_id) as lineage, e.error_code, e.error_message, e.error_signature,
+       e.category, e.park_reason, e.outreach_id::text as outreach_id, e.work_key, m.failure_match_id as before
+  from (select distinct u.error_table, u.error_id
+          from unnest(%(tables)s::text[], %(ids)s::bigint[]) u (error_table, error_id)) g
+ cross join lateral (
+   select e.* from recoup.error e
+    where e.error_table = g.error_table and e.error_id = g.error_id and e.archived_at is null
+      and e.status in ('PARKED', 'ESCALATED') limit 1) e
+  left join lateral (
+   select m.failure_match_id, m.ended_at from recovery.failure_match m
+    where m.subject_ref = e.error_table || '/' || coalesce(e.lineage_id, e.error_id) and m.subject_kind = 'error'
+    order by m.created_at desc limit 1) m on true
+ where m.failure_match_id is null
+    or m.ended_at is not null and exists (
+      select from recoup.error_event v
+       where v.error_id = e.error_id and v.error_table = e.error_table and v.authority = 'recoup_operator'
+         and v.logged_at >= m.ended_at);
+
+-- name: exhausted
+select i.intake_id::text as intake_id, i.company_name, i.batch_id, r.failure_reason
+  from (select distinct u.key from unnest(%(keys)s::text[]) u (key)) g
+ cross join lateral (select i.* from cl.gate_zero_intake i where i.intake_id = g.key::uuid limit 1) i
+  left join lateral (select r.failure_reason from cl.gate_zero_recovery r where r.intake_id = i.intake_id limit 1) r on true
+ where i.status = 'EXHAUSTED'
+   -- What a candidate started ends as its outcome.
+   and not exists (select from recovery.candidate c where c.awaits ->> 'key' = i.intake_id::text);
+
+-- name: crashed
+select r.run_id::text as run_id, r.kind, r.source, r.message, r.crash_reason
+  from (select distinct u.key from unnest(%(keys)s::text[]) u (key)) g
+ cross join lateral (select r.* from recovery.run r where r.run_id = g.key::uuid limit 1) r
+ where r.status = 'crashed' and r.candidate_id is null;
+
+-- name: expire_scopes
+with t as materialized (select recoup.now() as now_)
+update recovery.scope s set status = 'expired', ended_at = t.now_
+  from t
+ where s.scope_id = any(array(
+         select s.scope_id from recovery.scope s
+          where s.status = 'active' and s.expires_at <= (select recoup.now()) and (%(only)s::uuid is null or s.scope_id = %(only)s)
+          order by s.expires_at limit %(limit)s for no key update skip locked))
+returning s.scope_id;
+
+-- name: expired_scopes
+select s.scope_id from recovery.scope s
+ where s.status = 'active' and s.expires_at <= (select recoup.now()) order by s.expires_at limit %(limit)s;
+
+-- name: scope_lag
+select extract(epoch from recoup.now() - s.expires_at) from recovery.scope s
+ where s.status = 'active' and s.expires_at <= (select recoup.now()) order by s.expires_at limit 1;
+
+-- name: hold_quiet
+-- Locked against new matches first; then looked at again, in a second statement.
+select i.incident_id from recovery.incident i
+ where i.status = 'open' and i.opened_at <= (select recoup.now()) - make_interval(hours => %(hours)s)
+   and not exists (select from recovery.failure_match m
+                    where m.incident_id = i.incident_id
+                      and (m.ended_at is null or m.created_at > (select recoup.now()) - make_interval(hours => %(hours)s)))
+ order by i.opened_at limit %(limit)s
+   for update skip locked;
+
+-- name: close_quiet
+with t as materialized (select recoup.now() as now_)
+update recovery.incident i set status = 'closed', closed_at = t.now_
+  from t
+ where i.incident_id = any(%(ids)s::uuid[]) and i.status = 'open'
+   and not exists (select from recovery.failure_match m
+                    where m.incident_id = i.incident_id
+                      and (m.ended_at is null or m.created_at > t.now_ - make_interval(hours => %(hours)s)))
+returning i.incident_id;

@@ -1,0 +1,76 @@
+-- Decisions of people: what may be decided, and the decision itself, for sets.
+
+-- name: lock
+-- With a digest of what is decided on: whoever changed it since, changed this.
+select c.candidate_id, c.status, c.action_name, c.proposed_by, c.scope_id, c.decide_by <= (select recoup.now()) as overdue,
+       s.status as scope_status, s.expires_at <= (select recoup.now()) as scope_expired,
+       recovery.decision_digest(c) as digest
+  from (select i.id from unnest(%(ids)s::uuid[]) i (id) order by i.id) i
+ cross join lateral (select c.* from recovery.candidate c where c.candidate_id = i.id limit 1 for no key update) c
+  left join lateral (select s.* from recovery.scope s where s.scope_id = c.scope_id limit 1) s on true;
+
+-- name: rest
+-- What is left of scopes, less what was approved and not started yet.
+select s.scope_id, s.max_attempts - s.attempts_used - a.approved as attempts, s.cost_limit - s.cost_used - a.cost as units
+  from unnest(%(scopes)s::uuid[]) i (id)
+ cross join lateral (select s.* from recovery.scope s where s.scope_id = i.id limit 1) s
+ cross join lateral (
+   select count(*) as approved, coalesce(sum(c.cost), 0) as cost from recovery.candidate c
+    where c.scope_id = s.scope_id and c.is_ready and c.executed_at is null and c.status = 'approved') a;
+
+-- name: costs
+select c.candidate_id, c.cost from recovery.candidate c where c.candidate_id = any(%(ids)s::uuid[]);
+
+-- name: approve
+with t as materialized (select recoup.now() as now_)
+update recovery.candidate c
+   set status = 'approved', decided_by = recoup.acting_id(), decided_at = t.now_, decision_note = %(note)s,
+       updated_at = greatest(c.updated_at, t.now_)
+  from t where c.candidate_id = any(%(ids)s::uuid[]) and c.status = 'pending'
+returning c.candidate_id;
+
+-- name: reject
+with t as materialized (select recoup.now() as now_)
+update recovery.candidate c
+   set status = 'rejected', decided_by = recoup.acting_id(), decided_at = t.now_, decision_note = %(note)s,
+       finished_at = t.now_, updated_at = greatest(c.updated_at, t.now_)
+  from t where c.candidate_id = any(%(ids)s::uuid[]) and c.status = 'pending'
+returning c.candidate_id;
+
+-- name: standings
+select c.action_name, c.scope_id, s.status as scope_status, c.proposed_by = %(who)s as is_own,
+       c.decide_by <= (select recoup.now()) as overdue, c.action_name is null as unselected, count(*) as candidates
+  from recovery.candidate c left join recovery.scope s on s.scope_id = c.scope_id
+ where c.status = 'pending' and {matching}
+ group by 1, 2, 3, 4, 5, 6 order by 1, 2;
+
+-- name: chosen
+select c.candidate_id || ':' || recovery.decision_digest(c) as unit from recovery.candidate c
+ where c.status = 'pending' and {matching}
+ order by c.candidate_id
+
+-- name: match
+select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_id, m.ended_at, m.source, m.error_code,
+       m.error_message, m.error_signature, m.category, i.status as incident_status
+  from recovery.failure_match m join recovery.incident i on i.incident_id = m.incident_id
+ where m.failure_match_id = %(match)s;
+
+-- name: open_candidate
+select c.candidate_id, c.status, c.proposed_by, c.action_name from recovery.candidate c
+ where c.failure_match_id = %(match)s and c.finished_at is null for no key update;
+
+-- name: overtake
+with t as materialized (select recoup.now() as now_)
+update recovery.candidate c
+   set status = 'skipped', skip_reason = 'OVERTAKEN', finished_at = t.now_, teaches = false, overridden_by = %(who)s,
+       updated_at = greatest(c.updated_at, t.now_)
+  from t where c.candidate_id = %(candidate)s and c.status = 'pending'
+returning c.candidate_id;
+
+-- name: latest
+select c.candidate_id from recovery.candidate c where c.failure_match_id = %(match)s order by c.candidate_id desc limit 1;
+
+-- name: active_scope
+select s.scope_id, s.allowed_actions, s.expires_at from recovery.scope s
+ where s.incident_id = %(incident)s and s.status = 'active' and s.expires_at > (select recoup.now())
+   and %(action)s = any(s.allowed_actions) limit 1;

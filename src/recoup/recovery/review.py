@@ -1,0 +1,308 @@
+"""Decisions of people: approve and reject candidates, one or many, and propose an action of one's own.
+
+A decision is bound to what was shown: action, parameters, scope, cost and confidence. A candidate that has changed
+since is refused, and so is a set that is larger than what is left of its scope. Another person than the one who
+proposed a candidate approves it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composable
+
+from recoup.database.acting import acting_as
+from recoup.database.connection import Transaction
+from recoup.database.queries import load
+from recoup.lifecycles.declaration import Authority
+from recoup.operations.verbs import Act, Answer, Group, Subject, Verb, Why, act, reason
+from recoup.recovery import evaluation
+from recoup.recovery.confidence import rate
+from recoup.recovery.decision import Scope, applicable
+from recoup.recovery.following import wake
+from recoup.recovery.matches import NewFailure, ingest
+from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.vocabulary import SubjectKind
+from recoup.refusals import InputRefused, LawRefused, from_database
+
+Q = load("recoup.recovery", "review.sql")
+APPROVE, REJECT = "approve", "reject"
+VERBS = (
+    Verb(
+        name=APPROVE,
+        help="Approve candidates: a worker executes them within their scope.\n\n"
+        "For example: recoup recovery approve ID --reason 'the vendor is back'",
+        arguments=(reason(required=False),),
+    ),
+    Verb(
+        name=REJECT,
+        help="Reject candidates: they are not executed, and this action is not proposed again for their failure.\n\n"
+        "For example: recoup recovery reject ID --reason 'the data is wrong'",
+    ),
+)
+UNKNOWN = Why("candidate_unknown", "There is no such candidate.", "List them: recoup recovery list")
+CHANGED = Why("candidate_changed", "It has changed since it was shown.", "Look at it again: recoup recovery list")
+NO_SCOPE = Why(
+    "scope_missing",
+    "It has no active scope.",
+    "Open one for its incident: recoup recovery scope open INCIDENT",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which pending candidates."""
+
+    action: str | None = None
+    source: str | None = None
+    incident: str | None = None
+    signature: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return all(value is None for value in asdict(self).values())
+
+    @property
+    def conditions(self) -> Mapping[str, Any]:
+        return asdict(self)
+
+
+MATCHING = SQL(
+    "(%(action)s::text is null or c.action_name = %(action)s)"
+    " and (%(signature)s::text is null or c.error_signature = %(signature)s)"
+    " and (%(incident)s::text is null or c.incident_id::text = %(incident)s)"
+    " and (%(source)s::text is null or exists (select from recovery.failure_match m"
+    " where m.failure_match_id = c.failure_match_id and m.source = %(source)s))"
+)
+
+
+def approve(tx: Transaction, candidates: Sequence[str], *, note: str | None = None) -> list[Answer]:
+    """Approve candidates, by id or by id:digest as a list shows it. Each has its own answer, in the order given."""
+    return carry_out(tx, act(VERBS, APPROVE, reason=note), candidates)
+
+
+def reject(tx: Transaction, candidates: Sequence[str], *, note: str) -> list[Answer]:
+    """Reject candidates, with a reason."""
+    return carry_out(tx, act(VERBS, REJECT, reason=note), candidates)
+
+
+def carry_out(tx: Transaction, decision: Act, units: Sequence[str]) -> list[Answer]:
+    """Decide on candidates. A refused one does not affect the others."""
+    asked = {unit: _id(unit) for unit in units}
+    with tx.cursor(row_factory=dict_row) as cursor:
+        ids = [one for one in asked.values() if one is not None]
+        rows = {row["candidate_id"]: row for row in cursor.execute(Q["lock"], {"ids": ids}).fetchall()}
+    (who,) = tx.execute("select recoup.acting_id()").fetchone() or ("",)
+    refused: dict[str, Why] = {}
+    for unit, id_ in asked.items():
+        why = _why_not(decision, unit, rows.get(id_) if id_ is not None else None, str(who))
+        if why is not None:
+            refused[unit] = why
+    if decision.verb == APPROVE:
+        refused |= _too_many(tx, {unit: rows[asked[unit]] for unit in asked if unit not in refused})
+    refused |= _decided(tx, decision, {unit: id_ for unit, id_ in asked.items() if unit not in refused})
+    return [Answer.of(unit, refused.get(unit)) for unit in units]
+
+
+def _id(unit: str) -> UUID | None:
+    try:
+        return UUID(str(unit).partition(":")[0])
+    except ValueError:
+        return None
+
+
+def _why_not(decision: Act, unit: str, row: Mapping[str, Any] | None, who: str) -> Why | None:
+    if row is None:
+        return UNKNOWN
+    digest = unit.partition(":")[2]
+    if row["status"] != "pending":
+        return Why("candidate_decided", f"It is {row['status']}, not pending.", "Nothing to do.")
+    if digest and digest != row["digest"]:
+        return CHANGED
+    if row["overdue"]:
+        return Why(
+            "decision_overdue", "Its time for a decision is over.", "Propose it anew: recoup recovery propose MATCH"
+        )
+    if row["action_name"] is None:
+        return Why("action_missing", "No action is selected yet.", "Wait for its evaluation.")
+    if row["proposed_by"] is not None and row["proposed_by"] == who:
+        return Why("same_person", "You proposed it.", "Ask somebody else to decide.")
+    if decision.verb == APPROVE and (
+        row["scope_id"] is None or row["scope_status"] != "active" or row["scope_expired"]
+    ):
+        return NO_SCOPE
+    return None
+
+
+def _too_many(tx: Transaction, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Why]:
+    """Candidates of scopes that have less left than is asked for: none of these is approved."""
+    asked = Counter(row["scope_id"] for row in rows.values())
+    if not asked:
+        return {}
+    ids = [row["candidate_id"] for row in rows.values()]
+    costs: dict[UUID, int] = dict(tx.execute(Q["costs"], {"ids": ids}).fetchall())
+    units: defaultdict[UUID, int] = defaultdict(int)
+    for row in rows.values():
+        units[row["scope_id"]] += costs[row["candidate_id"]]
+    small: dict[UUID, Why] = {}
+    for scope, attempts, left in tx.execute(Q["rest"], {"scopes": list(asked)}):
+        if asked[scope] > attempts or units[scope] > left:
+            small[scope] = Why(
+                "scope_too_small",
+                f"Scope {scope} has {attempts:,} attempts and {left:,} units left, and {asked[scope]:,} candidates for"
+                f" {units[scope]:,} units are to be approved.",
+                f"Approve at most {max(attempts, 0):,}, or open a larger scope: recoup recovery scope open INCIDENT",
+            )
+    return {unit: small[row["scope_id"]] for unit, row in rows.items() if row["scope_id"] in small}
+
+
+def _decided(tx: Transaction, decision: Act, chosen: Mapping[str, UUID | None]) -> dict[str, Why]:
+    """In one statement. If the database refuses, one by one, with the refusal of each."""
+    if not chosen:
+        return {}
+    try:
+        with tx.transaction():
+            tx.execute(Q[decision.verb], {"ids": list(chosen.values()), "note": decision.reason})
+    except psycopg.Error as error:
+        refusal = from_database(error)
+        if refusal is None:
+            raise
+        if len(chosen) == 1:
+            return {unit: Why(refusal.code, refusal.happened, refusal.next_step) for unit in chosen}
+    else:
+        return {}
+    refused: dict[str, Why] = {}
+    for unit, id_ in chosen.items():
+        refused |= _decided(tx, decision, {unit: id_})
+    return refused
+
+
+# Many, by filter ------------------------------------------------------------------------------------------------------
+
+
+def _groups(tx: Transaction, decision: Act, asked: Filter) -> list[Group]:
+    (who,) = tx.execute("select recoup.acting_id()").fetchone() or ("",)
+    with tx.cursor(row_factory=dict_row) as cursor:
+        query = Q["standings"].format(matching=MATCHING)
+        rows = cursor.execute(query, {**asked.conditions, "who": who}, prepare=False).fetchall()
+    return [Group({"action": row["action_name"]}, row["candidates"], _group_refusal(decision, row)) for row in rows]
+
+
+def _group_refusal(decision: Act, row: Mapping[str, Any]) -> Why | None:
+    stood = {
+        "status": "pending", "digest": "", "overdue": row["overdue"], "proposed_by": "you" if row["is_own"] else None,
+        "action_name": None if row["unselected"] else row["action_name"], "scope_id": row["scope_id"],
+        "scope_status": row["scope_status"], "scope_expired": False,
+    }  # fmt: skip
+    return _why_not(decision, "", stood, "you")
+
+
+def _chosen(_: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, Any]]:
+    return Q["chosen"].format(matching=MATCHING), asked.conditions
+
+
+SUBJECT = Subject(
+    table="recovery.candidate",
+    noun="candidate",
+    verbs=VERBS,
+    groups=_groups,
+    chosen=_chosen,
+    carry_out=carry_out,
+    authority=Authority.REVIEWER,
+    named=lambda unit: {"candidate_id": unit.partition(":")[0]},
+)
+
+
+# Proposals ------------------------------------------------------------------------------------------------------------
+
+
+def propose(
+    tx: Transaction,
+    match: UUID,
+    action: str,
+    policy: RecoveryPolicy,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+) -> UUID:
+    """Propose an action for a match, under the acting person's name. Another person approves it.
+
+    A pending candidate of the machine is overtaken. On a match that has ended, a new match follows it. As an operator,
+    with a login that has the matcher's and the evaluator's authority.
+    """
+    (who,) = tx.execute("select recoup.acting_id()").fetchone() or ("",)
+    found = _match(tx, match)
+    known = policy.actions.get(action)
+    if known is None:
+        raise InputRefused(
+            "action_unknown", f"There is no action {action!r}.", f"Actions are: {', '.join(policy.actions)}."
+        )
+    if not applicable(known, SubjectKind(found["subject_kind"])):
+        raise InputRefused(
+            "action_not_applicable",
+            f"{action} cannot be executed for a failure of the kind {found['subject_kind']}.",
+            "List the actions and what they apply to: recoup recovery actions",
+        )
+    if found["ended_at"] is not None:
+        found = _match(tx, _followed(tx, found))
+    follows = _overtaken(tx, found, str(who))
+    made = evaluation.create(
+        tx, policy, ids=[found["failure_match_id"]], actions=[action], follows=[follows], proposers=[str(who)]
+    )[found["failure_match_id"]]
+    row = tx.execute(Q["active_scope"], {"incident": found["incident_id"], "action": action}).fetchone()
+    scope = None if row is None else Scope(
+        scope_id=row[0], is_active=True, allowed_actions=tuple(row[1]), expires_at=row[2]
+    )  # fmt: skip
+    with acting_as(tx, Authority.EVALUATOR):
+        evaluation.select_actions(tx, policy, {made: (action, scope, parameters, None)})
+    with acting_as(tx, Authority.MATCHER):
+        rate(tx, {made: action}, policy)
+    with acting_as(tx, Authority.EVALUATOR):
+        wake(tx, [found["failure_match_id"]])
+    return made
+
+
+def _match(tx: Transaction, match: UUID) -> dict[str, Any]:
+    with tx.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(Q["match"], {"match": match}).fetchone()
+    if row is None:
+        raise InputRefused(
+            "match_unknown", f"There is no match {match}.", "List them: recoup recovery matches", match=str(match)
+        )
+    return row
+
+
+def _followed(tx: Transaction, ended: Mapping[str, Any]) -> UUID:
+    """A new match that follows one that has ended."""
+    failure = NewFailure(
+        source=ended["source"], message=ended["error_message"], key=f"follows/{ended['failure_match_id']}",
+        code=ended["error_code"], category=ended["category"], signature=ended["error_signature"],
+        kind=SubjectKind(ended["subject_kind"]), ref=ended["subject_ref"], follows=ended["failure_match_id"],
+    )  # fmt: skip
+    with acting_as(tx, Authority.MATCHER):
+        (made,) = ingest(tx, [failure])
+    assert made.failure_match_id is not None
+    return made.failure_match_id
+
+
+def _overtaken(tx: Transaction, match: Mapping[str, Any], who: str) -> UUID | None:
+    """The candidate before: a pending one of the machine is skipped; what was approved or started stays."""
+    with acting_as(tx, Authority.EVALUATOR):
+        row = tx.execute(Q["open_candidate"], {"match": match["failure_match_id"]}).fetchone()
+        if row is None:
+            latest = tx.execute(Q["latest"], {"match": match["failure_match_id"]}).fetchone()
+            return None if latest is None else latest[0]
+        candidate, status, _, _ = row
+        if status != "pending":
+            raise LawRefused(
+                "candidate_open",
+                f"Candidate {candidate} of this match is {status}.",
+                "Wait for its outcome: recoup recovery show " + str(match["failure_match_id"]),
+                candidate=str(candidate),
+            )
+        tx.execute(Q["overtake"], {"candidate": candidate, "who": who})
+    assert isinstance(candidate, UUID)
+    return candidate
