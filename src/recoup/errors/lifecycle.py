@@ -52,7 +52,7 @@ def _recovered() -> Iterator[Move]:
     yield Move(PARKED, ESCALATED, EXECUTOR, "escalated for a recovery candidate", via=CANDIDATE)
 
 
-# The columns that the first form of birth digests is over.
+# The columns of the first form of birth digests, with those that may be erased.
 FROZEN = (
     "error_table", "error_id", "outreach_id", "work_key", "error_code", "error_signature", "severity", "category",
     "ttl_tier", "decided_by", "clamped_from", "overruled", "policy_version", "created_at",

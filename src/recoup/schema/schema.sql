@@ -869,8 +869,8 @@ grant execute on function cl.rule_identity_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e6ff3d3494bd997cef0911d0716566b5
-comment on function cl.rule_intake_births() is 'A restart follows an exhausted intake, and is made now, by an operator or for a recovery candidate; for that one once.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4bc45c039fe618530dd44cfe94349ac5
+comment on function cl.rule_intake_births() is 'A restart follows an exhausted intake, and is made now, by an operator or, once, for a recovery candidate.';
 grant execute on function cl.rule_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
@@ -3433,7 +3433,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 2d164d88a6bc90a81914d0b4cefbd4b9
+ STABLE; -- body 37e9a011b47e8504a81d9c590b89144d
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -4434,7 +4434,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body 763bd38cc9e523deba0bcb3c519b5588
+ SET "DateStyle" TO 'iso, ymd'; -- body 579d0c9287f935eff6d168d87cbb377c
 comment on function recoup.settle_error_redactions() is 'Writes the texts of a redaction into the error, live or archived.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
@@ -4500,8 +4500,8 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 1a1593d4339feab975185d3f9441996e
-comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones that recovery does not keep.';
+ SET jit TO 'off'; -- body 84bee9f273926480c2853f44996c0d7c
+comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
 
 grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;
 

@@ -4,11 +4,11 @@
 alter table recoup.error add column lineage_id bigint constraint error_lineage check (lineage_id <= error_id);
 alter table recoup.error_archive add column lineage_id bigint;
 comment on column recoup.error.lineage_id is
-'The error_id of the first error of its lineage: a newer error inherits it from the one that it supersedes. Null: recorded'
-' by an older release, or inserted by SQL without it; then the error is its own lineage.';
+'The error_id of the first error of its lineage: a newer error inherits it from the one that it supersedes.'
+' Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
 comment on column recoup.error_archive.lineage_id is
-'The error_id of the first error of its lineage. Null: recorded by an older release, or inserted by SQL without it; then'
-' the error is its own lineage.';
+'The error_id of the first error of its lineage.'
+' Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
 
 -- By the consequence alone (recoup.lifecycle_step): by hand the guard refuses, and says why.
 grant update (status, disposition, max_retries, next_retry_at, retry_until, expires_at, parked_at, parked_by,

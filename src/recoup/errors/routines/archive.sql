@@ -37,7 +37,7 @@ declare
   blocking constant boolean := coalesce((figures -> 'tables' -> error_table_ ->> 'blocks')::boolean, false);
   leaving  bigint[];
   months   date[];
-  -- Read row by row: behind those that recovery keeps it goes on where it was, however many they are.
+  -- Read row by row: it continues behind those that recovery keeps, however many they are.
   expired  cursor for
     select e.error_id, recoup.lineage_of(e) as lineage, e.disposition in ('RETRY', 'PARKED') as blocks
       from recoup.error e
@@ -76,7 +76,8 @@ begin
       if cardinality(ids) > 0 and (not more or cardinality(ids) >= page) then
         kept := recoup.kept_errors(error_table_, ids, lineages, now_);
         select coalesce(leaving, '{}') || array_agg(l.id), was_blocking + count(*) filter (where l.blocks and blocking),
-               coalesce(months, '{}') || case when count(*) > 0 then date_trunc('month', now_ at time zone 'UTC')::date end
+               coalesce(months, '{}')
+                 || case when count(*) > 0 then date_trunc('month', now_ at time zone 'UTC')::date end
           into leaving, was_blocking, months
           from (select i.id, i.blocks from unnest(ids, blocks) i (id, blocks)
                  where i.id <> all(kept) limit most - gone) l;
@@ -100,4 +101,4 @@ begin
   delete from recoup.error e where e.error_table = error_table_ and e.error_id = any(leaving);
 end $$;
 comment on function recoup.sweep_errors(text, integer, bigint) is
-'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones that recovery does not keep.';
+'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';

@@ -174,8 +174,8 @@ begin
   written as (
     insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor, actor_id,
                                     authority)
-    select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', d.form, array_agg(d.key), array_agg(d.digest),
-           recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
+    select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', d.form, array_agg(d.key),
+           array_agg(d.digest), recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
       from digested d group by d.subject, d.form
     returning subject, cardinality(keys) as count)
   select coalesce(sum(w.count), 0) into done from written w where w.subject = 'recoup.error';

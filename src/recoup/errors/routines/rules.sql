@@ -148,7 +148,8 @@ language sql stable as $$
         when n.status = o.status and n.archive_reason is distinct from 'MANUAL'
              or n.status <> o.status and n.archived_at is not null then 'beyond_candidate' end
       when 'recoup_reviewer' then case
-        when to_jsonb(n) - '{last_reviewed_at,updated_at}'::text[] <> to_jsonb(o) - '{last_reviewed_at,updated_at}'::text[]
+        when to_jsonb(n) - '{last_reviewed_at,updated_at}'::text[]
+             <> to_jsonb(o) - '{last_reviewed_at,updated_at}'::text[]
           then 'beyond_review' end end,
     -- Times are now: nothing is dated back, into a month that is dropped, or ahead.
     case

@@ -79,7 +79,8 @@ begin
   -- For a recovery candidate: once in all, and not while the batch of either is paused.
   select n.retry_of, i.retry_of as restarted_from, b.batch_id, b.pause_reason into bad
     from new_rows n
-   cross join lateral (select i.retry_of, i.batch_id from cl.gate_zero_intake i where i.intake_id = n.retry_of limit 1) i
+   cross join lateral (select i.retry_of, i.batch_id from cl.gate_zero_intake i
+                        where i.intake_id = n.retry_of limit 1) i
     left join lateral (select b.batch_id, b.pause_reason from cl.gate_zero_batch b
                         where b.batch_id in (i.batch_id, n.batch_id) and b.paused_at is not null limit 1) b on true
    where i.retry_of is not null or b.batch_id is not null limit 1;
@@ -99,7 +100,7 @@ begin
   return null;
 end $$;
 comment on function cl.rule_intake_births() is
-'A restart follows an exhausted intake, and is made now, by an operator or for a recovery candidate; for that one once.';
+'A restart follows an exhausted intake, and is made now, by an operator or, once, for a recovery candidate.';
 
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql
