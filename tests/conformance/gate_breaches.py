@@ -265,6 +265,9 @@ ROWS: tuple[tuple[str, str], ...] = (
      "update recoup.control_log set key = {pending}::text where subject = 'cl.gate_zero_intake'"),
     ("laws/L2/fresh-start-told", _intake("restarted", "retry_of = {failed}")),
     ("laws/L4/one-fresh-start", _intake("pending", "retry_of = {exhausted}")),
+    ("laws/L4/restarted-once-by-recovery",
+     "with for_candidate as (update recoup.control_log set authority = 'recoup_executor'"
+     " where subject = 'cl.gate_zero_intake') " + _intake("exhausted", "retry_of = {failed}")),
     ("laws/L4/keys", "insert into cl.company_identity (sovereign_company_id, intake_id, company_name, minted_at)"
      " select sovereign_company_id, {pending}, 'Acme', minted_at from cl.company_identity where intake_id = {by_hand}"),
     ("laws/L4/keys", "insert into cl.gate_zero_batch (batch_id, imported_at) values ({batch}, '2026-01-01')"),

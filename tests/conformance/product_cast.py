@@ -244,7 +244,8 @@ def error_change(actor: Authority | str | None, source: str, target: str) -> str
         if source == target:
             return SUPERSEDED if source != "RESOLVED" else "updated_at = t.now_"
     if source == target:
-        return "last_reviewed_at = t.now_"
+        archives = actor is Authority.EXECUTOR and source != "RESOLVED"
+        return f"{OVER} 'MANUAL'" if archives else "last_reviewed_at = t.now_"
     if (source, target) == ("RETRY_PENDING", "RESOLVED"):
         return f"{BY_PERSON[target]}, {ENDED}"
     return BY_PERSON[target] + (f", {NOT_OVER}" if source == "RESOLVED" else "")

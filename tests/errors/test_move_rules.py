@@ -13,6 +13,7 @@ from hub import DAY, DOL, HOUR, SECOND, Hub
 from recoup.lifecycles.declaration import Authority
 
 HUB, WORKER, OPERATOR = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR
+EXECUTOR, REVIEWER = Authority.EXECUTOR, Authority.REVIEWER
 
 
 class Breach(NamedTuple):
@@ -75,6 +76,8 @@ BREACHES = (
     Breach("no_retry_moved", WORKER, {}, {"next_retry_at": HOUR}, "no retry of it ended"),
     Breach("put_off", WORKER, {}, ENDED | {"next_retry_at": 31 * DAY}, "more than 30 days away"),
     Breach("unmoved", HUB, IN_PARK, {"updated_at": NOW}, "nothing changed"),
+    Breach("beyond_candidate", EXECUTOR, IN_PARK, {"last_reviewed_at": NOW}, "a recovery candidate unparks"),
+    Breach("beyond_review", REVIEWER, IN_PARK, {"last_reviewed_at": NOW, "assigned_to": "eve"}, "it is reviewed"),
     Breach("archived_at", OPERATOR, IN_PARK, RESOLVED | {"archived_at": -HOUR}, "archived_at is not now"),
     Breach("updated_at", OPERATOR, IN_PARK, {"updated_at": HOUR}, "updated_at is not now"),
     Breach("parked_at", OPERATOR, IN_PARK, {"parked_at": -HOUR}, "parked_at is not now"),
@@ -110,6 +113,13 @@ LAWFUL: tuple[tuple[Authority, dict[str, Any], dict[str, Any]], ...] = (
     (OPERATOR, IN_PARK, {"last_reviewed_at": NOW}),
     (OPERATOR, IN_PARK | {"last_reviewed_at": NOW}, {"updated_at": NOW}),
     (HUB, IN_PARK | UP, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}),
+    (EXECUTOR, IN_PARK, UNPARKED),
+    (EXECUTOR, IN_PARK | UP, UNPARKED | {"expires_at": 7 * DAY}),
+    (EXECUTOR, IN_PARK, UP),
+    (EXECUTOR, IN_PARK, {"archived_at": NOW, "archive_reason": "MANUAL"}),
+    (EXECUTOR, IN_PARK | UP, {"archived_at": NOW, "archive_reason": "MANUAL"}),
+    (REVIEWER, IN_PARK, {"last_reviewed_at": NOW, "updated_at": NOW}),
+    (REVIEWER, IN_PARK | UP, {"last_reviewed_at": NOW}),
     (OPERATOR, {}, ENDED | RESOLVED),
     (HUB, {}, ENDED | RESOLVED),
     (HUB, {}, RESOLVED),

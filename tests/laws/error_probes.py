@@ -140,6 +140,7 @@ check(ERROR, "error_resolved", "Nothing else is.", **BY_HAND | {"archive_reason"
 check(ERROR, "error_superseded", "Superseded means by another.", **SUPERSEDED | {"superseded_by": "null"})
 check(ERROR, "error_superseded", "Nothing else has a follower.", **BY_HAND, superseded_by="9000000001")
 check(ERROR, "error_not_superseded_by_itself", "Nothing follows itself.", **SUPERSEDED, error_id="9000000001")
+check(ERROR, "error_lineage", "The first of a lineage is not newer.", error_id="9000000001", lineage_id="9000000002")
 
 for table, figures in ErrorPolicy.shipped().tables.items():
     if figures.ttl != "INFINITE":

@@ -98,6 +98,7 @@ def test_no_step_that_is_a_consequence_is_made(hostile: Transaction) -> None:
         ("cl.gate_zero_intake", "REENTER_SUCCEEDED"), ("cl.gate_zero_intake", "EXHAUSTED"),
         ("cl.gate_zero_recovery", "ACTIVE"), ("cl.gate_zero_recovery", "SUCCEEDED"),
         ("recoup.error", "RESOLVED"), ("recoup.error_redaction", "DONE"),  # tests/errors/test_erasing.py
+        ("recoup.error", "RETRY_PENDING"), ("recoup.error", "PARKED"), ("recoup.error", "ESCALATED"),
     }  # fmt: skip
     frame = FRAME.format("cl.settle_attempts")
     statements = [

@@ -160,6 +160,8 @@ ARCHIVE: tuple[Invariant, ...] = (
     _of("errors/7/superseded-by", "superseding",
         "A superseded error names a newer error of the same failure, with at least its age and its retries.",
         "errors/7/superseded"),
+    _of("errors/7/lineage", "superseding",
+        "An error that superseded another has its lineage; any other begins its own."),
     _of("errors/7/superseded-inherits", "births",
         "An error that superseded another began with its retries, and parked if that was."),
     _of("errors/7/never-weakened", "births",
@@ -207,7 +209,8 @@ DECISION: tuple[Invariant, ...] = (
 
 LAWS: tuple[Invariant, ...] = (
     _log("laws/L1/error-authority", "neighbours",
-        "Decisions of people were made by an operator, retries by a worker or a hub, and clearing by a hub."),
+        "Decisions were made by an operator or for a recovery candidate, retries by a worker or a hub, and clearing by"
+        " a hub."),
     _log("laws/L5/tracebacks", "tracebacks", "A traceback is of a retry that failed under its token."),
     _of("laws/L8/error-stamped", "births",
         "Every error has the version of the policy that was active when it was recorded."),

@@ -20,8 +20,10 @@ from recoup.lifecycles.declaration import (
 from recoup.lifecycles.logs import Log
 
 HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
+EXECUTOR, REVIEWER = Authority.EXECUTOR, Authority.REVIEWER
 ACTIVE, RETRY_PENDING, PARKED, ESCALATED, RESOLVED = ErrorStatus
 ERASE = "recoup.settle_error_redactions"
+CANDIDATE = ("recovery.settle_candidates",)  # what follows from the steps of a recovery candidate
 OPEN = (ACTIVE, RETRY_PENDING, PARKED, ESCALATED)
 
 
@@ -40,6 +42,22 @@ def _retries() -> Iterator[Move]:
             RETRY_PENDING, RESOLVED, by, "a retry succeeded" + (", or a later run of the work" if by is HUB else "")
         )
 
+
+def _recovered() -> Iterator[Move]:
+    """What recovery candidates do with errors that wait for a person."""
+    for status in (PARKED, ESCALATED):
+        yield Move(status, RETRY_PENDING, EXECUTOR, "unparked for a recovery candidate", via=CANDIDATE)
+        yield Move(status, status, EXECUTOR, "archived for a recovery candidate", via=CANDIDATE)
+        yield Move(status, status, REVIEWER, "reviewed, through the approval of a recovery candidate", via=CANDIDATE)
+    yield Move(PARKED, ESCALATED, EXECUTOR, "escalated for a recovery candidate", via=CANDIDATE)
+
+
+# The columns of the first form of birth digests, with those that may be erased.
+FROZEN = (
+    "error_table", "error_id", "outreach_id", "work_key", "error_code", "error_signature", "severity", "category",
+    "ttl_tier", "decided_by", "clamped_from", "overruled", "policy_version", "created_at",
+)  # fmt: skip
+ERASABLE = ("error_message", "payload")
 
 ERROR = Lifecycle(
     table="recoup.error",
@@ -67,14 +85,13 @@ ERROR = Lifecycle(
         Move(RETRY_PENDING, PARKED, OPERATOR, "a person parks it"),
         Move(RETRY_PENDING, RESOLVED, OPERATOR, "a person resolved it"),
         *(Move(status, status, OPERATOR, "assigned, reviewed, redacted, or archived by hand") for status in OPEN),
-        Move(RESOLVED, RESOLVED, OPERATOR, "redacted", via=("recoup.settle_error_redactions",)),
+        Move(RESOLVED, RESOLVED, OPERATOR, "redacted", via=(ERASE,)),
+        *_recovered(),
     ),
     exits=tuple(Exit(status, ARCHIVER, "to the archive") for status in ErrorStatus),
-    frozen=(
-        "error_table", "error_id", "outreach_id", "work_key", "error_code", "error_signature", "severity", "category",
-        "ttl_tier", "decided_by", "clamped_from", "overruled", "policy_version", "created_at",
-    ),
-    erasable=("error_message", "payload"),
+    frozen=(*FROZEN, "lineage_id"),
+    erasable=ERASABLE,
+    earlier_contents=((*FROZEN, *ERASABLE),),  # errors had no lineage
     once=("superseded_by", "archived_at", "archive_reason"),
     rising=("retry_count", "max_retries", "expires_at", "updated_at"),
     move_rule=MoveRule(

@@ -87,6 +87,7 @@ class Listed:
     expires_at: datetime | None
     archived_at: datetime | None
     archive_reason: str | None
+    lineage_id: int  # the first error of the failure, if newer ones superseded it; else its own id
     owner: str | None = None  # the person it is assigned or escalated to, or the owner of its table
     occurrences: int = 1  # errors of the same table, entity, signature and work key, as far as they are kept
     first_seen_at: datetime | None = None

@@ -163,6 +163,8 @@ LAWS: tuple[Invariant, ...] = (
     _batch("laws/L2/fresh-start-told", "fresh_starts",
         "Every restart is in the control log, once, with who and why; and nothing else is."),
     _batch("laws/L4/one-fresh-start", "fresh_starts", "An exhausted intake has at most one restart."),
+    _batch("laws/L4/restarted-once-by-recovery", "fresh_starts",
+        "For a recovery candidate no restart is restarted: only an operator does that."),
     _of("laws/L5/late-attempts", "late_results",
         "A late result belongs to an attempt that had ended, or carries another token than it."),
     _of("laws/L5/one-attempt-at-a-time", "attempts", "An attempt opened only after the one before it had failed."),

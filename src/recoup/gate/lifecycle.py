@@ -16,7 +16,7 @@ from recoup.lifecycles.declaration import (
 )
 from recoup.lifecycles.logs import Log
 
-GATE, HUB, OPERATOR = Authority.GATE, Authority.HUB, Authority.OPERATOR
+GATE, HUB, OPERATOR, EXECUTOR = Authority.GATE, Authority.HUB, Authority.OPERATOR, Authority.EXECUTOR
 
 
 class AttemptStatus(StrEnum):
@@ -49,6 +49,7 @@ class BatchStatus(StrEnum):
 # What follows when an attempt or a recovery ends (consequences.sql).
 ENDED_ATTEMPT = ("cl.settle_attempts",)
 ENDED_RECOVERY = ("cl.settle_recoveries",)
+CANDIDATE = ("recovery.settle_candidates",)  # of the domain that recovers what failed for good
 
 BATCH = Lifecycle(
     table="cl.gate_zero_batch",
@@ -101,6 +102,7 @@ INTAKE = Lifecycle(
         Birth(PENDING, HUB, "a candidate came in"),
         Birth(PENDING, GATE, "a candidate came in"),
         Birth(PENDING, OPERATOR, "an exhausted one is restarted", ("retry_of",)),
+        Birth(PENDING, EXECUTOR, "an exhausted one is restarted for a recovery candidate", ("retry_of",), CANDIDATE),
         Birth(AUTHORIZED, GATE, "re-entered after a passed retry", ("reentered_from",), ENDED_ATTEMPT),
     ),
     moves=(

@@ -18,7 +18,11 @@ LAWS = {
     "RC058": ("attempt_unknown", "an outcome is reported for an attempt that exists"),
     "RC066": ("evidence_of_ended_attempt", "evidence is recorded while its attempt is open"),
     "RC067": ("evidence_missing", "payload_ref evidence:… points at evidence that is there"),
-    "RC042": ("restart_not_exhausted", "a restart follows an exhausted intake, and is made by an operator"),
+    "RC042": (
+        "restart_not_exhausted",
+        "a restart follows an exhausted intake, by an operator or for a recovery candidate",
+    ),
+    "RC120": ("restart_repeated", "recovery restarts an intake once: what was restarted is not restarted by it again"),
 }
 CONSTRAINTS = {
     "gate_zero_attempt_one_open": (

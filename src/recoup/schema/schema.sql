@@ -367,7 +367,7 @@ comment on column cl.gate_zero_intake.linkedin_url is 'Its directory page, as gi
 comment on column cl.gate_zero_intake.state is 'US state, as given.';
 comment on column cl.gate_zero_intake.status is 'PENDING, AUTHORIZED, FAILED, REENTER_SUCCEEDED or EXHAUSTED.';
 comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry passed and created this one.';
-comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator restarted as this one.';
+comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that was restarted as this one.';
 comment on column cl.gate_zero_intake.created_at is 'When it was imported.';
 comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
 CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
@@ -393,6 +393,7 @@ CREATE TRIGGER c_content_gate_zero_intake_births_on_insert AFTER INSERT ON cl.ga
 alter table cl.gate_zero_intake enable always trigger c_content_gate_zero_intake_births_on_insert;
 CREATE TRIGGER c_record_restarts_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_restarts();
 alter table cl.gate_zero_intake enable always trigger c_record_restarts_on_insert;
+grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_executor;
 grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_operator;
 grant insert on table cl.gate_zero_intake to recoup_hub;
 grant insert, update on table cl.gate_zero_intake to recoup_gate;
@@ -699,7 +700,7 @@ CREATE OR REPLACE FUNCTION cl.guard_gate_zero_intake_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body ead0866989653ec1440f0840ffc4023b
+ SET enable_mergejoin TO 'off'; -- body 63beeacab82b0697b36d45324de77bbd
 comment on function cl.guard_gate_zero_intake_births() is 'The guard of births of cl.gate_zero_intake, generated from the declaration.';
 grant execute on function cl.guard_gate_zero_intake_births() to public;
 
@@ -832,7 +833,7 @@ CREATE OR REPLACE FUNCTION cl.record_restarts()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 952f1bb538d79fe8b63011f7cb127095
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bd2d6464426d98dd1d533bffd92998e1
 comment on function cl.record_restarts() is 'A restart, in the control log.';
 
 CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
@@ -868,8 +869,8 @@ grant execute on function cl.rule_identity_births() to public;
 CREATE OR REPLACE FUNCTION cl.rule_intake_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a5c409530b5067b52056e01d4f97ca80
-comment on function cl.rule_intake_births() is 'A restart follows an exhausted intake, and is made now, by an operator.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4bc45c039fe618530dd44cfe94349ac5
+comment on function cl.rule_intake_births() is 'A restart follows an exhausted intake, and is made now, by an operator or, once, for a recovery candidate.';
 grant execute on function cl.rule_intake_births() to public;
 
 CREATE OR REPLACE FUNCTION cl.rule_recovery_moves()
@@ -1616,6 +1617,7 @@ create table recoup.error (
   token uuid,
   work_key text,
   overruled text,
+  lineage_id bigint,
   constraint error_pkey PRIMARY KEY (error_id, error_table),
   constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
   constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
@@ -1638,6 +1640,7 @@ create table recoup.error (
   constraint error_last_outcome_check CHECK (last_outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text])),
   constraint error_last_retry_at_check CHECK (isfinite(last_retry_at)),
   constraint error_last_reviewed_at_check CHECK (isfinite(last_reviewed_at)),
+  constraint error_lineage CHECK (lineage_id <= error_id),
   constraint error_max_retries_check CHECK (max_retries >= 0),
   constraint error_next_retry_at_check CHECK (isfinite(next_retry_at)),
   constraint error_not_superseded_by_itself CHECK (superseded_by <> error_id),
@@ -1717,6 +1720,7 @@ comment on column recoup.error.archive_reason is 'TTL_EXPIRED, MANUAL, RESOLVED 
 comment on column recoup.error.token is 'Fencing token of the last ended retry; recoup.error_queue has that of the current one.';
 comment on column recoup.error.work_key is 'Which piece of the entity''s work failed: a person, a document. Null: there is only one.';
 comment on column recoup.error.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
+comment on column recoup.error.lineage_id is 'The error_id of the first error of its lineage: a newer error inherits it from the one that it supersedes. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
 CREATE INDEX error_closed_failure ON ONLY recoup.error USING btree (outreach_id, error_signature) WHERE archived_at IS NOT NULL AND outreach_id IS NOT NULL;
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
@@ -1753,7 +1757,9 @@ grant delete, update (updated_at) on table recoup.error to recoup_archiver;
 grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
 grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_until, status, updated_at) on table recoup.error to recoup_executor;
 grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
+grant update (last_reviewed_at, updated_at) on table recoup.error to recoup_reviewer;
 
 create table recoup.error_archive (
   error_table text not null,
@@ -1800,6 +1806,7 @@ create table recoup.error_archive (
   token uuid,
   work_key text,
   overruled text,
+  lineage_id bigint,
   constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
   constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
@@ -1850,6 +1857,7 @@ comment on column recoup.error_archive.was_blocking is 'Whether it still blocked
 comment on column recoup.error_archive.token is 'Fencing token of the last ended retry.';
 comment on column recoup.error_archive.work_key is 'Which piece of the entity''s work failed.';
 comment on column recoup.error_archive.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
+comment on column recoup.error_archive.lineage_id is 'The error_id of the first error of its lineage. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
 CREATE INDEX error_archive_failure ON ONLY recoup.error_archive USING btree (outreach_id, error_signature) WHERE outreach_id IS NOT NULL;
 CREATE INDEX error_archive_work_key ON ONLY recoup.error_archive USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2956,7 +2964,7 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 18339009e048d46bf5c9822a8f44a79a
+ SET enable_nestloop TO 'off'; -- body d01e36abc4d6f86f7c9a06999adfe564
 comment on function recoup.archive_errors_gone() is 'Writes rows that were deleted from a live table to its archive, and ARCHIVED to the log.';
 
 grant execute on function recoup.archive_month_digest(error_table_ text, month_ date, page integer, OUT rows bigint, OUT digest bytea) to public;
@@ -3307,6 +3315,13 @@ CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  SET bytea_output TO 'hex'; -- body 9cd0b92f9d3216f74226c931d9aba34e
 comment on function recoup.content_worker_births() is 'Digests of rows of recoup.worker at their birth, generated from the declaration.';
 
+CREATE OR REPLACE FUNCTION recoup.decides_errors(acting text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body 6665ce902a382a5f033caae1def781f4
+comment on function recoup.decides_errors(acting text) is 'Whether moves of errors by this role are decisions, of a person or of a recovery candidate, and not retries.';
+grant execute on function recoup.decides_errors(acting text) to public;
+
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
  LANGUAGE sql
@@ -3402,23 +3417,23 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 6fc309a9fe5e1645ab899e8811cad7ed
+ STABLE; -- body c46a5b25d43c1bafdd4772571dd05faf
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a change breaks because its event would not tell it (recoup.error_move_rules), or null.';
 
-grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) to public;
+grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, lineage_id bigint, error_message text, payload jsonb) to public;
 
-CREATE OR REPLACE FUNCTION recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb)
+CREATE OR REPLACE FUNCTION recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, lineage_id bigint, error_message text, payload jsonb)
  RETURNS bytea
  LANGUAGE sql
- STABLE; -- body 4319e7e0f20364f69be40fc2ee317bcd
-comment on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, error_message text, payload jsonb) is 'Digest of what an error was given; times in the caller''s zone: UTC.';
+ STABLE; -- body 9b9de14d903ef1ae3a4d5351f0543858
+comment on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, lineage_id bigint, error_message text, payload jsonb) is 'Digest of what an error was given; times in the caller''s zone: UTC.';
 
 grant execute on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 05db3ad10d5c882eba358eb46dbf1d24
+ STABLE; -- body 37e9a011b47e8504a81d9c590b89144d
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3432,7 +3447,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body b8d8db1f00559e254fe62f494d37614a
+ IMMUTABLE; -- body d263a934f94f47c6e34e189e55f72cab
 comment on function recoup.error_move_rules() is 'The message and hint for each rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -3548,7 +3563,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 74f2b23f731303a92e00b2d8827dcf74
+ SET enable_mergejoin TO 'off'; -- body ac2d02447fc567a1b3a0f8d7c789f6c3
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
@@ -3775,9 +3790,9 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
- RETURNS TABLE(heir bigint, was_parked boolean, was_escalated boolean, was_retried boolean, old_created_at timestamp with time zone, old_tier text, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
+ RETURNS TABLE(heir bigint, old_lineage bigint, was_parked boolean, was_escalated boolean, was_retried boolean, old_created_at timestamp with time zone, old_tier text, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
  LANGUAGE sql
- STABLE; -- body e98e8da88f7b7c15e4161c40c03a84c5
+ STABLE; -- body df2ef704d86d6c0c502aa45476378349
 comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call inherits from the error that it superseded (recoup.supersede_errors).';
 grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
 
@@ -3788,7 +3803,7 @@ CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 9399f2e8817885d61dddabe8b6389f17
+ SET enable_nestloop TO 'off'; -- body 705bfa4722a59660c2d8054b0bf0fa4f
 comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[]) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
@@ -3851,7 +3866,7 @@ grant execute on function recoup.is_redaction(o recoup.error, n recoup.error) to
 
 CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb, changes jsonb)
  RETURNS void
- LANGUAGE plpgsql; -- body a20d5c0539050418d6aab37fe0a9d917
+ LANGUAGE plpgsql; -- body 19af073cd7985743c40eb47d17dc4a44
 comment on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) is 'New dispositions are allowed, and make promotions wait; errors are moved at READ COMMITTED.';
 grant execute on function recoup.judge_error_changes(acting text, policy jsonb, changes jsonb) to public;
 
@@ -3868,6 +3883,14 @@ CREATE OR REPLACE FUNCTION recoup.keep_tracebacks(tables text[], ids bigint[], t
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 066d0b9e30dcae942c670ce484bc4dfa
 comment on function recoup.keep_tracebacks(tables text[], ids bigint[], tokens uuid[], tracebacks text[]) is 'Keeps the tracebacks of retries that were reported as failed; those of late reports are left out.';
+
+grant execute on function recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 30a08fa46c9e0921e4d0850c212b5fad
+comment on function recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone) is 'Those of expired errors of a table, with their lineages, that recovery still works on: they are not archived yet.';
 
 grant execute on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) to public;
 
@@ -3911,6 +3934,20 @@ CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body cc042592cef67353862da83dd733f1ad
 comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.lineage_of(e recoup.error)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body b7fa97e7b14d14509afd412dbaa7406a
+comment on function recoup.lineage_of(e recoup.error) is 'The lineage of an error: where it has none, the error itself.';
+grant execute on function recoup.lineage_of(e recoup.error) to public;
+
+grant execute on function recoup.lineages_of_call(new_ids bigint[], later integer[], by_row bigint[], of_table text[], old_ids bigint[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.lineages_of_call(new_ids bigint[], later integer[], by_row bigint[], of_table text[], old_ids bigint[])
+ RETURNS bigint[]
+ LANGUAGE plpgsql; -- body c1a0070ce6f8534be30068a2db5f0073
+comment on function recoup.lineages_of_call(new_ids bigint[], later integer[], by_row bigint[], of_table text[], old_ids bigint[]) is 'Lineages of a call whose rows supersede each other: that of the error that the newest supersedes, or the first''s id.';
 
 CREATE OR REPLACE FUNCTION recoup.listed_condition(life recoup.lifecycle, kind_ text)
  RETURNS text
@@ -4107,7 +4144,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body aa458520ed9a409ed0b84411431dee48
+ SET "DateStyle" TO 'iso, ymd'; -- body 12a4518ca04f5504f23d3b869e54d1d3
 comment on function recoup.record_error_births() is 'RECORDED, with clamped_from and overruled where they are set.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()
@@ -4118,8 +4155,8 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 296ada4a5aafc0c707fc75be8d1d593c
-comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision of a person, being superseded.';
+ SET enable_mergejoin TO 'off'; -- body e18536fc885ff56355c3fe8e6164516e
+comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
 
@@ -4281,8 +4318,8 @@ grant execute on function recoup.rule_error_births() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e5b38bcdcd9f51fe7ae9453a41e006b0
-comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 46b7cde1b966bc46ddffbb1e6f745fc0
+comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried or that recovery works on.';
 grant execute on function recoup.rule_error_exits() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
@@ -4397,7 +4434,7 @@ CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body a37a57e1ca261a6ed82a900d2cc72dfc
+ SET "DateStyle" TO 'iso, ymd'; -- body 579d0c9287f935eff6d168d87cbb377c
 comment on function recoup.settle_error_redactions() is 'Writes the texts of a redaction into the error, live or archived.';
 
 CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
@@ -4463,7 +4500,7 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 7190abaa87bda735c1b71bddcee3098a
+ SET jit TO 'off'; -- body 84bee9f273926480c2853f44996c0d7c
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
 
 grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;

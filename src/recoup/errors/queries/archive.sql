@@ -11,6 +11,8 @@ select * from recoup.sweep_errors(%(table)s, %(limit)s, %(only)s);
   where e.archived_at is null and e.expires_at < (select recoup.now())
     and not exists (select from recoup.error_queue q where q.unit = e.error_id and q.token is not null)
     and recoup.may_expire(e, (select recoup.now()), (select recoup.error_policy()))
+    and recoup.kept_errors(e.error_table, array[e.error_id], array[recoup.lineage_of(e)],
+                           (select recoup.now())) = '{}'
   order by e.expires_at limit %(limit)s);
 
 -- name: lag
@@ -22,6 +24,8 @@ select extract(epoch from recoup.now() - min(l.since)) from (
     where e.archived_at is null and e.expires_at < (select recoup.now())
       and not exists (select from recoup.error_queue q where q.unit = e.error_id and q.token is not null)
       and recoup.may_expire(e, (select recoup.now()), (select recoup.error_policy()))
+      and recoup.kept_errors(e.error_table, array[e.error_id], array[recoup.lineage_of(e)],
+                             (select recoup.now())) = '{}'
     order by e.expires_at limit 1)) l
  where l.since < recoup.now();
 

@@ -325,15 +325,20 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
  where r.broken <> '{}'
 
 -- name: superseding
--- A superseded error names the one that superseded it, and of one failure of one entity one error is open.
+-- A superseded error names the one that superseded it, of one failure of one entity one error is open, and what
+-- supersedes each other is one lineage.
 with kept as (
   select error_table, error_id, outreach_id, work_key, error_signature, disposition, retry_count, created_at,
-         superseded_by
+         superseded_by, lineage_id
     from recoup.error
   union all
   select error_table, error_id, outreach_id, work_key, error_signature, disposition, retry_count, created_at,
-         superseded_by
-    from recoup.error_archive)
+         superseded_by, lineage_id
+    from recoup.error_archive),
+-- Which errors superseded one, by the log: the archive of the older one may have been dropped.
+heirs as (
+  select distinct e.error_table, (e.facts ->> 'superseded_by')::bigint as error_id
+    from recoup.error_event e where e.facts ? 'superseded_by')
 select 'errors/7/superseded-by' as breaks, k.error_table, k.outreach_id, k.error_signature, k.error_id, k.superseded_by
   from kept k
   left join kept n on n.error_table = k.error_table and n.error_id = k.superseded_by
@@ -348,3 +353,18 @@ select 'errors/7/one-open', e.error_table, e.outreach_id, e.error_signature, min
   from recoup.error e
  where e.archived_at is null and e.outreach_id is not null and e.ttl_tier <> 'INFINITE'
  group by e.error_table, e.outreach_id, e.work_key, e.error_signature having count(*) > 1
+union all
+-- The first form of birth digests is from the time before lineages.
+select 'errors/7/lineage', k.error_table, k.outreach_id, k.error_signature, k.error_id, k.lineage_id
+  from kept k
+  join recoup.error_event e
+    on e.error_id = k.error_id and e.error_table = k.error_table and e.event_type = 'RECORDED'
+  left join kept o on o.error_table = k.error_table and o.superseded_by = k.error_id
+  left join heirs h on h.error_table = k.error_table and h.error_id = k.error_id
+ cross join lateral (select coalesce(k.lineage_id, k.error_id) as own, coalesce(o.lineage_id, o.error_id) as before) l
+ where case when coalesce(e.form, 1) = 1 then k.lineage_id is not null
+            when o.error_id is not null then l.own <> l.before
+            when h.error_id is not null then l.own >= k.error_id
+            -- The first of a failure in a call has the lineage of the error that the last of them superseded.
+            when e.facts ? 'superseded_by' then l.own > k.error_id
+            else l.own <> k.error_id end

@@ -21,7 +21,7 @@ select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.err
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
        e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at,
-       e.archived_at, e.archive_reason
+       e.archived_at, e.archive_reason, coalesce(e.lineage_id, e.error_id) as lineage_id
   from recoup.error e
  where e.error_table = any(%(tables)s::text[]) and e.error_id < %(after)s
    and (%(archived)s
@@ -35,7 +35,7 @@ select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.err
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        null as leased_by,
        e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at,
-       e.archived_at, e.archive_reason
+       e.archived_at, e.archive_reason, coalesce(e.lineage_id, e.error_id) as lineage_id
   from recoup.error_archive e
  where e.error_table = any(%(tables)s::text[]) and %(archived)s
    and e.error_id < %(after)s

@@ -72,8 +72,14 @@ select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, 
              or e.event_type = 'CLAIMED' and e.under_way <> 1
              or e.under_way = 1 and e.to_status <> 'RETRY_PENDING'
            then 'errors/5/one-retry-at-a-time' end,
+      -- For a recovery candidate the executor unparks, escalates and archives, and its reviewer reviews.
       case when e.event_type in ('PARKED', 'UNPARKED', 'RESOLVED', 'ESCALATED', 'ASSIGNED', 'REVIEWED', 'RETIRED')
                 and e.authority <> 'recoup_operator'
+                and not (e.from_status in ('PARKED', 'ESCALATED') and case e.authority
+                           when 'recoup_executor' then e.event_type in ('UNPARKED', 'RETIRED')
+                                                       or e.event_type = 'ESCALATED' and e.from_status = 'PARKED'
+                           when 'recoup_reviewer' then e.event_type = 'REVIEWED'
+                           else false end)
              or e.event_type = 'CLEARED' and e.authority <> 'recoup_hub'
              or e.event_type in ('CLAIMED', 'SUCCEEDED', 'FAILED', 'LAPSED', 'WINDOW_CLOSED')
                 and e.authority not in ('recoup_error_worker', 'recoup_hub')

@@ -1,6 +1,28 @@
 -- The archiver's side: closed errors leave their table, in sets, and with them expired ones. Plans are kept, as in
 -- recording.sql.
 
+create or replace function recoup.lineage_of(e recoup.error) returns bigint
+language sql immutable parallel safe as $$ select coalesce(e.lineage_id, e.error_id) $$;
+comment on function recoup.lineage_of(recoup.error) is
+'The lineage of an error: where it has none, the error itself.';
+
+create or replace function recoup.kept_errors(
+  error_table_ text, ids bigint[], lineages bigint[], now_ timestamptz) returns bigint[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  kept bigint[];
+begin
+  -- By name: errors do without recovery.
+  if to_regprocedure('recovery.kept_errors(text, bigint[], timestamptz)') is null then
+    return '{}';
+  end if;
+  -- Recovery works on lineages, and may know an error by either id.
+  execute 'select recovery.kept_errors($1, $2, $3)' into kept using error_table_, ids || lineages, now_;
+  return array(select i.id from unnest(ids, lineages) i (id, lineage) where i.id = any(kept) or i.lineage = any(kept));
+end $$;
+comment on function recoup.kept_errors(text, bigint[], bigint[], timestamptz) is
+'Those of expired errors of a table, with their lineages, that recovery still works on: they are not archived yet.';
+
 create or replace function recoup.sweep_errors(
   error_table_ text, most integer, only_ bigint default null, out gone integer, out was_blocking integer)
 language plpgsql
@@ -15,6 +37,21 @@ declare
   blocking constant boolean := coalesce((figures -> 'tables' -> error_table_ ->> 'blocks')::boolean, false);
   leaving  bigint[];
   months   date[];
+  -- Read row by row: it continues behind those that recovery keeps, however many they are.
+  expired  cursor for
+    select e.error_id, recoup.lineage_of(e) as lineage, e.disposition in ('RETRY', 'PARKED') as blocks
+      from recoup.error e
+     where e.error_table = error_table_ and e.archived_at is null and e.expires_at < now_
+       and recoup.may_expire(e, now_, figures) and (only_ is null or e.error_id = only_)
+       and (e.status <> 'RETRY_PENDING' or exists (select from recoup.hold_unclaimed(e.error_id)))
+     order by e.expires_at for update skip locked;
+  one      record;
+  more     boolean := true;
+  ids      bigint[] := '{}';
+  lineages bigint[] := '{}';
+  blocks   boolean[] := '{}';
+  kept     bigint[];
+  page     integer;
 begin
   -- First closed errors, then expired ones.
   select array_agg(l.error_id), array_agg(distinct l.month) into leaving, months
@@ -22,21 +59,37 @@ begin
             from recoup.error e
            where e.error_table = error_table_ and e.archived_at is not null and (only_ is null or e.error_id = only_)
            order by e.archived_at limit most for update skip locked) l;
-  was_blocking := 0;
-  if coalesce(cardinality(leaving), 0) < most then
-    select coalesce(leaving, '{}') || array_agg(l.error_id),
-           coalesce(months, '{}') || case when count(*) > 0 then date_trunc('month', now_ at time zone 'UTC')::date end,
-           count(*) filter (where l.disposition in ('RETRY', 'PARKED'))
-      into leaving, months, was_blocking
-      from (select e.error_id, e.disposition from recoup.error e
-             where e.error_table = error_table_ and e.archived_at is null and e.expires_at < now_
-               and recoup.may_expire(e, now_, figures) and (only_ is null or e.error_id = only_)
-               and (e.status <> 'RETRY_PENDING'
-                    or exists (select from recoup.hold_unclaimed(e.error_id)))
-             order by e.expires_at limit most - coalesce(cardinality(leaving), 0) for update skip locked) l;
-    was_blocking := case when blocking then was_blocking else 0 end;
-  end if;
   gone := coalesce(cardinality(leaving), 0);
+  was_blocking := 0;
+  if gone < most then
+    page := most - gone;
+    open expired;
+    while more and gone < most loop
+      fetch expired into one;
+      more := found;
+      if more then
+        ids := ids || one.error_id;
+        lineages := lineages || one.lineage;
+        blocks := blocks || one.blocks;
+      end if;
+      -- When a page is locked, recovery is asked, in a statement of its own: it sees what was committed until then.
+      if cardinality(ids) > 0 and (not more or cardinality(ids) >= page) then
+        kept := recoup.kept_errors(error_table_, ids, lineages, now_);
+        select coalesce(leaving, '{}') || array_agg(l.id), was_blocking + count(*) filter (where l.blocks and blocking),
+               coalesce(months, '{}')
+                 || case when count(*) > 0 then date_trunc('month', now_ at time zone 'UTC')::date end
+          into leaving, was_blocking, months
+          from (select i.id, i.blocks from unnest(ids, blocks) i (id, blocks)
+                 where i.id <> all(kept) limit most - gone) l;
+        gone := cardinality(leaving);
+        page := greatest(most - gone, 100);
+        ids := '{}';
+        lineages := '{}';
+        blocks := '{}';
+      end if;
+    end loop;
+    close expired;
+  end if;
   if gone = 0 then
     return;
   end if;

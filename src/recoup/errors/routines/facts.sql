@@ -1,6 +1,14 @@
 -- Which values the columns of an error may have at birth, and which of them a move may change: a move has one event,
 -- and changes nothing that the event does not tell. What concerns a single row only is a constraint of the table.
 
+create or replace function recoup.decides_errors(acting text) returns boolean
+language sql immutable parallel safe as $$
+  -- The executor and the reviewer for recovery candidates, and for few steps (recoup.lifecycle_step).
+  select acting in ('recoup_operator', 'recoup_executor', 'recoup_reviewer')
+$$;
+comment on function recoup.decides_errors(text) is
+'Whether moves of errors by this role are decisions, of a person or of a recovery candidate, and not retries.';
+
 create or replace function recoup.error_birth_broken(n recoup.error, now_ timestamptz) returns text
 language sql stable as $$
   -- An hour, because clocks are set back: inherited times are normally in the past, and where they are not, the failure
@@ -29,7 +37,7 @@ language sql stable as $$
       when n.last_retry_at > greatest(n.updated_at, now_) + interval '1 hour' then 'last_retry_at'
       when (n.parked_at, n.parked_by, n.park_reason) is distinct from (o.parked_at, o.parked_by, o.park_reason)
            and (n.status = o.status or n.status not in ('PARKED', 'RETRY_PENDING', 'ACTIVE')) then 'parking' end,
-    case when acting = 'recoup_operator' then case
+    case when recoup.decides_errors(acting) then case
       when n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING' then case
         when n.escalation_level > 0 then 'escalation'
         when n.next_retry_at > now_ + interval '1 second' then 'unparked_later'
@@ -44,7 +52,7 @@ language sql stable as $$
       when (n.escalation_level, n.escalated_at, n.escalated_to, n.escalation_reason)
            is distinct from (o.escalation_level, o.escalated_at, o.escalated_to, o.escalation_reason)
         then 'escalation' end end,
-    case when acting = 'recoup_operator' then case
+    case when recoup.decides_errors(acting) then case
       when n.last_reviewed_at is distinct from o.last_reviewed_at
            and recoup.is_now(n.last_reviewed_at, now_ - interval '1 minute', now_) is not true then 'last_reviewed_at'
       when (n.status <> o.status or n.archived_at is not null)::integer

@@ -25,10 +25,10 @@ begin
                 'superseded_by', n.superseded_by,
                 'at_least', case when n.superseded_by is not null then n.disposition end)) end,
          kind, id, role_,
-         1, sha256(convert_to(array[
+         2, sha256(convert_to(array[
            n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_signature,
            n.severity, n.category, n.ttl_tier, n.decided_by, n.clamped_from, n.overruled, n.policy_version::text,
-           n.created_at::text, n.error_message, n.payload::text]::text, 'UTF8'))
+           n.created_at::text, n.lineage_id::text, n.error_message, n.payload::text]::text, 'UTF8'))
     from new_rows n;
   return null;
 end $$;
@@ -76,7 +76,7 @@ begin
        when n.archive_reason = 'SUPERSEDED' then 'SUPERSEDED'
        when n.archive_reason = 'TTL_EXPIRED' then 'EXPIRED'
        when n.archive_reason = 'MANUAL' then 'RETIRED'
-       when role_ = 'recoup_operator' then case
+       when recoup.decides_errors(role_) then case
          when n.status = 'RESOLVED' then 'RESOLVED'
          when n.status = 'PARKED' and o.status <> 'PARKED' then 'PARKED'
          when n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING' then 'UNPARKED'
@@ -94,7 +94,7 @@ begin
 end $$;
 revoke execute on function recoup.record_error_moves() from public;
 comment on function recoup.record_error_moves() is
-'The event of a move: an outcome, a decision of a person, being superseded.';
+'The event of a move: an outcome, a decision, being superseded.';
 
 create or replace function recoup.archive_digest(r recoup.error_archive) returns text
 language sql stable as $$

@@ -81,7 +81,7 @@ comment on function recoup.supersede_errors(
 
 create or replace function recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
 returns table (
-  heir bigint, was_parked boolean, was_escalated boolean, was_retried boolean,
+  heir bigint, old_lineage bigint, was_parked boolean, was_escalated boolean, was_retried boolean,
   old_created_at timestamptz, old_tier text, old_expires_at timestamptz,
   old_retry_count integer, old_max_retries integer, old_retry_until timestamptz,
   last_retry_at timestamptz, last_outcome text, last_failure text,
@@ -90,7 +90,7 @@ returns table (
   old_escalation_level integer, escalated_at timestamptz, escalated_to text, escalation_reason text)
 language sql stable as $$
   -- STABLE, and one SELECT: otherwise it is not inlined. LIMIT, for one lookup each.
-  select h.heir, s.was_parked, e.status = 'ESCALATED', s.was_retried,
+  select h.heir, coalesce(e.lineage_id, e.error_id), s.was_parked, e.status = 'ESCALATED', s.was_retried,
          case when s.goes_on then e.created_at end, case when s.goes_on then e.ttl_tier end,
          case when s.goes_on then e.expires_at end,
          e.retry_count, case when s.goes_on then e.max_retries end, e.retry_until,
@@ -113,6 +113,31 @@ $$;
 comment on function recoup.inherited(bigint[], text[], bigint[]) is
 'What a row of the call inherits from the error that it superseded (recoup.supersede_errors).';
 
+create or replace function recoup.lineages_of_call(
+  new_ids bigint[], later integer[], by_row bigint[], of_table text[], old_ids bigint[]) returns bigint[]
+language plpgsql as $$
+declare
+  count_   constant integer := cardinality(later);
+  newest   integer[] := array_fill(null::integer, array[count_]);  -- of each row, the last one of its failure
+  lineages bigint[] := array_fill(null::bigint, array[count_]);
+  old      record;
+begin
+  -- From the end: rows are superseded by later ones. What stays is the id of the first of each failure.
+  for place in reverse count_ .. 1 loop
+    newest[place] := coalesce(newest[later[place]], place);
+    lineages[newest[place]] := new_ids[place];
+  end loop;
+  for old in select i.heir::integer as place, i.old_lineage from recoup.inherited(by_row, of_table, old_ids) i loop
+    lineages[old.place] := old.old_lineage;
+  end loop;
+  for place in 1 .. count_ loop
+    lineages[place] := lineages[newest[place]];
+  end loop;
+  return lineages;
+end $$;
+comment on function recoup.lineages_of_call(bigint[], integer[], bigint[], text[], bigint[]) is
+'Lineages of a call whose rows supersede each other: that of the error that the newest supersedes, or the first''s id.';
+
 create or replace function recoup.insert_errors(
   new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[],
   work_keys text[], later integer[],
@@ -129,6 +154,9 @@ as $$
 declare
   ends constant jsonb := recoup.ends_as(policy);
   who  constant text := recoup.acting_id();
+  -- Mostly no row of a call supersedes another: then each inherits alone.
+  of_call constant bigint[] := case when array_remove(later, null) <> '{}'
+    then recoup.lineages_of_call(new_ids, later, by_row, of_table, old_ids) end;
 begin
   insert into recoup.error (
     error_table, error_id, outreach_id, work_key, error_code, error_message, error_signature, severity, category,
@@ -137,11 +165,12 @@ begin
     retry_count, max_retries, next_retry_at, retry_until, last_retry_at, last_outcome, last_failure,
     parked_at, parked_by, park_reason,
     assigned_to, last_reviewed_at, escalation_level, escalated_at, escalated_to, escalation_reason,
-    superseded_by, archived_at, archive_reason)
+    superseded_by, archived_at, archive_reason, lineage_id)
   with given as (
     -- Each row with its decision, and with what it inherits.
     select d.*, i.*, r.place, r.entity, r.work_key, r.message, r.signature, r.payload,
            new_ids[r.place] as error_id, new_ids[r.later] as superseded_by,
+           coalesce(of_call[r.place], i.old_lineage, new_ids[r.place]) as lineage_id,
            -- As old as the older of the two: neither an adoption nor a newer failure prolongs anything.
            coalesce(least(i.old_created_at, r.failed_at), now_) as created_at,
            coalesce(i.old_retry_count, 0) as retry_count,
@@ -198,7 +227,7 @@ begin
          d.assigned_to, d.last_reviewed_at, coalesce(d.old_escalation_level, 0), d.escalated_at, d.escalated_to,
          d.escalation_reason,
          d.superseded_by, case when d.superseded_by is not null then now_ end,
-         case when d.superseded_by is not null then 'SUPERSEDED' end
+         case when d.superseded_by is not null then 'SUPERSEDED' end, d.lineage_id
     from decided d
    order by d.error_table, d.entity, d.signature, d.work_key, d.place;
 end $$;

@@ -123,16 +123,17 @@ comment on function recoup.rule_error_redactions() is
 create or replace function recoup.error_digest(
   error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text,
   severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text,
-  policy_version integer, created_at timestamptz, error_message text, payload jsonb) returns bytea
+  policy_version integer, created_at timestamptz, lineage_id bigint, error_message text, payload jsonb) returns bytea
 language sql stable as $$
   -- The columns that recoup.record_error_births takes, in its order.
   select sha256(convert_to(array[
     error_table, error_id::text, outreach_id::text, work_key, error_code, error_signature, severity, category, ttl_tier,
-    decided_by, clamped_from, overruled, policy_version::text, created_at::text, error_message, payload::text
+    decided_by, clamped_from, overruled, policy_version::text, created_at::text, lineage_id::text, error_message,
+    payload::text
     ]::text, 'UTF8'))
 $$;
 comment on function recoup.error_digest(text, bigint, uuid, text, text, text, text, text, text, text, text, text,
-  integer, timestamptz, text, jsonb) is 'Digest of what an error was given; times in the caller''s zone: UTC.';
+  integer, timestamptz, bigint, text, jsonb) is 'Digest of what an error was given; times in the caller''s zone: UTC.';
 
 create or replace function recoup.settle_error_redactions() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = utc set datestyle = iso, ymd
@@ -155,26 +156,27 @@ begin
       from new_rows n where e.error_table = n.error_table and e.error_id = n.error_id and e.error_id = any(ids)
        and recoup.is_error_redacted(e.error_message, e.payload, e.last_failure, n)
     returning e.*, decode(recoup.archive_digest(e), 'hex') as archived_digest),
-  digested (subject, key, digest) as (
-    select 'recoup.error', concat_ws(', ', e.error_table, e.error_id),
+  digested (subject, form, key, digest) as (
+    -- Form 2, as births have it; also of an error that was recorded under form 1 and has no lineage.
+    select 'recoup.error', 2, concat_ws(', ', e.error_table, e.error_id),
            recoup.error_digest(e.error_table, e.error_id, e.outreach_id, e.work_key, e.error_code, e.error_signature,
              e.severity, e.category, e.ttl_tier, e.decided_by, e.clamped_from, e.overruled, e.policy_version,
-             e.created_at, e.error_message, e.payload)
+             e.created_at, e.lineage_id, e.error_message, e.payload)
       from live e
     union all
-    select 'recoup.error', concat_ws(', ', e.error_table, e.error_id),
+    select 'recoup.error', 2, concat_ws(', ', e.error_table, e.error_id),
            recoup.error_digest(e.error_table, e.error_id, e.outreach_id, e.work_key, e.error_code, e.error_signature,
              e.severity, e.category, e.ttl_tier, e.decided_by, e.clamped_from, e.overruled, e.policy_version,
-             e.created_at, e.error_message, e.payload)
+             e.created_at, e.lineage_id, e.error_message, e.payload)
       from archived e
     union all
-    select 'recoup.error_archive', concat_ws(', ', e.error_table, e.error_id), e.archived_digest from archived e),
+    select 'recoup.error_archive', 1, concat_ws(', ', e.error_table, e.error_id), e.archived_digest from archived e),
   written as (
     insert into recoup.content_log (incarnation, logged_at, subject, event_type, form, keys, digests, actor, actor_id,
                                     authority)
-    select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', 1, array_agg(d.key), array_agg(d.digest),
-           recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
-      from digested d group by d.subject
+    select recoup.present_incarnation(), recoup.now(), d.subject, 'REDACTED', d.form, array_agg(d.key),
+           array_agg(d.digest), recoup.acting_kind(), recoup.acting_id(), recoup.acting_role()
+      from digested d group by d.subject, d.form
     returning subject, cardinality(keys) as count)
   select coalesce(sum(w.count), 0) into done from written w where w.subject = 'recoup.error';
   -- Another transaction may have erased something else, or moved it to the archive, since the rule was checked.

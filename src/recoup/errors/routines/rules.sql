@@ -89,7 +89,8 @@ language sql stable as $$
   -- STABLE, as the sums in it are: otherwise it is not inlined.
   select coalesce(
     case
-      when o.archived_at is not null and not recoup.is_redaction(o, n) then 'over'
+      when o.archived_at is not null
+           and (acting in ('recoup_executor', 'recoup_reviewer') or not recoup.is_redaction(o, n)) then 'over'
       when (n.error_message is distinct from o.error_message or n.payload is distinct from o.payload)
            and not recoup.is_redaction(o, n) then 'redaction'
       -- A retry ends with the token of its claim, which recoup.queue_error_moves compares; or no retry ends.
@@ -104,7 +105,7 @@ language sql stable as $$
     -- It is closed.
     case n.archive_reason
       when 'SUPERSEDED' then case when acting <> 'recoup_hub' then 'superseded_by_another' end
-      when 'MANUAL' then case when acting <> 'recoup_operator' then 'archived_by_another' end
+      when 'MANUAL' then case when acting not in ('recoup_operator', 'recoup_executor') then 'archived_by_another' end
       when 'TTL_EXPIRED' then case
         when coalesce(o.expires_at >= now_, true) then 'unexpired'
         when not coalesce(recoup.may_expire(o, now_, policy), false) then 'held' end
@@ -116,7 +117,8 @@ language sql stable as $$
         when n.retry_count = o.retry_count then 'resolved_unclaimed'
         when n.last_outcome is distinct from 'SUCCEEDED' then 'resolved_by_failure' end end,
     -- Retries end, by those who retry it.
-    case when o.status = 'RETRY_PENDING' and n.status in ('PARKED', 'ACTIVE') and acting <> 'recoup_operator' then case
+    case when o.status = 'RETRY_PENDING' and n.status in ('PARKED', 'ACTIVE') and not recoup.decides_errors(acting)
+      then case
       when n.status = 'PARKED'
            and (n.park_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED') or n.parked_by <> 'system')
         then 'park_reason'
@@ -132,7 +134,7 @@ language sql stable as $$
         then 'retries_left' end end,
     -- It stays open.
     case when n.archived_at is null then case
-      when acting = 'recoup_operator' then case
+      when recoup.decides_errors(acting) then case
         when o.status = 'RETRY_PENDING' and n.status = 'RETRY_PENDING'
              and (n.retry_count, n.next_retry_at) is distinct from (o.retry_count, o.next_retry_at)
           then 'operator_reschedules' end
@@ -140,6 +142,15 @@ language sql stable as $$
         when n.retry_count = o.retry_count then 'no_retry_moved'
         when n.next_retry_at > now_ + interval '30 days' then 'put_off' end
       when n.status = o.status and acting = 'recoup_hub' then 'unmoved' end end,
+    -- For a recovery candidate: it is unparked, escalated or archived, or reviewed with the approval, and nothing else.
+    case acting
+      when 'recoup_executor' then case
+        when n.status = o.status and n.archive_reason is distinct from 'MANUAL'
+             or n.status <> o.status and n.archived_at is not null then 'beyond_candidate' end
+      when 'recoup_reviewer' then case
+        when to_jsonb(n) - '{last_reviewed_at,updated_at}'::text[]
+             <> to_jsonb(o) - '{last_reviewed_at,updated_at}'::text[]
+          then 'beyond_review' end end,
     -- Times are now: nothing is dated back, into a month that is dropped, or ahead.
     case
       when n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'archived_at'
@@ -168,7 +179,8 @@ language sql immutable as $$
     ('max_retries', 'RC049', 'an unparking grants one retry.', null),
     ('expires_at', 'RC049', 'only an unparking moves its expiry, and to its tier from now at most.', null),
     ('superseded_by_another', 'RC049', 'only a hub that records a newer error gives that reason: SUPERSEDED.', null),
-    ('archived_by_another', 'RC049', 'only an operator gives that reason: MANUAL.', null),
+    ('archived_by_another', 'RC049', 'only an operator, or a recovery candidate, gives that reason:'
+     ' MANUAL.', null),
     ('unexpired', 'RC049', 'it expires at %1$s, not now.', null),
     ('held', 'RC049', 'it has expired, but is kept: it was parked recently, or its table keeps it, or its window is not'
      ' closed yet.', null),
@@ -184,6 +196,10 @@ language sql immutable as $$
     ('no_retry_moved', 'RC049', 'no retry of it ended: its next retry stays as it is.', null),
     ('put_off', 'RC049', 'its next retry would be more than 30 days away.', null),
     ('unmoved', 'RC049', 'nothing changed: a hub retries errors, and supersedes them.', null),
+    ('beyond_candidate', 'RC049', 'a recovery candidate unparks, escalates or archives it, and changes nothing else.',
+     null),
+    ('beyond_review', 'RC049', 'with the approval of a recovery candidate it is reviewed, and nothing else changes.',
+     null),
     ('archived_at', 'RC049', 'archived_at is not now.', 'Take it from recoup.now().'),
     ('updated_at', 'RC049', 'updated_at is not now, but ahead.', 'Take it from recoup.now().'),
     ('parked_at', 'RC049', 'parked_at is not now.', 'Take it from recoup.now().'),
@@ -245,7 +261,7 @@ begin
     return;
   end if;
   -- When retries end, the error is parked wherever that is allowed.
-  if acting <> 'recoup_operator' then
+  if not recoup.decides_errors(acting) then
     select c.error_table, c.disposition, e.ends -> c.error_table as ends into bad
       from (select recoup.ends_as(policy) as ends) e
      cross join jsonb_to_recordset(changes) c (error_table text, disposition text, retried boolean)
@@ -273,6 +289,8 @@ declare
   now_   constant timestamptz := recoup.now();
   policy constant jsonb := recoup.error_policy();
   bad    record;
+  open_  record;
+  kept   bigint[];
 begin
   select o.error_table, o.error_id, q.wake_at is not null as leased, o.expires_at, q.wake_at as lease_until into bad
     from old_rows o
@@ -291,9 +309,23 @@ begin
       detail = jsonb_build_object('error_table', bad.error_table, 'error_id', bad.error_id,
                                   'expires_at', bad.expires_at, 'now', now_);
   end if;
+  for open_ in
+    select o.error_table, array_agg(o.error_id) as ids, array_agg(recoup.lineage_of(o)) as lineages
+      from old_rows o where o.archived_at is null group by o.error_table
+  loop
+    kept := recoup.kept_errors(open_.error_table, open_.ids, open_.lineages, now_);
+    if kept <> '{}' then
+      raise exception using errcode = 'RC050',
+        message = format('Error %s of %s: it has expired, but is kept: recovery works on it.', kept[1],
+                         open_.error_table),
+        hint = 'It leaves when recovery has ended, or some days later (recovery.hold_days in the policy).',
+        detail = jsonb_build_object('error_table', open_.error_table, 'error_id', kept[1], 'now', now_);
+    end if;
+  end loop;
   return null;
 end $$;
-comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried.';
+comment on function recoup.rule_error_exits() is
+'Only closed or expired errors leave, and none that is being retried or that recovery works on.';
 
 create or replace function recoup.rule_archive_months() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$

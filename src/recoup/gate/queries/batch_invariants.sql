@@ -48,17 +48,20 @@ with ended as (
   select e.entity_id, max(e.event_timestamp) as ended_at
     from cl.gate_zero_air e where e.event_type = 'EXHAUSTED' group by e.entity_id),
 told as (
-  select c.key, c.facts ->> 'retry_of' as retry_of, count(*) as told
+  select c.key, c.facts ->> 'retry_of' as retry_of, count(*) as told,
+         bool_or(c.authority = 'recoup_executor') as by_candidate
     from recoup.control_log c where c.subject = 'cl.gate_zero_intake' group by 1, 2)
 select b.breaks, i.intake_id, i.retry_of, i.status_before, i.created_at, i.ended_at, i.starts
   from (select i.*, array_remove(array[
             case when i.status_before is distinct from 'EXHAUSTED' then 'laws/L4/fresh-start-of-exhausted' end,
             case when i.created_at < i.ended_at - interval '1 minute' then 'laws/L4/fresh-start-after-exhaustion' end,
             case when i.starts > 1 then 'laws/L4/one-fresh-start' end,
-            case when i.told is distinct from 1 then 'laws/L2/fresh-start-told' end
+            case when i.told is distinct from 1 then 'laws/L2/fresh-start-told' end,
+            case when i.by_candidate and i.restarted_before then 'laws/L4/restarted-once-by-recovery' end
           ], null) as broken
           from (select i.intake_id, i.retry_of, i.created_at, o.status as status_before, e.ended_at,
-                       count(*) over (partition by i.retry_of) as starts, t.told
+                       count(*) over (partition by i.retry_of) as starts, t.told,
+                       t.by_candidate, o.retry_of is not null as restarted_before
                   from cl.gate_zero_intake i
                   left join cl.gate_zero_intake o on o.intake_id = i.retry_of
                   left join ended e on e.entity_id = i.retry_of

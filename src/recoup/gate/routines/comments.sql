@@ -28,5 +28,5 @@ comment on column cl.gate_zero_batch.policy_version is
 'The policy that was active at its completion: it gives the recovery window. Set once.';
 comment on table cl.gate_zero_intake is 'A company candidate, as imported. Only its status changes.';
 comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose retry passed and created this one.';
-comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that an operator restarted as this one.';
+comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that was restarted as this one.';
 comment on column cl.gate_zero_intake.created_at is 'When it was imported.';

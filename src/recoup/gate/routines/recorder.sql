@@ -73,7 +73,7 @@ create or replace function cl.record_restarts() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform recoup.require_table(tg_relid, 'cl.gate_zero_intake');
-  -- A new candidate is no event of Gate Zero. A restart is a decision of an operator: who, and why.
+  -- A new candidate is no event of Gate Zero. A restart is a decision: who, and why.
   if exists (select from new_rows where retry_of is not null) then
     insert into recoup.control_log (incarnation, logged_at, subject, key, event_type, to_status, facts,
                                     reason, actor, actor_id, authority)

@@ -38,17 +38,18 @@ comment on function cl.gate_zero_recovery_window(integer) is
 create or replace function cl.rule_intake_births() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  now_  constant timestamptz := recoup.now();
-  began constant timestamptz := recoup.statement_time();
-  bad   record;
+  now_   constant timestamptz := recoup.now();
+  began  constant timestamptz := recoup.statement_time();
+  acting constant text := recoup.acting_role();  -- the guard has set it
+  bad    record;
 begin
   if not exists (select from new_rows where retry_of is not null) then
     return null;
   end if;
-  if current_user <> 'recoup_operator' then
+  if acting not in ('recoup_operator', 'recoup_executor') then
     raise exception using errcode = 'RC042',
       message = format('%s may not restart an intake.', recoup.actor_name()),
-      hint = 'Only an operator restarts intakes: recoup gate restart INTAKE',
+      hint = 'An operator restarts intakes: recoup gate restart INTAKE',
       detail = jsonb_build_object('authority', recoup.actor_name());
   end if;
   -- EXHAUSTED is final, so nothing needs to be locked.
@@ -72,10 +73,34 @@ begin
       detail = jsonb_build_object('intake_id', bad.retry_of, 'status', bad.status, 'created_at', bad.created_at,
                                   'now', now_);
   end if;
+  if acting <> 'recoup_executor' then
+    return null;
+  end if;
+  -- For a recovery candidate: once in all, and not while the batch of either is paused.
+  select n.retry_of, i.retry_of as restarted_from, b.batch_id, b.pause_reason into bad
+    from new_rows n
+   cross join lateral (select i.retry_of, i.batch_id from cl.gate_zero_intake i
+                        where i.intake_id = n.retry_of limit 1) i
+    left join lateral (select b.batch_id, b.pause_reason from cl.gate_zero_batch b
+                        where b.batch_id in (i.batch_id, n.batch_id) and b.paused_at is not null limit 1) b on true
+   where i.retry_of is not null or b.batch_id is not null limit 1;
+  if bad.restarted_from is not null then
+    raise exception using errcode = 'RC120',
+      message = format('Intake %s is the restart of intake %s: recovery restarts an intake once.', bad.retry_of,
+                       bad.restarted_from),
+      hint = 'A person may restart it again: recoup gate restart ' || bad.retry_of,
+      detail = jsonb_build_object('intake_id', bad.retry_of, 'retry_of', bad.restarted_from);
+  elsif bad.batch_id is not null then
+    raise exception using errcode = 'RC024',
+      message = format('Intake %s is not restarted: recovery of batch %s is paused (%s).', bad.retry_of, bad.batch_id,
+                       bad.pause_reason),
+      hint = 'Resume the batch first.',
+      detail = jsonb_build_object('intake_id', bad.retry_of, 'batch_id', bad.batch_id);
+  end if;
   return null;
 end $$;
 comment on function cl.rule_intake_births() is
-'A restart follows an exhausted intake, and is made now, by an operator.';
+'A restart follows an exhausted intake, and is made now, by an operator or, once, for a recovery candidate.';
 
 create or replace function cl.rule_attempt_births() returns trigger
 language plpgsql
