@@ -5,5 +5,6 @@ from recoup.errors.manifest import ERRORS
 from recoup.gate.manifest import GATE
 from recoup.mint.manifest import MINT
 from recoup.platform import PLATFORM
+from recoup.runs.manifest import RUNS
 
-DOMAINS: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS)
+DOMAINS: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS, RUNS)
