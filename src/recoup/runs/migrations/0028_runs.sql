@@ -124,3 +124,4 @@ grant update (status, owner, worker_id, token, started_at, heartbeat_at, finishe
   on recovery.run to recoup_runner;
 grant update (status, finished_at, crash_reason) on recovery.run to recoup_orphan_recovery;
 grant insert (subject, unit_id, token, result) on recoup.late_result to recoup_runner;
+grant usage on sequence recoup.event_seq to recoup_runner;
