@@ -98,10 +98,11 @@ def claim(
 
 
 @app.command
-def heartbeat(run: RunId, *, token: Token, demo: Demo = False) -> None:
+def heartbeat(run: RunId, *, token: Token, demo: Demo = False, json: Json = False) -> None:
     """Keep a run alive. Refused if it has ended, or was marked crashed."""
     with acting(Authority.RUNNER, demo=demo) as tx:
         running.heartbeat(tx, run, token)
+    print_fields({"run_id": run, "status": "running"}, as_json=json)
 
 
 @app.command
