@@ -285,7 +285,7 @@ RUN_ROW = (
     " v.status not in ('queued', 'running') as ended from (values ('{status}')) v (status)) s"
 )
 BEGUN = "token = coalesce(token, gen_random_uuid()), started_at = coalesce(started_at, t.now_), heartbeat_at = t.now_"
-NOT_ENDED = "finished_at = null, ended_with = null, crash_reason = null"
+NOT_ENDED = "finished_at = null, ended_with = null, crash_reason = null, message = null, result = null"
 RUN_CHANGE = {
     "queued": f"status = 'queued', token = null, started_at = null, heartbeat_at = null, {NOT_ENDED},"
     " queued_at = coalesce(queued_at, t.now_)",
@@ -295,16 +295,19 @@ RUN_CHANGE = {
         " ended_with = coalesce(token, gen_random_uuid())"
         for status in ("succeeded", "failed")
     },
-    "crashed": "status = 'crashed', finished_at = t.now_, ended_with = null, crash_reason = 'x'",
+    "crashed": "status = 'crashed', finished_at = t.now_, crash_reason = 'x', ended_with = null, message = null,"
+    " result = null",
 }
 
 
-def run_change(_actor: Authority | str | None, source: str, target: str) -> str:
-    """A heartbeat, an end, or whatever else is tried; only what is listed is also true."""
-    if (source, target) in (("running", "running"), ("running", "succeeded"), ("running", "failed")):
-        end = "" if target == "running" else ", finished_at = t.now_, ended_with = token"
-        return f"status = '{target}', heartbeat_at = t.now_{end}"
-    return RUN_CHANGE[target]
+RUN_LISTED = {
+    ("queued", "running"): f"status = 'running', {BEGUN}",
+    ("running", "running"): "heartbeat_at = t.now_",
+    ("running", "succeeded"): "status = 'succeeded', finished_at = t.now_, ended_with = token",
+    ("running", "failed"): "status = 'failed', finished_at = t.now_, ended_with = token",
+    ("queued", "crashed"): "status = 'crashed', finished_at = t.now_, crash_reason = 'x'",
+    ("running", "crashed"): "status = 'crashed', finished_at = t.now_, crash_reason = 'x'",
+}
 
 
 ROLES: tuple[Role, ...] = (
@@ -471,11 +474,13 @@ ROLES: tuple[Role, ...] = (
     Role(
         RUN,
         {status: RUN_ROW.format(status=status) for status in RUN.statuses},
-        run_change,
+        lambda _actor, source, target: RUN_LISTED.get((source, target), RUN_CHANGE[target]),
         row_in=run_in,
         prepare={("queued", "crashed"): passing(days=2), ("running", "crashed"): passing(hours=1)},
         born_by={
             ("queued", Authority.RUNNER): "(kind, source, status, owner, created_at, queued_at)"
+            " select 'k', 'k', 'queued', 'x', now_, now_ from (select recoup.now() as now_) t",
+            ("queued", Authority.EXECUTOR): "(kind, source, status, owner, created_at, queued_at)"
             " select 'k', 'k', 'queued', 'x', now_, now_ from (select recoup.now() as now_) t",
             ("running", Authority.RUNNER): "(kind, source, status, owner, token, created_at, started_at, heartbeat_at)"
             " select 'k', 'k', 'running', 'x', gen_random_uuid(), now_, now_, now_ from"

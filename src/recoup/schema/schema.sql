@@ -4599,6 +4599,7 @@ CREATE TRIGGER c_record_run_births_on_insert AFTER INSERT ON recovery.run REFERE
 alter table recovery.run enable always trigger c_record_run_births_on_insert;
 CREATE TRIGGER c_record_run_moves_on_update AFTER UPDATE ON recovery.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_run_moves();
 alter table recovery.run enable always trigger c_record_run_moves_on_update;
+grant insert (candidate_id, created_at, input, kind, owner, queued_at, retry_of, retry_with, source, status) on table recovery.run to recoup_executor;
 grant insert (created_at, heartbeat_at, input, kind, owner, queued_at, source, started_at, status, token, worker_id), update (ended_with, finished_at, heartbeat_at, message, note, notes, owner, result, started_at, status, token, worker_id) on table recovery.run to recoup_runner;
 grant select on table recovery.run to recoup_reader;
 grant update (crash_reason, finished_at, status) on table recovery.run to recoup_orphan_recovery;

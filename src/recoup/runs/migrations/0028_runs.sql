@@ -120,6 +120,9 @@ comment on column recovery.run_trace.login is 'Login of the session.';
 grant select on recovery.run, recovery.run_trace to recoup_reader;
 grant insert (kind, source, input, status, owner, worker_id, token, created_at, queued_at, started_at, heartbeat_at)
   on recovery.run to recoup_runner;
+-- As the consequence of a candidate only: by hand the guard refuses it.
+grant insert (kind, source, input, status, owner, created_at, queued_at, retry_of, retry_with, candidate_id)
+  on recovery.run to recoup_executor;
 grant update (status, owner, worker_id, token, started_at, heartbeat_at, finished_at, notes, note, message, result, ended_with)
   on recovery.run to recoup_runner;
 grant update (status, finished_at, crash_reason) on recovery.run to recoup_orphan_recovery;
