@@ -15,6 +15,7 @@ from recoup.errors import Category, Want, recording, retrying
 from recoup.gate import Attempt, Failed, NewIntake, Passed
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup.runs import NewRun, Started, running
 
 WORKER = "test-worker"
 # What a migration does before it changes a declaration, for whoever tampers with one.
@@ -258,3 +259,30 @@ def new_archive_month(tx: Transaction, *, month: str = "1990-01-01", table: str 
             (table, month),
         )
     return month
+
+
+def new_run(tx: Transaction) -> Started:
+    with acting(tx, Authority.RUNNER):
+        (run,) = running.start(tx, [NewRun(kind="import", input={"day": 1})])
+    return run
+
+
+def run_in(tx: Transaction, status: str) -> UUID:
+    if status == "queued":
+        with acting(tx, Authority.RUNNER):
+            (queued,) = running.queue(tx, [NewRun(kind="import", input={"day": 1})])
+        return queued
+    run = new_run(tx)
+    if status == "crashed":
+        advance(tx, timedelta(hours=1))
+        with acting(tx, Authority.ORPHAN_RECOVERY):
+            tx.execute(
+                "update recovery.run set status = 'crashed', crash_reason = 'silent', finished_at = recoup.now()"
+                " where run_id = %s",
+                (run.run_id,),
+            )
+    elif status in ("succeeded", "failed"):
+        outcome = running.Succeeded if status == "succeeded" else running.Failed
+        with acting(tx, Authority.RUNNER):
+            running.finish(tx, [outcome(run_id=run.run_id, token=run.token)])
+    return run.run_id

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recoup.in_process import Worker
     from recoup.lifecycles.declaration import Authority
     from recoup.refusals import Refusal
+    from recoup.runs.block import run
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ _HOMES = {
     "Client": "recoup.client",
     "Refusal": "recoup.refusals",
     "Worker": "recoup.in_process",
+    "run": "recoup.runs.block",
     **dict.fromkeys(
         (
             "Category", "Claimed", "Cleared", "ErrorStatus", "Failed", "NewError", "ParkReason", "Recorded", "Severity",
@@ -71,6 +73,7 @@ __all__ = [
     "Worker",
     "connect",
     "failures",
+    "run",
 ]
 
 

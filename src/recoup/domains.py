@@ -6,5 +6,6 @@ from recoup.gate.manifest import GATE
 from recoup.mint.manifest import MINT
 from recoup.platform import PLATFORM
 from recoup.recovery.manifest import RECOVERY
+from recoup.runs.manifest import RUNS
 
-DOMAINS: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS, RECOVERY)
+DOMAINS: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS, RUNS, RECOVERY)

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
 from lively_errors import ErrorCast, play_errors
+from lively_runs import RunCast, play_runs
 
 WORKERS = load("recoup.worker", "worker.sql")
 FOUND = (
@@ -58,6 +59,7 @@ class Cast:
     frozen_batch: str
     worker: UUID
     errors: ErrorCast
+    runs: RunCast
 
 
 def play(database: Database) -> Cast:
@@ -109,6 +111,7 @@ def play(database: Database) -> Cast:
     desk.open(open_)
     desk.pause(paused, reason="looks wrong again")
     errors = play_errors(database)
+    runs = play_runs(database)
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)
@@ -118,7 +121,7 @@ def play(database: Database) -> Cast:
         recovered_late=recovered_late, crashed=crashed, evidenced=evidenced, restarted=restarted, by_hand=by_hand,
         last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
-        errors=errors,
+        errors=errors, runs=runs,
     )  # fmt: skip
 
 

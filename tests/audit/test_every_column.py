@@ -39,6 +39,7 @@ NOT_COVERED = {
     "recoup.incarnation.began_at": "numbers and identities of clusters are compared, with every seal",
     "recoup.operation_item.refusal": "words for people; what was done is in the events of the row that it names",
     "recoup.operation_item.ended_at": "the same",
+    "recovery.run.heartbeat_at": "of a run that ended it is in the trace; while it runs, a heartbeat is no event",
     "recoup.worker.heartbeat_at": "a heartbeat is no event: it would be the largest log of all",
 }
 

@@ -28,6 +28,7 @@ from company import (
     open_attempt,
     recovery_in,
     room_in_archive,
+    run_in,
     without_window,
 )
 from conformance.cast import Role
@@ -40,6 +41,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.mint.lifecycle import IDENTITY
 from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
 from recoup.pauses.lifecycle import PAUSE as PAUSE_LIFE
+from recoup.runs.lifecycle import RUN
 from recoup.worker.lifecycle import WORKER
 
 
@@ -274,6 +276,41 @@ def without_clock(tx: Transaction) -> None:
     tx.execute("alter table recoup.clock enable always trigger a_guard_births")
 
 
+RUN_ROW = (
+    "(kind, source, status, owner, token, created_at, queued_at, started_at, heartbeat_at, finished_at, ended_with,"
+    " crash_reason) select 'k', 'k', s.status, 'x', case when s.begun then s.token end, s.now_,"
+    " case when s.status = 'queued' then s.now_ end, case when s.begun then s.now_ end,"
+    " case when s.begun then s.now_ end, case when s.ended then s.now_ end,"
+    " case when s.status in ('succeeded', 'failed') then s.token end, case when s.status = 'crashed' then 'x' end"
+    " from (select recoup.now() as now_, gen_random_uuid() as token, v.status, v.status <> 'queued' as begun,"
+    " v.status not in ('queued', 'running') as ended from (values ('{status}')) v (status)) s"
+)
+BEGUN = "token = coalesce(token, gen_random_uuid()), started_at = coalesce(started_at, t.now_), heartbeat_at = t.now_"
+NOT_ENDED = "finished_at = null, ended_with = null, crash_reason = null, message = null, result = null"
+RUN_CHANGE = {
+    "queued": f"status = 'queued', token = null, started_at = null, heartbeat_at = null, {NOT_ENDED},"
+    " queued_at = coalesce(queued_at, t.now_)",
+    "running": f"status = 'running', {BEGUN}, {NOT_ENDED}",
+    **{
+        status: f"status = '{status}', {BEGUN}, finished_at = t.now_, crash_reason = null,"
+        " ended_with = coalesce(token, gen_random_uuid())"
+        for status in ("succeeded", "failed")
+    },
+    "crashed": "status = 'crashed', finished_at = t.now_, crash_reason = 'x', ended_with = null, message = null,"
+    " result = null",
+}
+
+
+RUN_LISTED = {
+    ("queued", "running"): f"status = 'running', {BEGUN}",
+    ("running", "running"): "heartbeat_at = t.now_",
+    ("running", "succeeded"): "status = 'succeeded', finished_at = t.now_, ended_with = token",
+    ("running", "failed"): "status = 'failed', finished_at = t.now_, ended_with = token",
+    ("queued", "crashed"): "status = 'crashed', finished_at = t.now_, crash_reason = 'x'",
+    ("running", "crashed"): "status = 'crashed', finished_at = t.now_, crash_reason = 'x'",
+}
+
+
 ROLES: tuple[Role, ...] = (
     Role(
         INTAKE,
@@ -434,6 +471,22 @@ ROLES: tuple[Role, ...] = (
         },
         row_in=worker_in,
         prepare={("running", "lost"): passing(minutes=5)},
+    ),
+    Role(
+        RUN,
+        {status: RUN_ROW.format(status=status) for status in RUN.statuses},
+        lambda _actor, source, target: RUN_LISTED.get((source, target), RUN_CHANGE[target]),
+        row_in=run_in,
+        prepare={("queued", "crashed"): passing(days=2), ("running", "crashed"): passing(hours=1)},
+        born_by={
+            ("queued", Authority.RUNNER): "(kind, source, status, owner, created_at, queued_at)"
+            " select 'k', 'k', 'queued', 'x', now_, now_ from (select recoup.now() as now_) t",
+            ("queued", Authority.EXECUTOR): "(kind, source, status, owner, created_at, queued_at)"
+            " select 'k', 'k', 'queued', 'x', now_, now_ from (select recoup.now() as now_) t",
+            ("running", Authority.RUNNER): "(kind, source, status, owner, token, created_at, started_at, heartbeat_at)"
+            " select 'k', 'k', 'running', 'x', gen_random_uuid(), now_, now_, now_ from"
+            " (select recoup.now() as now_) t",
+        },
     ),
     Role(
         CLOCK,

@@ -114,6 +114,14 @@ SAMPLES: dict[str, Row] = {
     "recoup.operation_item": {
         "operation_id": new_operation, "place": "1", "unit": f"'{ERRORS}/1'",
     },
+    "recovery.run": {
+        "run_id": ID, "kind": "'import'", "source": "'import'", "status": "'queued'", "owner": "'x'", "created_at": NOW,
+        "queued_at": NOW,
+    },
+    "recovery.run_trace": {
+        "incarnation": "1", "logged_at": NOW, "run_id": ID, "event_type": "'note'", "from_status": "'running'",
+        "to_status": "'running'", "facts": "'{}'", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
+    },
     "recoup.incarnation": {"incarnation": "1000000", "system_identifier": "1", "began_at": "now()"},
     "recoup.late_result": {
         "subject": "'laws'", "unit_id": ID, "token": ID, "result": "'{}'", "received_at": NOW, "actor_id": "'x'",

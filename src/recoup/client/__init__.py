@@ -1,4 +1,4 @@
-"""The library's front door: ``db = recoup.connect()``, then ``db.errors``, ``db.gate``, ``db.policy``, ``db.aio``.
+"""The library's front door: ``db = recoup.connect()``, then ``db.errors``, ``db.gate``, ``db.runs``, ``db.policy``.
 
 Each verb runs under the authority that owns it, in a transaction of its own, or with ``tx=`` in the caller's.
 """
@@ -17,6 +17,7 @@ from recoup.client.errors import Errors
 from recoup.client.gate import Gate
 from recoup.client.logs import Subscription
 from recoup.client.policies import Policies
+from recoup.client.runs import Runs
 from recoup.database import access
 from recoup.database.connection import Database, connect
 from recoup.domains import DOMAINS
@@ -24,7 +25,7 @@ from recoup.ledger.subscriptions import Log
 from recoup.schema import laws
 from recoup.settings import load
 
-__all__ = ["Aio", "Client", "Errors", "Gate", "Policies", "Subscription", "open_client"]
+__all__ = ["Aio", "Client", "Errors", "Gate", "Policies", "Runs", "Subscription", "open_client"]
 
 
 class Client(Database):
@@ -39,6 +40,11 @@ class Client(Database):
     def gate(self) -> Gate:
         """Gate Zero: batches, intakes and attempts."""
         return Gate(self)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Runs: start, queue, claim, keep alive, finish, list, show."""
+        return Runs(self)
 
     @cached_property
     def policy(self) -> Policies:

@@ -1282,6 +1282,7 @@ grant usage on sequence recoup.event_seq to recoup_error_worker;
 grant usage on sequence recoup.event_seq to recoup_gate;
 grant usage on sequence recoup.event_seq to recoup_hub;
 grant usage on sequence recoup.event_seq to recoup_operator;
+grant usage on sequence recoup.event_seq to recoup_runner;
 
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
 
@@ -2222,6 +2223,7 @@ alter table recoup.late_result enable replica trigger a_refuse_replicated;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_runner;
 grant select on table recoup.late_result to recoup_reader;
 
 create table recoup.lifecycle (
@@ -3157,6 +3159,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_policy_2(l recoup.policy)
  STABLE; -- body 08cf870c2847156cdd36b13a402657df
 comment on function recoup.canon_policy_2(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 2.';
 grant execute on function recoup.canon_policy_2(l recoup.policy) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_run_trace_1(l recovery.run_trace)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 5fefc12e04640d62520af4cd5cf78129
+comment on function recoup.canon_run_trace_1(l recovery.run_trace) is 'Canonical text of a row of recovery.run_trace, version 1.';
+grant execute on function recoup.canon_run_trace_1(l recovery.run_trace) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_1(l cl.sovereign_mint_air)
  RETURNS text
@@ -4538,3 +4547,350 @@ CREATE OR REPLACE FUNCTION recoup.wrong_figure(figures jsonb)
  STABLE; -- body 800ae78cc3d9f665492d9c7031b28ef7
 comment on function recoup.wrong_figure(figures jsonb) is 'The first value of a policy that is missing or out of bounds, or null.';
 grant execute on function recoup.wrong_figure(figures jsonb) to public;
+
+create schema recovery authorization recoup_owner;
+comment on schema recovery is 'Runs, and how failures are recovered from.';
+grant usage on schema recovery to recoup_reader;
+
+create table recovery.run (
+  run_id uuid not null default recoup.new_id(),
+  kind text not null,
+  source text not null,
+  input jsonb,
+  status text not null,
+  retry_of uuid,
+  retry_with jsonb,
+  candidate_id uuid,
+  owner text not null,
+  worker_id uuid,
+  token uuid,
+  created_at timestamp with time zone not null,
+  queued_at timestamp with time zone,
+  started_at timestamp with time zone,
+  heartbeat_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  notes integer not null default 0,
+  note text,
+  message text,
+  result jsonb,
+  ended_with uuid,
+  crash_reason text,
+  constraint run_pkey PRIMARY KEY (run_id),
+  constraint run_ended_check CHECK ((finished_at IS NOT NULL) = (status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'crashed'::text])) AND (ended_with IS NOT NULL) = (status = ANY (ARRAY['succeeded'::text, 'failed'::text])) AND (crash_reason IS NOT NULL) = (status = 'crashed'::text) AND (num_nonnulls(message, result) = 0 OR (status = ANY (ARRAY['succeeded'::text, 'failed'::text])))),
+  constraint run_named_check CHECK (char_length(kind) >= 1 AND char_length(kind) <= 200 AND char_length(source) >= 1 AND char_length(source) <= 200),
+  constraint run_queued_check CHECK (status <> 'queued'::text OR queued_at IS NOT NULL),
+  constraint run_retry_check CHECK ((retry_of IS NULL) = (candidate_id IS NULL) AND retry_of <> run_id),
+  constraint run_started_check CHECK (
+CASE
+    WHEN status = 'queued'::text THEN num_nonnulls(started_at, token, heartbeat_at) = 0
+    WHEN status = 'crashed'::text THEN num_nonnulls(started_at, token, heartbeat_at) = ANY (ARRAY[0, 3])
+    ELSE num_nonnulls(started_at, token, heartbeat_at) = 3
+END),
+  constraint run_status_check CHECK (status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'crashed'::text]))
+);
+comment on table recovery.run is 'One execution of work. It ends once: succeeded, failed, or crashed. A retry is a new run.';
+comment on column recovery.run.run_id is 'Identity.';
+comment on column recovery.run.kind is 'What kind of work it is, such as nightly-import. Runs are claimed by kind.';
+comment on column recovery.run.source is 'What its failures are counted under; by default its kind.';
+comment on column recovery.run.input is 'What it works on, without secrets. A retry gets a copy.';
+comment on column recovery.run.status is 'queued, running, succeeded, failed or crashed.';
+comment on column recovery.run.retry_of is 'The run that failed or crashed, of which this is the retry.';
+comment on column recovery.run.retry_with is 'Of a retry: the alternative that it is to use, if any.';
+comment on column recovery.run.candidate_id is 'Of a retry: the recovery candidate that started it.';
+comment on column recovery.run.owner is 'Who queued it; once it runs, who runs it.';
+comment on column recovery.run.worker_id is 'The worker (recoup.worker) that queued it or runs it, if it is one of ours.';
+comment on column recovery.run.token is 'Drawn when it starts. Heartbeats, notes and the end present it.';
+comment on column recovery.run.created_at is 'When it was created.';
+comment on column recovery.run.queued_at is 'When it was queued; null if it was started at once.';
+comment on column recovery.run.started_at is 'When it was started or claimed.';
+comment on column recovery.run.heartbeat_at is 'Last heartbeat. Not logged.';
+comment on column recovery.run.finished_at is 'When it ended, or was marked crashed.';
+comment on column recovery.run.notes is 'How many notes its runner wrote.';
+comment on column recovery.run.note is 'The last note. All of them are in recovery.run_trace.';
+comment on column recovery.run.message is 'Of an ended run: its message, without secrets.';
+comment on column recovery.run.result is 'Of an ended run: its result, without secrets.';
+comment on column recovery.run.ended_with is 'Of a run that succeeded or failed: the token that was presented.';
+comment on column recovery.run.crash_reason is 'Of a crashed run: how that was found.';
+CREATE INDEX run_candidate ON recovery.run USING btree (candidate_id) WHERE candidate_id IS NOT NULL;
+CREATE INDEX run_claimed ON recovery.run USING btree (kind, started_at) WHERE queued_at IS NOT NULL AND started_at IS NOT NULL;
+CREATE INDEX run_created ON recovery.run USING btree (created_at DESC, run_id);
+CREATE INDEX run_queued ON recovery.run USING btree (kind, queued_at, run_id) WHERE status = 'queued'::text;
+CREATE UNIQUE INDEX run_retry_of ON recovery.run USING btree (retry_of) WHERE retry_of IS NOT NULL;
+CREATE INDEX run_silent ON recovery.run USING btree (heartbeat_at) WHERE status = 'running'::text;
+CREATE INDEX run_worker ON recovery.run USING btree (worker_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text])) AND worker_id IS NOT NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_run_births('recovery.run');
+alter table recovery.run enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.run REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.run');
+alter table recovery.run enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_run_moves('recovery.run');
+alter table recovery.run enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.run FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.run');
+alter table recovery.run enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.run FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.run enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_run_births_on_insert AFTER INSERT ON recovery.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_run_births();
+alter table recovery.run enable always trigger b_rule_run_births_on_insert;
+CREATE TRIGGER c_content_run_births_on_insert AFTER INSERT ON recovery.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_run_births();
+alter table recovery.run enable always trigger c_content_run_births_on_insert;
+CREATE TRIGGER c_record_run_births_on_insert AFTER INSERT ON recovery.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_run_births();
+alter table recovery.run enable always trigger c_record_run_births_on_insert;
+CREATE TRIGGER c_record_run_moves_on_update AFTER UPDATE ON recovery.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_run_moves();
+alter table recovery.run enable always trigger c_record_run_moves_on_update;
+grant insert (candidate_id, created_at, input, kind, owner, queued_at, retry_of, retry_with, source, status) on table recovery.run to recoup_executor;
+grant insert (created_at, heartbeat_at, input, kind, owner, queued_at, source, started_at, status, token, worker_id), update (ended_with, finished_at, heartbeat_at, message, note, notes, owner, result, started_at, status, token, worker_id) on table recovery.run to recoup_runner;
+grant select on table recovery.run to recoup_reader;
+grant update (crash_reason, finished_at, status) on table recovery.run to recoup_orphan_recovery;
+
+create table recovery.run_trace (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  run_id uuid not null,
+  event_type text not null,
+  from_status text,
+  to_status text not null,
+  reason text,
+  facts jsonb not null,
+  token uuid,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text not null default SESSION_USER,
+  constraint run_trace_pkey PRIMARY KEY (seq),
+  constraint run_trace_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint run_trace_event_type_check CHECK (event_type = ANY (ARRAY['queued'::text, 'started'::text, 'note'::text, 'succeeded'::text, 'failed'::text, 'crashed'::text])),
+  constraint run_trace_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recovery.run_trace is 'Append-only: what became of each run, written by the recorder of its moves. Heartbeats are not in it.';
+comment on column recovery.run_trace.seq is 'Order over all logs, drawn after the run is locked.';
+comment on column recovery.run_trace.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recovery.run_trace.incarnation is 'Cluster that wrote it.';
+comment on column recovery.run_trace.logged_at is 'When.';
+comment on column recovery.run_trace.run_id is 'The run.';
+comment on column recovery.run_trace.event_type is 'queued, started, note, succeeded, failed or crashed.';
+comment on column recovery.run_trace.from_status is 'Status before; null at birth.';
+comment on column recovery.run_trace.to_status is 'Status after.';
+comment on column recovery.run_trace.reason is 'Why it crashed, the message of its end, or the text of a note.';
+comment on column recovery.run_trace.facts is 'The values that the event gave the run; of a result, its digest.';
+comment on column recovery.run_trace.token is 'Token of the run from its start on.';
+comment on column recovery.run_trace.actor is 'system, ai or human.';
+comment on column recovery.run_trace.actor_id is 'Who exactly.';
+comment on column recovery.run_trace.authority is 'Database role that acted.';
+comment on column recovery.run_trace.login is 'Login of the session.';
+CREATE INDEX run_trace_run ON recovery.run_trace USING btree (run_id, seq);
+CREATE INDEX run_trace_xid ON recovery.run_trace USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recovery.run_trace FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recovery.run_trace enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recovery.run_trace FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recovery.run_trace enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recovery.run_trace FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table recovery.run_trace enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.run_trace FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.run_trace enable replica trigger a_refuse_replicated;
+grant select on table recovery.run_trace to recoup_reader;
+
+grant execute on function recovery.add_runs(kinds text[], sources text[], inputs jsonb[], start_ boolean, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.add_runs(kinds text[], sources text[], inputs jsonb[], start_ boolean, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 21565be79a8482b13b528900bb1ceac9
+comment on function recovery.add_runs(kinds text[], sources text[], inputs jsonb[], start_ boolean, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[]) is 'Adds runs, queued or running, in the order given. A running one has a token.';
+
+grant execute on function recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[], OUT sources text[], OUT inputs jsonb[], OUT retries uuid[], OUT alternatives jsonb[], OUT queued timestamp with time zone[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[], OUT sources text[], OUT inputs jsonb[], OUT retries uuid[], OUT alternatives jsonb[], OUT queued timestamp with time zone[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 233d2d2e6a2afaa18e15669413fffa4a
+comment on function recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[], OUT sources text[], OUT inputs jsonb[], OUT retries uuid[], OUT alternatives jsonb[], OUT queued timestamp with time zone[]) is 'Claims queued runs of a kind, oldest first. Those that another claim holds are skipped. None while runs are paused.';
+
+CREATE OR REPLACE FUNCTION recovery.content_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 4642e6ce44b178cdd397135dc0bec8e0
+comment on function recovery.content_run_births() is 'Digests of rows of recovery.run at their birth, generated from the declaration.';
+
+grant execute on function recovery.crash_orphans(threshold interval, most integer, OUT ids uuid[], OUT kinds text[], OUT reasons text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.crash_orphans(threshold interval, most integer, OUT ids uuid[], OUT kinds text[], OUT reasons text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body a4f6484610d9ee4d47554377a3be2689
+comment on function recovery.crash_orphans(threshold interval, most integer, OUT ids uuid[], OUT kinds text[], OUT reasons text[]) is 'Marks orphaned runs as crashed, in one statement. Call it again until it returns none.';
+
+CREATE OR REPLACE FUNCTION recovery.digest(result jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 129b6eacb3c77d503eb07f792117b2fa
+comment on function recovery.digest(result jsonb) is 'The digest of a result, as the log has it.';
+grant execute on function recovery.digest(result jsonb) to public;
+
+grant execute on function recovery.finish_runs(wanted uuid[], with_tokens uuid[], outcomes text[], messages text[], results jsonb[], OUT ids uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.finish_runs(wanted uuid[], with_tokens uuid[], outcomes text[], messages text[], results jsonb[], OUT ids uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 7eb6f971a3f241cfd0b2e64c7f0f92a1
+comment on function recovery.finish_runs(wanted uuid[], with_tokens uuid[], outcomes text[], messages text[], results jsonb[], OUT ids uuid[], OUT statuses text[]) is 'Ends runs, succeeded and failed alike, with their tokens. Late results are stored, and come back as late.';
+
+CREATE OR REPLACE FUNCTION recovery.guard_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 4654c2b763565ff70c41fab5c2dc7b4e
+comment on function recovery.guard_run_births() is 'The guard of births of recovery.run, generated from the declaration.';
+grant execute on function recovery.guard_run_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_run_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body da4e96acfc36bdb019d07a2e300df50d
+comment on function recovery.guard_run_moves() is 'The guard of moves of recovery.run, generated from the declaration.';
+grant execute on function recovery.guard_run_moves() to public;
+
+CREATE OR REPLACE FUNCTION recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body e27c2723f3392dd79468001b6b6b9ba1
+comment on function recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[]) is 'Keeps runs alive, with their tokens. Refused, all of them, if one of them has ended or crashed.';
+grant execute on function recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[]) to public;
+
+grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body e7dc5739f20c5f9e70f4a739b3d6e6d2
+comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
+kind.';
+
+CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE; -- body 1fe630bde13a9e6912be7df7bda033c8
+comment on function recovery.last_claim(kind_ text) is 'When a queued run of this kind was last claimed.';
+grant execute on function recovery.last_claim(kind_ text) to public;
+
+CREATE OR REPLACE FUNCTION recovery.note_run(run_id_ uuid, token_ uuid, note_ text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0952910f56ae3e4822754d3571cfa8e0
+comment on function recovery.note_run(run_id_ uuid, token_ uuid, note_ text) is 'Writes a note of its runner to the trace of a run, and keeps it alive. Returns the number of the note.';
+grant execute on function recovery.note_run(run_id_ uuid, token_ uuid, note_ text) to public;
+
+CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
+ RETURNS TABLE(run_id uuid, reason text)
+ LANGUAGE plpgsql
+ STABLE ROWS 100
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 784d0d0383102257e57c8786bf1dfa4c
+comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, at most so many for each reason, and why.';
+grant execute on function recovery.orphans(threshold interval, most integer) to public;
+
+grant execute on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 0a706dcdf0ebd4c5a35719b0ded52029
+comment on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) is 'Queues the retry of each run, a copy of its kind, source and input. For the consequence of a candidate only.';
+
+CREATE OR REPLACE FUNCTION recovery.record_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'; -- body 3bf95402c9ea1af6a4b27982c6d0aa35
+comment on function recovery.record_run_births() is 'queued, or started.';
+
+CREATE OR REPLACE FUNCTION recovery.record_run_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 2ddcd2e7856278215348d7f12159cb33
+comment on function recovery.record_run_moves() is 'The event of a move: started, note, succeeded, failed, crashed. A heartbeat has none.';
+
+CREATE OR REPLACE FUNCTION recovery.refuse_over(wanted uuid[], with_tokens uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 01ab12971748c21c20be76a40d33c66c
+comment on function recovery.refuse_over(wanted uuid[], with_tokens uuid[]) is 'Refuses runs that do not exist, do not run, or have another token.';
+grant execute on function recovery.refuse_over(wanted uuid[], with_tokens uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 8fdf7300f24df8d862c395bb908a2977
+comment on function recovery.rule_run_births() is 'A run is created now; its worker runs; a retry is the copy of a run that failed or crashed.';
+grant execute on function recovery.rule_run_births() to public;
+
+grant execute on function recovery.run_move_broken(o recovery.run, n recovery.run, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.run_move_broken(o recovery.run, n recovery.run, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body ddf25caf0cbe189fdcc4285212e91b84
+comment on function recovery.run_move_broken(o recovery.run, n recovery.run, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a run breaks (recovery.run_move_refusal), or null.';
+
+grant execute on function recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body d44035b1920a3ecc8c5ab4eea29639bc
+comment on function recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recovery.run_move_broken.';
+
+CREATE OR REPLACE FUNCTION recovery.run_policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 06b5ca9f0e5c3c0d8147b3d109d0bb42
+comment on function recovery.run_policy() is 'What the rules of runs read: values of the policy, and pauses.';
+grant execute on function recovery.run_policy() to public;

@@ -1,0 +1,32 @@
+"""The manifest of runs."""
+
+from recoup.domain import Command, Domain, routines
+from recoup.runs import checks, refusals
+from recoup.runs.duties import DUTIES
+from recoup.runs.finding import FINDER
+from recoup.runs.invariants import INVARIANTS
+from recoup.runs.lifecycle import RUN, TRACE
+from recoup.runs.policy import RunPolicy
+
+RUNS = Domain(
+    name="runs",
+    package="recoup.runs",
+    description="Executions of work with a heartbeat: one that falls silent is marked crashed, never lost.",
+    release=1,
+    lifecycles=(RUN,),
+    logs=(TRACE,),
+    routines=routines("recoup.runs", "rules", "recorder", "running", "orphans"),
+    policy=(RunPolicy,),
+    duties=DUTIES,
+    invariants=INVARIANTS,
+    checks=(checks.runs,),
+    refusals=refusals.LAWS,
+    finders=(FINDER,),
+    commands=(
+        Command(
+            name="runs",
+            path="recoup.cli.runs:app",
+            help="Start, claim, finish and list runs, and show which ones are orphaned.",
+        ),
+    ),
+)
