@@ -1,9 +1,10 @@
 """The domains of the product. A new one is a folder with a manifest, and a line here."""
 
+from recoup.deliveries.manifest import DELIVERIES
 from recoup.domain import Domain
 from recoup.errors.manifest import ERRORS
 from recoup.gate.manifest import GATE
 from recoup.mint.manifest import MINT
 from recoup.platform import PLATFORM
 
-DOMAINS: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS)
+DOMAINS: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS, DELIVERIES)

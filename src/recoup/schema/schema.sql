@@ -1278,6 +1278,7 @@ create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 92233
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
 grant select on sequence recoup.event_seq to recoup_reader;
 grant usage on sequence recoup.event_seq to recoup_error_worker;
+grant usage on sequence recoup.event_seq to recoup_executor;
 grant usage on sequence recoup.event_seq to recoup_gate;
 grant usage on sequence recoup.event_seq to recoup_hub;
 grant usage on sequence recoup.event_seq to recoup_operator;
@@ -1505,6 +1506,190 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.d
 alter table recoup.declaration_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.declaration_log to recoup_reader;
 
+create table recoup.delivery (
+  delivery_id uuid not null default recoup.new_id(),
+  route text not null,
+  subject text not null,
+  body jsonb not null,
+  about text,
+  dedup_key text not null,
+  origin text not null,
+  candidate_id uuid,
+  status text not null default 'queued'::text,
+  attempts integer not null default 0,
+  next_try_at timestamp with time zone not null default recoup.now(),
+  token uuid,
+  outcome text,
+  last_failure text,
+  policy_version integer not null default recoup.policy_version(),
+  created_at timestamp with time zone not null default recoup.now(),
+  updated_at timestamp with time zone not null default recoup.now(),
+  ended_at timestamp with time zone,
+  constraint delivery_pkey PRIMARY KEY (delivery_id),
+  constraint delivery_about_check CHECK (octet_length(about) >= 1 AND octet_length(about) <= 500),
+  constraint delivery_attempts_check CHECK (attempts >= 0),
+  constraint delivery_body_check CHECK (octet_length(body::text) <= 200000),
+  constraint delivery_cancelled CHECK (outcome IS DISTINCT FROM 'CANCELLED'::text OR status = 'dead'::text),
+  constraint delivery_candidate CHECK ((origin = 'candidate'::text) = (candidate_id IS NOT NULL)),
+  constraint delivery_created_at_check CHECK (isfinite(created_at)),
+  constraint delivery_dedup_key_check CHECK (octet_length(dedup_key) >= 1 AND octet_length(dedup_key) <= 500),
+  constraint delivery_delivered CHECK ((status = 'delivered'::text) = (NOT outcome IS DISTINCT FROM 'SUCCEEDED'::text)),
+  constraint delivery_ended CHECK ((status = 'queued'::text) = (ended_at IS NULL)),
+  constraint delivery_ended_at_check CHECK (isfinite(ended_at)),
+  constraint delivery_last_failure_check CHECK (octet_length(last_failure) <= 4000),
+  constraint delivery_next_try_at_check CHECK (isfinite(next_try_at)),
+  constraint delivery_origin_check CHECK (origin = ANY (ARRAY['candidate'::text, 'operator'::text, 'alert'::text])),
+  constraint delivery_outcome CHECK ((outcome IS NULL) = (status = 'queued'::text AND attempts = 0)),
+  constraint delivery_outcome_check CHECK (outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'CANCELLED'::text])),
+  constraint delivery_route_check CHECK (octet_length(route) >= 1 AND octet_length(route) <= 60),
+  constraint delivery_status_check CHECK (status = ANY (ARRAY['queued'::text, 'delivered'::text, 'dead'::text])),
+  constraint delivery_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 500),
+  constraint delivery_tried CHECK ((attempts > 0) = (token IS NOT NULL)),
+  constraint delivery_updated_at_check CHECK (isfinite(updated_at))
+) with (fillfactor=80);
+comment on table recoup.delivery is 'The outbox: notices and where they go. Tried until delivered, or dead when no try is left.';
+comment on column recoup.delivery.delivery_id is 'Identity, and the idempotency key that receivers get with every try.';
+comment on column recoup.delivery.route is 'Name of the route, in the section deliveries of the policy.';
+comment on column recoup.delivery.subject is 'What it is about, in one line.';
+comment on column recoup.delivery.body is 'The rest, for programs; secrets are redacted before it is stored.';
+comment on column recoup.delivery.about is 'Id of what it is about, such as an incident.';
+comment on column recoup.delivery.dedup_key is 'At most one queued delivery has it.';
+comment on column recoup.delivery.origin is 'Who asked for it: candidate, operator or alert.';
+comment on column recoup.delivery.candidate_id is 'The recovery candidate that asked for it first.';
+comment on column recoup.delivery.status is 'queued, delivered or dead.';
+comment on column recoup.delivery.attempts is 'Tries that have ended. Never falls.';
+comment on column recoup.delivery.next_try_at is 'When it is due, or was for the last time.';
+comment on column recoup.delivery.token is 'Fencing token of the try that ended last.';
+comment on column recoup.delivery.outcome is 'How the last try ended: SUCCEEDED, FAILED, LAPSED (its lease expired); or CANCELLED, by a person.';
+comment on column recoup.delivery.last_failure is 'Why the last failed try failed, without the address of the route.';
+comment on column recoup.delivery.policy_version is 'The policy it was queued under: how often it is tried.';
+comment on column recoup.delivery.created_at is 'When it was queued.';
+comment on column recoup.delivery.updated_at is 'When it last moved.';
+comment on column recoup.delivery.ended_at is 'When it was delivered, given up or cancelled; null: it is queued.';
+CREATE INDEX delivery_candidate ON recoup.delivery USING btree (candidate_id) WHERE candidate_id IS NOT NULL;
+CREATE INDEX delivery_dead ON recoup.delivery USING btree (ended_at) WHERE status = 'dead'::text;
+CREATE UNIQUE INDEX delivery_open ON recoup.delivery USING btree (dedup_key) WHERE status = 'queued'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_delivery_births('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.delivery REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_delivery_moves('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.delivery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.delivery FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.delivery enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_delivery_births_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_delivery_births();
+alter table recoup.delivery enable always trigger b_rule_delivery_births_on_insert;
+CREATE TRIGGER c_content_delivery_births_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_delivery_births();
+alter table recoup.delivery enable always trigger c_content_delivery_births_on_insert;
+CREATE TRIGGER c_record_deliveries_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_deliveries();
+alter table recoup.delivery enable always trigger c_record_deliveries_on_insert;
+CREATE TRIGGER c_record_deliveries_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_deliveries();
+alter table recoup.delivery enable always trigger c_record_deliveries_on_update;
+CREATE TRIGGER d_queue_delivery_births_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_births();
+alter table recoup.delivery enable always trigger d_queue_delivery_births_on_insert;
+CREATE TRIGGER d_queue_delivery_moves_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_moves();
+alter table recoup.delivery enable always trigger d_queue_delivery_moves_on_update;
+grant insert (about, body, created_at, dedup_key, delivery_id, next_try_at, origin, route, subject, updated_at), update (attempts, ended_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_operator;
+grant select on table recoup.delivery to recoup_reader;
+grant update (attempts, ended_at, last_failure, next_try_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_executor;
+
+create table recoup.delivery_event (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  delivery_id uuid not null,
+  route text not null,
+  from_status text,
+  to_status text not null,
+  attempts integer not null,
+  next_try_at timestamp with time zone not null,
+  outcome text,
+  token uuid,
+  reason text,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text default SESSION_USER,
+  constraint delivery_event_pkey PRIMARY KEY (seq),
+  constraint delivery_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint delivery_event_logged_at_check CHECK (isfinite(logged_at)),
+  constraint delivery_event_next_try_at_check CHECK (isfinite(next_try_at))
+);
+comment on table recoup.delivery_event is 'Append-only: every birth and move of a delivery, written by the move''s recorder.';
+comment on column recoup.delivery_event.seq is 'Order over all logs, drawn after the delivery is locked.';
+comment on column recoup.delivery_event.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.delivery_event.incarnation is 'Cluster that wrote it.';
+comment on column recoup.delivery_event.logged_at is 'When: updated_at of the delivery.';
+comment on column recoup.delivery_event.delivery_id is 'The delivery.';
+comment on column recoup.delivery_event.route is 'Its route.';
+comment on column recoup.delivery_event.from_status is 'Its status before; null: it was queued now.';
+comment on column recoup.delivery_event.to_status is 'Its status since.';
+comment on column recoup.delivery_event.attempts is 'Tries that have ended.';
+comment on column recoup.delivery_event.next_try_at is 'When it is due.';
+comment on column recoup.delivery_event.outcome is 'SUCCEEDED, FAILED, LAPSED or CANCELLED; null: it was queued.';
+comment on column recoup.delivery_event.token is 'Of a try that ended: the token of its claim (recoup.claim_log).';
+comment on column recoup.delivery_event.reason is 'Why a try failed, or why it was cancelled.';
+comment on column recoup.delivery_event.actor is 'system, ai or human.';
+comment on column recoup.delivery_event.actor_id is 'Who exactly.';
+comment on column recoup.delivery_event.authority is 'Database role that acted.';
+comment on column recoup.delivery_event.login is 'Login of the session.';
+CREATE INDEX delivery_event_delivery ON recoup.delivery_event USING btree (delivery_id, seq);
+CREATE INDEX delivery_event_xid ON recoup.delivery_event USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.delivery_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.delivery_event enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.delivery_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.delivery_event enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.delivery_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table recoup.delivery_event enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.delivery_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.delivery_event enable replica trigger a_refuse_replicated;
+grant select on table recoup.delivery_event to recoup_reader;
+
+create table recoup.delivery_queue (
+  unit uuid not null,
+  part text not null default ''::text,
+  round integer not null default 0,
+  wake_at timestamp with time zone not null,
+  until timestamp with time zone,
+  token uuid,
+  worker text,
+  claimed_at timestamp with time zone,
+  constraint delivery_queue_pkey PRIMARY KEY (unit),
+  constraint queue_claim CHECK ((token IS NULL) = (worker IS NULL) AND (token IS NULL) = (claimed_at IS NULL)),
+  constraint queue_form_claimed_at_check CHECK (isfinite(claimed_at)),
+  constraint queue_form_round_check CHECK (round >= 0),
+  constraint queue_form_until_check CHECK (isfinite(until)),
+  constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
+  constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
+) with (fillfactor=70);
+comment on table recoup.delivery_queue is 'Deliveries that wait: since when each is due, or who is delivering it until when.';
+comment on column recoup.delivery_queue.unit is 'The delivery''s id; part is its route, round the tries that have ended.';
+comment on column recoup.delivery_queue.part is 'Where the unit is, of a subject in several tables.';
+comment on column recoup.delivery_queue.round is 'Attempts that have ended.';
+comment on column recoup.delivery_queue.wake_at is 'When it is due; while it is claimed, the end of the lease.';
+comment on column recoup.delivery_queue.until is 'Not claimed after this time; null: always.';
+comment on column recoup.delivery_queue.token is 'Fencing token of the claim that holds it; null: none does.';
+comment on column recoup.delivery_queue.worker is 'Who holds it.';
+comment on column recoup.delivery_queue.claimed_at is 'Since when.';
+CREATE INDEX delivery_queue_route ON recoup.delivery_queue USING btree (part, wake_at) WHERE token IS NULL;
+CREATE INDEX delivery_queue_until_idx ON recoup.delivery_queue USING btree (until) WHERE token IS NULL AND until IS NOT NULL;
+CREATE INDEX delivery_queue_wake_at_idx ON recoup.delivery_queue USING btree (wake_at) WHERE token IS NULL;
+CREATE INDEX delivery_queue_wake_at_idx1 ON recoup.delivery_queue USING btree (wake_at) WHERE token IS NOT NULL;
+CREATE TRIGGER a_guard_claims AFTER UPDATE ON recoup.delivery_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_claims('recoup.delivery', '1 hours', 'executor');
+alter table recoup.delivery_queue enable always trigger a_guard_claims;
+CREATE TRIGGER a_guard_queue BEFORE INSERT OR DELETE OR TRUNCATE ON recoup.delivery_queue FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_queue();
+alter table recoup.delivery_queue enable always trigger a_guard_queue;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.delivery_queue FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.delivery_queue enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_claims AFTER UPDATE ON recoup.delivery_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recoup.delivery');
+alter table recoup.delivery_queue enable always trigger c_record_claims;
+grant select on table recoup.delivery_queue to recoup_reader;
+grant update (claimed_at, token, wake_at, worker) on table recoup.delivery_queue to recoup_executor;
+grant update (wake_at) on table recoup.delivery_queue to recoup_operator;
+
 create table recoup.domain (
   name text not null,
   epoch integer not null,
@@ -1568,6 +1753,7 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.d
 alter table recoup.duty_tally enable replica trigger a_refuse_replicated;
 grant insert, update on table recoup.duty_tally to recoup_archiver;
 grant insert, update on table recoup.duty_tally to recoup_error_worker;
+grant insert, update on table recoup.duty_tally to recoup_executor;
 grant insert, update on table recoup.duty_tally to recoup_gate;
 grant insert, update on table recoup.duty_tally to recoup_mint;
 grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
@@ -2212,6 +2398,7 @@ alter table recoup.late_result enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.late_result enable replica trigger a_refuse_replicated;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_executor;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
 grant select on table recoup.late_result to recoup_reader;
@@ -3031,6 +3218,19 @@ CREATE OR REPLACE FUNCTION recoup.by_follower()
 comment on function recoup.by_follower() is 'For triggers: whether a recorder or a consequence made this change, inside another trigger.';
 grant execute on function recoup.by_follower() to public;
 
+CREATE OR REPLACE FUNCTION recoup.cancel_deliveries(ids uuid[])
+ RETURNS TABLE(delivery_id uuid, was text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body d15e7ee06d94ac41f87bd7aed82da17e
+comment on function recoup.cancel_deliveries(ids uuid[]) is 'Cancels those of these deliveries that are queued. Returns which there are, and their status before.';
+grant execute on function recoup.cancel_deliveries(ids uuid[]) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
  RETURNS text
  LANGUAGE sql
@@ -3072,6 +3272,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_declaration_log_1(l recoup.declaration_l
  STABLE; -- body 914ca0dec941f21dca04bc1e71692050
 comment on function recoup.canon_declaration_log_1(l recoup.declaration_log) is 'Canonical text of a row of recoup.declaration_log, version 1.';
 grant execute on function recoup.canon_declaration_log_1(l recoup.declaration_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_delivery_event_1(l recoup.delivery_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 4d6b343ea397c8a55e4d49a53042ec55
+comment on function recoup.canon_delivery_event_1(l recoup.delivery_event) is 'Canonical text of a row of recoup.delivery_event, version 1.';
+grant execute on function recoup.canon_delivery_event_1(l recoup.delivery_event) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
  RETURNS text
@@ -3172,6 +3379,21 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or its rows; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
 
+grant execute on function recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 6c80a531fe8df77d90c2a7072a2cd9a8
+comment on function recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
+
 grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
@@ -3238,6 +3460,16 @@ CREATE OR REPLACE FUNCTION recoup.common(these integer[], others integer[])
  IMMUTABLE PARALLEL SAFE; -- body feb3b95a8b3cc7874841ca7e3639af27
 comment on function recoup.common(these integer[], others integer[]) is 'The elements of both arrays, in order.';
 grant execute on function recoup.common(these integer[], others integer[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.content_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body fd92faccfbf13c68994f4de84ddf88f7
+comment on function recoup.content_delivery_births() is 'Digests of rows of recoup.delivery at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
  RETURNS trigger
@@ -3307,12 +3539,63 @@ CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  SET bytea_output TO 'hex'; -- body 9cd0b92f9d3216f74226c931d9aba34e
 comment on function recoup.content_worker_births() is 'Digests of rows of recoup.worker at their birth, generated from the declaration.';
 
+grant execute on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 5ec77d1bf3623d6f22c2f62598719d8b
+comment on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a delivery breaks, or null.';
+
+grant execute on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body e315c21a4d837f77566cc1c2290dbaa8
+comment on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recoup.delivery_move_broken.';
+
+CREATE OR REPLACE FUNCTION recoup.delivery_policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body a6fc9b644fa8eea6c754c50ae0a672f4
+comment on function recoup.delivery_policy() is 'The section on deliveries of the active policy.';
+grant execute on function recoup.delivery_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_tries(version_ integer, route_ text)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE; -- body df819007e630f85b6f72936ab77aac79
+comment on function recoup.delivery_tries(version_ integer, route_ text) is 'How often a delivery by this route is tried that was queued under this policy; null: it has no such route.';
+grant execute on function recoup.delivery_tries(version_ integer, route_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_wait(base_s integer, cap_s integer, tries integer)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE; -- body fbeab4b5bc4cafcdb67af9bdfd4041ea
+comment on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) is 'How long a delivery waits after so many failed tries.';
+grant execute on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) to public;
+
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE; -- body f1308a082714f3ac4793ce7246cbc59d
 comment on function recoup.each_blocking_table() is 'Error tables whose open errors block their entity. Inlined.';
 grant execute on function recoup.each_blocking_table() to public;
+
+grant execute on function recoup.end_deliveries(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], OUT ended uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.end_deliveries(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], OUT ended uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body a9843e17f047b3c19b6901df7dc6f5f4
+comment on function recoup.end_deliveries(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], OUT ended uuid[], OUT statuses text[]) is 'Ends tries: delivered, tried again later, or dead. Late outcomes are stored, and not applied.';
 
 grant execute on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) to public;
 
@@ -3443,6 +3726,20 @@ CREATE OR REPLACE FUNCTION recoup.error_policy()
 comment on function recoup.error_policy() is 'The section on errors of the active policy.';
 grant execute on function recoup.error_policy() to public;
 
+CREATE OR REPLACE FUNCTION recoup.expire_deliveries(most integer, only_ uuid DEFAULT NULL::uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 3499310aef94a5e9d66da3796e925148
+comment on function recoup.expire_deliveries(most integer, only_ uuid) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
+grant execute on function recoup.expire_deliveries(most integer, only_ uuid) to public;
+
 CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -3496,6 +3793,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  SET enable_mergejoin TO 'off'; -- body 5d4dacfa726b61ed5aab8d78ebd74b02
 comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, generated from the declaration.';
 grant execute on function recoup.guard_clock_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body bc3aed3853670407c60a04e2e6df7b31
+comment on function recoup.guard_delivery_births() is 'The guard of births of recoup.delivery, generated from the declaration.';
+grant execute on function recoup.guard_delivery_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_delivery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body dd853f58b01da4b280c93efb6bdebd53
+comment on function recoup.guard_delivery_moves() is 'The guard of moves of recoup.delivery, generated from the declaration.';
+grant execute on function recoup.guard_delivery_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
  RETURNS trigger
@@ -3898,6 +4217,20 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
 comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
 
+grant execute on function recoup.late_delivery_reports(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.late_delivery_reports(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body e7a7e1ccbbf9b7d2dc43cb93329b82be
+comment on function recoup.late_delivery_reports(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, generated from the declaration.';
+
 grant execute on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[])
@@ -4030,6 +4363,25 @@ CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ te
  LANGUAGE plpgsql; -- body 1ba7f201d748c8c8242efbc2f69347f2
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always enabled, unless the same one exists.';
 
+CREATE OR REPLACE FUNCTION recoup.queue_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 00dab72af93924b5ad70384185f2521b
+comment on function recoup.queue_delivery_births() is 'Queues what is born to be worked on, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.queue_delivery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 2039620485f88e86b93cee407fc62b7b
+comment on function recoup.queue_delivery_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
+
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4100,6 +4452,17 @@ CREATE OR REPLACE FUNCTION recoup.record_declared()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'UTC'; -- body 0a3d897fb019a5c98145cb65f410ac55
 comment on function recoup.record_declared() is 'Writes added and removed declarations to their log.';
+
+CREATE OR REPLACE FUNCTION recoup.record_deliveries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 78446a2d50d7625643124e6ce11e8200
+comment on function recoup.record_deliveries() is 'The event of a step of a delivery: queued, tried or cancelled.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
@@ -4270,6 +4633,13 @@ CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 15aa45d5583d7b89630237e0793dedf2
 comment on function recoup.rule_cursors() is 'Only the authority and login that created a subscription move it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3cf1d408c7b9eeb3d6306c2cb911a906
+comment on function recoup.rule_delivery_births() is 'A delivery goes by a route of the active policy, is queued now, and not behind too many others.';
+grant execute on function recoup.rule_delivery_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
