@@ -80,6 +80,8 @@ def post(to: Target, body: bytes, *, key: str) -> None:
     finally:
         timer.cancel()
         sock.close()
+    if late.is_set():  # an answer that was cut off looks like a whole one
+        raise Undelivered(f"no answer within {to.timeout_s:g} s")
     if status in _REDIRECTS:
         raise Undelivered(f"HTTP {status}: redirects are not followed")
     if status not in _OK:

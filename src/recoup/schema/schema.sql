@@ -1539,12 +1539,10 @@ create table recoup.delivery (
   constraint delivery_last_failure_check CHECK (octet_length(last_failure) <= 4000),
   constraint delivery_next_try_at_check CHECK (isfinite(next_try_at)),
   constraint delivery_origin_check CHECK (origin = ANY (ARRAY['candidate'::text, 'operator'::text, 'alert'::text])),
-  constraint delivery_outcome CHECK ((outcome IS NULL) = (status = 'queued'::text AND attempts = 0)),
   constraint delivery_outcome_check CHECK (outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'CANCELLED'::text])),
   constraint delivery_route_check CHECK (octet_length(route) >= 1 AND octet_length(route) <= 60),
   constraint delivery_status_check CHECK (status = ANY (ARRAY['queued'::text, 'delivered'::text, 'dead'::text])),
   constraint delivery_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 500),
-  constraint delivery_tried CHECK ((attempts > 0) = (token IS NOT NULL)),
   constraint delivery_updated_at_check CHECK (isfinite(updated_at))
 ) with (fillfactor=80);
 comment on table recoup.delivery is 'The outbox: notices and where they go. Tried until delivered, or dead when no try is left.';
@@ -1591,9 +1589,9 @@ CREATE TRIGGER d_queue_delivery_births_on_insert AFTER INSERT ON recoup.delivery
 alter table recoup.delivery enable always trigger d_queue_delivery_births_on_insert;
 CREATE TRIGGER d_queue_delivery_moves_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_moves();
 alter table recoup.delivery enable always trigger d_queue_delivery_moves_on_update;
+grant insert (about, body, candidate_id, dedup_key, delivery_id, origin, route, subject), update (attempts, ended_at, last_failure, next_try_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_executor;
 grant insert (about, body, created_at, dedup_key, delivery_id, next_try_at, origin, route, subject, updated_at), update (attempts, ended_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_operator;
 grant select on table recoup.delivery to recoup_reader;
-grant update (attempts, ended_at, last_failure, next_try_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_executor;
 
 create table recoup.delivery_event (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
@@ -3544,7 +3542,7 @@ grant execute on function recoup.delivery_move_broken(o recoup.delivery, n recou
 CREATE OR REPLACE FUNCTION recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 5ec77d1bf3623d6f22c2f62598719d8b
+ STABLE; -- body f17b2010873d21025a7f92fa069547fe
 comment on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a delivery breaks, or null.';
 
 grant execute on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;

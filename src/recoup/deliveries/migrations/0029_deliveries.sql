@@ -26,8 +26,6 @@ create table recoup.delivery (
   ended_at       timestamptz check (isfinite(ended_at)),
   constraint delivery_candidate check ((origin = 'candidate') = (candidate_id is not null)),
   constraint delivery_ended check ((status = 'queued') = (ended_at is null)),
-  constraint delivery_tried check ((attempts > 0) = (token is not null)),
-  constraint delivery_outcome check ((outcome is null) = (status = 'queued' and attempts = 0)),
   constraint delivery_delivered check ((status = 'delivered') = (outcome is not distinct from 'SUCCEEDED')),
   constraint delivery_cancelled check (outcome is distinct from 'CANCELLED' or status = 'dead')
 ) with (fillfactor = 80);
@@ -112,6 +110,9 @@ grant insert (delivery_id, route, subject, body, about, dedup_key, origin, next_
 grant update (status, attempts, token, outcome, updated_at, ended_at) on recoup.delivery to recoup_operator;
 -- To lock a row needs the right to change one: the operator claims nothing (recoup.guard_claims).
 grant update (wake_at) on recoup.delivery_queue to recoup_operator;
+-- Its births are consequences, which the owner writes: by hand the guard refuses them.
+grant insert (delivery_id, route, subject, body, about, dedup_key, origin, candidate_id)
+  on recoup.delivery to recoup_executor;
 grant update (status, attempts, next_try_at, token, outcome, last_failure, updated_at, ended_at)
   on recoup.delivery to recoup_executor;
 grant insert, update on recoup.duty_tally to recoup_executor;

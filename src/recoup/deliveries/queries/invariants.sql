@@ -25,7 +25,7 @@ select b.breaks, d.delivery_id, d.route, d.status, d.attempts, l.to_status as lo
           or d.status = 'queued' and d.attempts >= recoup.delivery_tries(d.policy_version, d.route)
         then 'deliveries/tries' end,
    case when recoup.delivery_tries(d.policy_version, d.route) is null then 'deliveries/routes' end],
-   null)) b (breaks);
+   null)) b (breaks)
 
 -- name: events
 -- A route is gone if a policy that was active within a minute of the event has it not: two transactions may have met.
@@ -43,8 +43,8 @@ select 'deliveries/given-up' as breaks, e.delivery_id, e.seq, e.attempts, e.outc
                       where p.applied_at <= e.logged_at + interval '1 minute'
                         and coalesce(p.until >= e.logged_at - interval '1 minute', true)
                         and not p.figures -> 'deliveries' -> 'routes' ? e.route)
-            else true end;
+            else true end
 
 -- name: open
 select 'deliveries/one-open' as breaks, d.dedup_key, count(*) as queued, min(d.delivery_id::text) as first
-  from recoup.delivery d where d.status = 'queued' group by d.dedup_key having count(*) > 1;
+  from recoup.delivery d where d.status = 'queued' group by d.dedup_key having count(*) > 1

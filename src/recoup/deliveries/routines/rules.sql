@@ -65,7 +65,7 @@ language sql stable as $$
     when acting = 'recoup_operator' then case
       when n.outcome is distinct from 'CANCELLED' or (n.next_try_at, n.last_failure)
            is distinct from (o.next_try_at, o.last_failure) then 'cancel' end
-    when n.attempts = o.attempts or n.outcome = 'CANCELLED' then 'untried'
+    when n.attempts = o.attempts or n.outcome is null or n.outcome = 'CANCELLED' then 'untried'
     when n.outcome in ('FAILED', 'LAPSED') and n.last_failure is null
       or n.outcome = 'SUCCEEDED' and n.last_failure is distinct from o.last_failure then 'failure'
     when n.status = 'dead' and n.attempts < recoup.delivery_tries(n.policy_version, n.route)
