@@ -9,8 +9,9 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from recoup import clock, gate
+from recoup import clock, deliveries, gate
 from recoup.database.connection import Transaction
+from recoup.deliveries import delivering
 from recoup.errors import Category, Want, recording, retrying
 from recoup.gate import Attempt, Failed, NewIntake, Passed
 from recoup.lifecycles.declaration import Authority
@@ -225,6 +226,43 @@ def room_in_archive(tx: Transaction, error: int) -> None:
             " on conflict do nothing",
             (error,),
         )
+
+
+def new_delivery(tx: Transaction, *, dedup_key: str | None = None) -> UUID:
+    with acting(tx, Authority.OPERATOR):
+        return deliveries.send(tx, "log", "s", dedup_key=dedup_key)
+
+
+def claimed_delivery(tx: Transaction, of: UUID | None = None) -> delivering.Claimed:
+    """A delivery whose try is under way; so are those of others that were due."""
+    wanted = new_delivery(tx) if of is None else of
+    with acting(tx, Authority.EXECUTOR):
+        found = delivering.claim(tx, limit=1000, worker="w", routes=["log"])
+    return next(one for one in found if one.delivery_id == wanted)
+
+
+def tried_delivery(tx: Transaction, *, times: int = 1) -> UUID:
+    """A delivery that failed so often, and is due again."""
+    made = new_delivery(tx)
+    for _ in range(times):
+        claimed = claimed_delivery(tx, made)
+        with acting(tx, Authority.EXECUTOR):
+            delivering.finish(tx, [(claimed, "no")])
+        advance(tx, timedelta(hours=1))
+    return made
+
+
+def delivery_in(tx: Transaction, status: str) -> UUID:
+    if status == "queued":
+        return new_delivery(tx)
+    claimed = claimed_delivery(tx)
+    if status == "delivered":
+        with acting(tx, Authority.EXECUTOR):
+            delivering.finish(tx, [(claimed, None)])
+    else:
+        with acting(tx, Authority.OPERATOR):
+            deliveries.cancel(tx, claimed.delivery_id)
+    return claimed.delivery_id
 
 
 def new_operation(tx: Transaction) -> UUID:

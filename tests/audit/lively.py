@@ -23,6 +23,7 @@ from recoup.reasons import ReasonCode
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
+from lively_deliveries import DeliveryCast, play_deliveries
 from lively_errors import ErrorCast, play_errors
 from lively_runs import RunCast, play_runs
 
@@ -60,11 +61,13 @@ class Cast:
     worker: UUID
     errors: ErrorCast
     runs: RunCast
+    deliveries: DeliveryCast
 
 
 def play(database: Database) -> Cast:
     """Histories of every kind, under two policies, with all that goes on around them: from pauses to identities."""
     desk = Desk(database)
+    notices = play_deliveries(database)
     with database.transaction(Authority.RUNNER) as tx:
         stopped, worker = (_registered(tx, name) for name in ("ada", "bob"))
         tx.execute(WORKERS["stop"], {"worker_id": stopped})
@@ -121,7 +124,7 @@ def play(database: Database) -> Cast:
         recovered_late=recovered_late, crashed=crashed, evidenced=evidenced, restarted=restarted, by_hand=by_hand,
         last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
-        errors=errors, runs=runs,
+        errors=errors, runs=runs, deliveries=notices,
     )  # fmt: skip
 
 

@@ -15,7 +15,9 @@ from company import (
     advance,
     attempt_in,
     batch_in,
+    claimed_delivery,
     claimed_error,
+    delivery_in,
     error_in,
     failed_retry,
     intake_in,
@@ -29,12 +31,14 @@ from company import (
     recovery_in,
     room_in_archive,
     run_in,
+    tried_delivery,
     without_window,
 )
 from conformance.cast import Role
 from recoup import gate
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
+from recoup.deliveries.lifecycle import DELIVERY
 from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, REDACTION, TRACEBACK
 from recoup.gate.lifecycle import ATTEMPT, BATCH, EVIDENCE, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority
@@ -253,6 +257,34 @@ def error_change(actor: Authority | str | None, source: str, target: str) -> str
     return BY_PERSON[target] + (f", {NOT_OVER}" if source == "RESOLVED" else "")
 
 
+DELIVERY_ROW = (
+    "(route, subject, body, dedup_key, origin, next_try_at, created_at, updated_at)"
+    " select 'log', 's', '{}', 'a key', 'operator', now_, now_, now_ from (select recoup.now() as now_) t"
+)
+
+
+def delivery_change(actor: Authority | str | None, source: str, target: str) -> str:
+    """A try ends; an operator cancels."""
+    tried = (
+        "attempts = attempts + 1, updated_at = t.now_, token = coalesce("
+        "(select q.token from recoup.delivery_queue q where q.unit = delivery_id), gen_random_uuid())"
+    )
+    ended = {
+        "queued": "ended_at = null, outcome = 'FAILED', last_failure = 'no',"
+        " next_try_at = t.now_ + interval '1 minute'",
+        "delivered": "ended_at = t.now_, outcome = 'SUCCEEDED'",
+        "dead": "ended_at = t.now_, outcome = 'FAILED', last_failure = 'no'",
+    }[target]
+    if target == "dead" and actor is Authority.OPERATOR:
+        ended = "ended_at = t.now_, outcome = 'CANCELLED'"
+    return f"status = '{target}', {tried}, {ended}"
+
+
+def last_try(tx: Transaction) -> uuid.UUID:
+    """A delivery whose last try is under way."""
+    return claimed_delivery(tx, tried_delivery(tx, times=11)).delivery_id
+
+
 def passing(**time: int) -> Callable[[Transaction], None]:
     """What must be true before a listed move may claim it: so much time has passed."""
     return lambda tx: advance(tx, timedelta(**time))
@@ -431,6 +463,27 @@ ROLES: tuple[Role, ...] = (
         row_in=traceback_in,
         given=failed_retry,
         before_exit=without_its_error,
+    ),
+    Role(
+        DELIVERY,
+        {"queued": DELIVERY_ROW}
+        | {
+            status: "(route, subject, body, dedup_key, origin, status, attempts, token, outcome, ended_at)"
+            f" values ('log', 's', '{{}}', 'a key', 'operator', '{status}', 1, gen_random_uuid(), '{outcome}',"
+            " recoup.now())"
+            for status, outcome in (("delivered", "SUCCEEDED"), ("dead", "FAILED"))
+        },
+        delivery_change,
+        row_in=delivery_in,
+        row_for={
+            ("queued", "queued"): lambda tx: claimed_delivery(tx).delivery_id,
+            ("queued", "delivered"): lambda tx: claimed_delivery(tx).delivery_id,
+            ("queued", "dead"): last_try,
+        },
+        born_by={
+            ("queued", Authority.EXECUTOR): "(route, subject, body, dedup_key, origin, candidate_id)"
+            " values ('log', 's', '{}', 'a key', 'candidate', gen_random_uuid())"
+        },
     ),
     Role(
         OPERATION,

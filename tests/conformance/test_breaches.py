@@ -13,7 +13,7 @@ from psycopg.sql import Composable, Identifier, Literal
 
 from company import acting
 from conformance import breaches as suite
-from conformance import error_breaches, gate_breaches, run_breaches
+from conformance import delivery_breaches, error_breaches, gate_breaches, run_breaches
 from product import INVARIANTS, LIFECYCLES, chosen
 from recoup.audit.examine import InvariantResult, examine
 from recoup.database import embedded
@@ -24,7 +24,10 @@ from recoup.settings import Settings
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 from lively import Cast, broken, play
 
-ROWS = (*gate_breaches.ROWS, *error_breaches.ROWS, *run_breaches.ROWS, *suite.generated(LIFECYCLES))
+ROWS = (
+    *gate_breaches.ROWS, *error_breaches.ROWS, *run_breaches.ROWS, *delivery_breaches.ROWS,
+    *suite.generated(LIFECYCLES),
+)  # fmt: skip
 SCHEMA = (*gate_breaches.SCHEMA, *error_breaches.SCHEMA)
 
 
@@ -41,8 +44,8 @@ class Ground:
     def _names(self) -> dict[str, Composable]:
         if self.cast is not None:
             told = dataclasses.asdict(self.cast)
-            named = {**told, **told["errors"], **told["runs"]}
-            return {name: Literal(value) for name, value in named.items() if name not in ("errors", "runs")}
+            told |= told.pop("errors") | told.pop("runs") | told.pop("deliveries")
+            return {name: Literal(value) for name, value in told.items()}
         (recorder,) = self.tx.execute(
             "select tgname from pg_trigger where tgrelid = 'cl.gate_zero_attempt'::regclass"
             " and tgfoid = 'cl.record_attempt_births'::regproc"

@@ -103,6 +103,15 @@ SAMPLES: dict[str, Row] = {
         "error_table": f"'{ERRORS}'", "error_id": "1", "retry": "1", "token": ID, "traceback": "'Traceback'",
         "recorded_at": NOW,
     },
+    "recoup.delivery": {
+        "delivery_id": ID, "route": "'log'", "subject": "'s'", "body": "'{}'", "dedup_key": f"{ID}::text",
+        "origin": "'operator'", "policy_version": "1",
+    },
+    "recoup.delivery_queue": {"unit": ID, "wake_at": NOW},
+    "recoup.delivery_event": {
+        "incarnation": "1", "logged_at": NOW, "delivery_id": ID, "route": "'log'", "to_status": "'queued'",
+        "attempts": "0", "next_try_at": NOW, "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
+    },
     "recoup.error_event": {
         "incarnation": "1", "logged_at": NOW, "error_table": f"'{ERRORS}'", "error_id": "1", "event_type": "'REVIEWED'",
         "disposition": "'RETRY'", "retry_count": "0", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",

@@ -15,6 +15,7 @@ import pytest
 
 from laws.catalogue import Guard, Law, guards, holders, take_away
 from laws.conftest import WITHOUT_VARIABLE
+from laws.delivery_probes import PROBES as PROBES_OF_DELIVERIES
 from laws.error_probes import PROBES as PROBES_OF_ERRORS
 from laws.probes import PROBES
 from laws.probing import REPLICATED, Probe, Silent
@@ -23,7 +24,7 @@ from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
 from recoup.settings import Settings
 
-assert PROBES_OF_ERRORS is PROBES_OF_RUNS is PROBES  # one list; each file that is imported adds to it
+assert PROBES_OF_ERRORS is PROBES_OF_RUNS is PROBES_OF_DELIVERIES is PROBES  # one list; each file adds to it
 REPLICATING = [p for p in PROBES if p.law.event and not p.commits and p.law.name != REPLICATED]
 every_probe = pytest.mark.parametrize("probe", PROBES, ids=str)
 intact = pytest.mark.skipif(WITHOUT_VARIABLE in os.environ, reason="a guard was taken away")

@@ -10,10 +10,19 @@ import sys
 import pytest
 
 import recoup
-from recoup.client import Client, Errors, Gate, Policies, Subscription
-from recoup.client.aio import AsyncErrors, AsyncGate
+from recoup.client import Client, Deliveries, Errors, Gate, Policies, Subscription
+from recoup.client.aio import AsyncDeliveries, AsyncErrors, AsyncGate
 
-PACKAGES = ("recoup", "recoup.client", "recoup.errors", "recoup.gate", "recoup.ledger", "recoup.policy", "recoup.audit")
+PACKAGES = (
+    "recoup",
+    "recoup.client",
+    "recoup.deliveries",
+    "recoup.errors",
+    "recoup.gate",
+    "recoup.ledger",
+    "recoup.policy",
+    "recoup.audit",
+)
 NAMES = {
     "Actor", "Authority", "Category", "Claimed", "Cleared", "Client", "ErrorStatus", "Failed", "NewError", "ParkReason",
     "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures",
@@ -45,7 +54,9 @@ def test_every_exported_name_is_there_and_is_shown(package: str) -> None:
     assert {*module.__all__} <= {*dir(module)}, "for tab completion"
 
 
-@pytest.mark.parametrize("kind", [Client, Errors, Gate, Policies, Subscription, AsyncErrors, AsyncGate])
+@pytest.mark.parametrize(
+    "kind", [Client, Deliveries, Errors, Gate, Policies, Subscription, AsyncDeliveries, AsyncErrors, AsyncGate]
+)
 def test_every_verb_says_what_it_does_and_takes_the_callers_transaction(kind: type) -> None:
     for name, verb in verbs(kind).items():
         assert inspect.getdoc(verb), name
@@ -54,7 +65,7 @@ def test_every_verb_says_what_it_does_and_takes_the_callers_transaction(kind: ty
 
 
 def test_an_async_twin_takes_what_its_verb_takes() -> None:
-    for twins, kind in ((AsyncErrors, Errors), (AsyncGate, Gate)):
+    for twins, kind in ((AsyncErrors, Errors), (AsyncGate, Gate), (AsyncDeliveries, Deliveries)):
         for name, twin in verbs(twins).items():
             assert inspect.iscoroutinefunction(twin), name
             assert inspect.signature(twin) == inspect.signature(getattr(kind, name)), name

@@ -1,4 +1,4 @@
-"""The library's front door: ``db = recoup.connect()``, then ``db.errors``, ``db.gate``, ``db.runs``, ``db.policy``.
+"""The library's front door: ``db = recoup.connect()``, then ``db.errors``, ``db.gate``, ``db.runs``, ….
 
 Each verb runs under the authority that owns it, in a transaction of its own, or with ``tx=`` in the caller's.
 """
@@ -13,6 +13,7 @@ from recoup.audit import audit, chosen
 from recoup.audit.examine import InvariantResult
 from recoup.client.aio import Aio
 from recoup.client.calls import Tx
+from recoup.client.deliveries import Deliveries
 from recoup.client.errors import Errors
 from recoup.client.gate import Gate
 from recoup.client.logs import Subscription
@@ -25,7 +26,7 @@ from recoup.ledger.subscriptions import Log
 from recoup.schema import laws
 from recoup.settings import load
 
-__all__ = ["Aio", "Client", "Errors", "Gate", "Policies", "Runs", "Subscription", "open_client"]
+__all__ = ["Aio", "Client", "Deliveries", "Errors", "Gate", "Policies", "Runs", "Subscription", "open_client"]
 
 
 class Client(Database):
@@ -45,6 +46,11 @@ class Client(Database):
     def runs(self) -> Runs:
         """Runs: start, queue, claim, keep alive, finish, list, show."""
         return Runs(self)
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        """Deliveries: send notices, list them, cancel what waits."""
+        return Deliveries(self)
 
     @cached_property
     def policy(self) -> Policies:

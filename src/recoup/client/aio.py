@@ -19,6 +19,7 @@ from psycopg.adapt import AdaptersMap
 from psycopg.rows import tuple_row
 
 from recoup.client.calls import Verbs
+from recoup.client.deliveries import Deliveries
 from recoup.client.errors import Errors
 from recoup.client.gate import Gate
 from recoup.database.callers import ADAPTERS
@@ -192,9 +193,20 @@ class AsyncGate(_Twins):
     finish_attempts = _twin(Gate.finish_attempts)
 
 
+class AsyncDeliveries(_Twins):
+    """``await db.aio.deliveries.send(…)``: the verbs of ``db.deliveries``."""
+
+    send = _twin(Deliveries.send)
+    retry = _twin(Deliveries.retry)
+    cancel = _twin(Deliveries.cancel)
+    show = _twin(Deliveries.show)
+    list = _twin(Deliveries.list)
+
+
 class Aio:
     """The async twins of a client's verbs."""
 
     def __init__(self, database: Database) -> None:
         self.errors = AsyncErrors(Errors(database))
         self.gate = AsyncGate(Gate(database))
+        self.deliveries = AsyncDeliveries(Deliveries(database))

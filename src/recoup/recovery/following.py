@@ -194,7 +194,7 @@ WAKERS = (
     ),
     Followed(INTAKES, ("AUTH", "EXHAUSTED"), _of_units("intake", "entity_id", "of_restarted_intakes")),
     Followed(RUNS, ("queued", "succeeded", "failed", "crashed"), _of_units("run", "run_id", "of_retried_runs")),
-    Followed(DELIVERIES, ("SUCCEEDED", "FAILED", "LAPSED", "CANCELLED"), _of_units("delivery", "delivery_id")),
+    #Followed(DELIVERIES, ("SUCCEEDED", "FAILED", "LAPSED", "CANCELLED"), _of_units("delivery", "delivery_id")),
     Followed(CONTROL, ("MOVE",), _of_tasks),
     Followed(
         PROVENANCE,

@@ -6,6 +6,7 @@ in between leaves claims behind, whose leases expire. A slow unit delays only it
 abandoned, keeps its slot among those that run at once, and its outcome is written when it comes.
 """
 
+import math
 import queue
 import threading
 import time
@@ -84,6 +85,7 @@ class Work(Generic[Unit, Outcome]):
     at_once: int
     lease_s: float  # outcomes are kept this long while the server is unreachable
     grace_s: float  # after its lease, before a unit is abandoned
+    poll_s: float = math.inf  # while units run, more is claimed at least this often: what is due does not wait for them
     overrun: "Overrun[Unit, Outcome]" = field(default_factory=lambda: Overrun())
     goes_on: Callable[[], bool] = lambda: True  # False: nothing more is claimed, and the flow ends when its units have
     written: Callable[[Turn], None] = lambda _: None
@@ -143,6 +145,7 @@ class Flow(Generic[Unit, Outcome]):
         """Units that ended, collected for a moment. Those that overran their lease are abandoned."""
         ended: list[tuple[Unit, Outcome]] = []
         until = min(patience for _, _, patience in self._running.values())
+        until = min(until, time.monotonic() + self.work.poll_s)
         while self._running and len(ended) * ENOUGH < self.work.at_once:
             try:
                 number, future = self._ended.get(timeout=max(until - time.monotonic(), 0.0))

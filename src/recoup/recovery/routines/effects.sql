@@ -75,7 +75,7 @@ declare
   made integer;
 begin
   -- Of the newest run of the chain; it must have ended.
-  insert into recovery.run (run_id, kind, source, input, status, retry_of, candidate_id, owner, queued_at, updated_at)
+  insert into recovery.run (run_id, kind, source, input, status, retry_of, candidate_id, owner, queued_at, created_at)
   select g.key::uuid, r.kind, r.source, r.input, 'queued', r.run_id, g.id, 'recovery', t.now_, t.now_
     from unnest(ids, refs, keys) g (id, ref, key)
    cross join (select recoup.now() as now_) t

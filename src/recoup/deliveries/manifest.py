@@ -1,0 +1,30 @@
+"""The manifest of deliveries."""
+
+from recoup.deliveries import checks, refusals
+from recoup.deliveries.duties import DUTIES
+from recoup.deliveries.invariants import INVARIANTS
+from recoup.deliveries.lifecycle import DELIVERY, EVENTS
+from recoup.deliveries.policy import DeliveryPolicy
+from recoup.domain import Command, Domain, routines
+
+DELIVERIES = Domain(
+    name="deliveries",
+    package="recoup.deliveries",
+    description="Delivers notices to people and other systems: at least once, with retries, by routes of the policy.",
+    release=1,
+    lifecycles=(DELIVERY,),
+    logs=(EVENTS,),
+    routines=routines("recoup.deliveries", "policy", "rules", "recorder", "delivering"),
+    policy=(DeliveryPolicy,),
+    duties=DUTIES,
+    invariants=INVARIANTS,
+    checks=(checks.deliveries,),
+    refusals=refusals.LAWS,
+    commands=(
+        Command(
+            name="deliveries",
+            path="recoup.cli.deliveries:app",
+            help="Send notices, list and cancel them, and show the routes they take.",
+        ),
+    ),
+)

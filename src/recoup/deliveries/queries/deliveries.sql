@@ -1,0 +1,56 @@
+-- name: due_routes
+-- Routes that have something due, longest due first; found by one look at the index for each route that has anything.
+with recursive waiting (route) as (
+  (select q.part from recoup.delivery_queue q where q.token is null order by q.part limit 1)
+  union all
+  select (select q.part from recoup.delivery_queue q where q.token is null and q.part > w.route order by q.part limit 1)
+    from waiting w where w.route is not null)
+select w.route, d.wake_at
+  from waiting w
+ cross join lateral (
+   select q.wake_at from recoup.delivery_queue q
+    where q.part = w.route and q.token is null and q.wake_at <= recoup.now() order by q.wake_at limit 1) d
+ where w.route is not null
+ order by d.wake_at;
+
+-- name: send
+-- As operator. What a person sends twice by mistake is refused by its dedup key, if it has one.
+insert into recoup.delivery (delivery_id, route, subject, body, about, dedup_key, origin, next_try_at, created_at,
+                             updated_at)
+select i.id, %(route)s, %(subject)s, %(body)s, %(about)s, coalesce(%(dedup_key)s, i.id::text), 'operator', t.now_,
+       t.now_, t.now_
+  from (select recoup.new_id() as id) i cross join (select recoup.now() as now_) t
+returning delivery_id;
+
+-- name: cancel
+select c.delivery_id, c.was from recoup.cancel_deliveries(%(ids)s) c;
+
+-- name: list_deliveries
+-- Newest first, along the primary key: ids rise with time.
+select d.delivery_id, d.route, d.subject, d.about, d.origin, d.candidate_id, d.status, d.attempts, d.next_try_at,
+       d.outcome, d.last_failure, d.dedup_key, d.created_at, d.updated_at, d.ended_at, d.policy_version,
+       (select q.worker from recoup.delivery_queue q where q.unit = d.delivery_id) as claimed_by
+  from recoup.delivery d
+ where (%(statuses)s::text[] is null or d.status = any(%(statuses)s::text[]))
+   and (%(route)s::text is null or d.route = %(route)s)
+   and (%(about)s::text is null or d.about = %(about)s)
+   and (%(after)s::uuid is null or d.delivery_id < %(after)s)
+ order by d.delivery_id desc limit %(limit)s;
+
+-- name: show_delivery
+select d.delivery_id, d.route, d.subject, d.about, d.origin, d.candidate_id, d.status, d.attempts, d.next_try_at,
+       d.outcome, d.last_failure, d.dedup_key, d.created_at, d.updated_at, d.ended_at, d.policy_version,
+       (select q.worker from recoup.delivery_queue q where q.unit = d.delivery_id) as claimed_by, d.body
+  from recoup.delivery d where d.delivery_id = %(delivery_id)s;
+
+-- name: events
+select e.logged_at, e.from_status, e.to_status, e.attempts, e.outcome, e.reason, e.actor_id
+  from recoup.delivery_event e where e.delivery_id = %(delivery_id)s order by e.seq;
+
+-- name: health
+-- Dead ones of the last days that nobody cancelled, and since when the longest due one waits.
+select (select count(*) from recoup.delivery d
+         where d.status = 'dead' and d.ended_at > recoup.now() - make_interval(days => %(days)s)
+           and d.outcome <> 'CANCELLED') as dead,
+       (select extract(epoch from recoup.now() - min(q.wake_at)) from recoup.delivery_queue q
+         where q.token is null and q.wake_at <= recoup.now()) as waits_s;
