@@ -25,6 +25,7 @@ from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import many
 from recoup.settings import Settings
+from recoup.worker.standalone import Standalone
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for domains that are tests only
 NAME = "victim"
@@ -32,12 +33,12 @@ SMALL = 2  # errors of one batch, so that there are several
 
 
 def verify_first(db: Database) -> Callable[[], object]:
-    hands = verifying.Standalone(db, name=NAME)
+    hands = Standalone(db, Authority.GATE, name=NAME)
     return lambda: verifying.verify(hands, retries=False)
 
 
 def verify_again(db: Database) -> Callable[[], object]:
-    hands = verifying.Standalone(db, name=NAME)
+    hands = Standalone(db, Authority.GATE, name=NAME)
     return lambda: verifying.verify(hands, retries=True)
 
 

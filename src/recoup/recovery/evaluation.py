@@ -456,7 +456,8 @@ def create(
         "decide_hours": policy.decide_within_hours,
     }  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
-        return {match: candidate for match, candidate in tx.execute(Q["created"], given).fetchall()}
+        made: dict[UUID, UUID] = dict(tx.execute(Q["created"], given).fetchall())
+    return made
 
 
 Selection = tuple[str, Scope | None, Mapping[str, Any] | None, str | None]  # action, scope, parameters, idempotency key
