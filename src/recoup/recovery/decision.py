@@ -138,6 +138,14 @@ class Decision:
 
 def decide(facts: Facts, policy: RecoveryPolicy, now: datetime) -> Decision:
     """What to do with a match now."""
+    decision = _decided(facts, policy, now)
+    if facts.status is MatchStatus.STUCK and isinstance(decision.step, Propose | Attach):
+        # It may end; to begin something new, an operator resumes it.
+        return replace(decision, step=Wait(until=max(facts.match_until, now + BUSY_AGAIN)))
+    return decision
+
+
+def _decided(facts: Facts, policy: RecoveryPolicy, now: datetime) -> Decision:
     latest = facts.candidates[-1] if facts.candidates else None
     if latest is None or not latest.is_open:
         return Decision(ends=None, step=_without_candidate(facts, policy, now))
