@@ -228,7 +228,7 @@ class Play:
             with self._acting(Authority.MATCHER) as tx:
                 done += following.match_subjects(tx, self.policy)
             with self._acting(Authority.EVALUATOR) as tx:
-                done += following.wake_matches(tx, self.policy) + following.close_incidents(tx, self.policy)
+                done += following.wake_matches(tx) + following.close_incidents(tx, self.policy)
             done += evaluation.evaluate_due(evaluator)
             done += executing.execute_due(starter, EXECUTORS)
 

@@ -129,3 +129,22 @@ update recovery.incident i set status = 'closed', closed_at = t.now_
                     where m.incident_id = i.incident_id
                       and (m.ended_at is null or m.created_at > t.now_ - make_interval(hours => %(hours)s)))
 returning i.incident_id;
+
+-- name: lag
+select extract(epoch from recoup.now() - l.{at})
+  from recoup.subscription s
+ cross join lateral (
+   select l.{at} from {log} l
+    where l.xid >= pg_snapshot_xmax(s.since) and l.event_type = any(%(types)s::text[]) order by l.xid limit 1) l
+ where s.log = %(log)s and s.name = %(name)s;
+
+-- name: quiet_lag
+-- How long the incident has been quiet that opened first and has no open match, less the time that it has to be.
+select greatest(0, extract(epoch from recoup.now() - q.last_at) - 3600 * q.hours)
+  from (select coalesce(max(m.created_at), i.opened_at) as last_at,
+               (recovery.policy() ->> 'incident_quiet_hours')::integer as hours
+          from recovery.incident i left join recovery.failure_match m on m.incident_id = i.incident_id
+         where i.status = 'open'
+           and not exists (select from recovery.failure_match o where o.incident_id = i.incident_id and o.ended_at is null)
+         group by i.incident_id order by i.opened_at limit 1) q
+ where recoup.now() - q.last_at > make_interval(hours => q.hours);
