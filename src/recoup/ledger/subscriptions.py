@@ -31,12 +31,14 @@ class Log:
 
     table: str
     columns: tuple[str, ...]
+    event: str = "event_type"  # the column by which events are chosen
 
     def query(self, name: str) -> Composed:
         return Q[name].format(
             log=Identifier(*self.table.split(".")),
             columns=SQL(", ").join(SQL("l.") + Identifier(column) for column in self.columns),
             names=SQL(", ").join(Identifier(column) for column in self.columns),
+            event=Identifier(self.event),
         )
 
 

@@ -76,10 +76,13 @@ DUTIES: tuple[Duty, ...] = (
         flow=evaluation.evaluate_due,
         lag=evaluation.EVALUATIONS.due_lag,
     ),
-    evaluation.EVALUATIONS.expiry(
-        name="evaluation-expiry",
-        authority=Authority.EVALUATOR,
-        description="counts as failed every evaluation whose lease expired",
+    replace(
+        evaluation.EVALUATIONS.expiry(
+            name="evaluation-expiry",
+            authority=Authority.EVALUATOR,
+            description="counts as failed every evaluation whose lease expired",
+        ),
+        batch=lambda tx, _: evaluation.expire(tx),
     ),
     Duty(
         name=EXECUTE,

@@ -30,7 +30,7 @@ Event = dict[str, Any]
 ERRORS = Log(table="recoup.error_event", columns=("seq", "event_type", "error_table", "error_id", "to_status"))
 INTAKES = Log(table="cl.gate_zero_air", columns=("seq", "entity_id"))
 RUNS = Log(table="recovery.run_trace", columns=("seq", "run_id"))
-DELIVERIES = Log(table="recoup.delivery_event", columns=("seq", "delivery_id", "to_status"))
+DELIVERIES = Log(table="recoup.delivery_event", columns=("seq", "delivery_id"), event="to_status")
 CONTROL = Log(table="recoup.control_log", columns=("seq", "subject", "key"))
 PROVENANCE = Log(
     table="recovery.provenance",
@@ -75,7 +75,8 @@ def lag(tx: Transaction, name: str, followed: Iterable[Followed]) -> float | Non
 
 
 def _lag(one: Followed) -> Composed:
-    return Q["lag"].format(log=Identifier(*one.log.table.split(".")), at=Identifier(one.at))
+    log = Identifier(*one.log.table.split("."))
+    return Q["lag"].format(log=log, at=Identifier(one.at), event=Identifier(one.log.event))
 
 
 # Failures become matches ----------------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ WAKERS = (
         INTAKES, ("AUTH", "EXHAUSTED"), _of_units("intake", "entity_id", "of_restarted_intakes"), "event_timestamp"
     ),
     Followed(RUNS, ("queued", "succeeded", "failed", "crashed"), _of_units("run", "run_id", "of_retried_runs")),
-    #Followed(DELIVERIES, ("SUCCEEDED", "FAILED", "LAPSED", "CANCELLED"), _of_units("delivery", "delivery_id")),
+    Followed(DELIVERIES, ("delivered", "dead"), _of_units("delivery", "delivery_id")),
     Followed(CONTROL, ("MOVE",), _of_tasks),
     Followed(
         PROVENANCE,
