@@ -10,13 +10,14 @@ import sys
 import pytest
 
 import recoup
-from recoup.client import Client, Errors, Gate, Policies, Subscription
+from recoup.client import Client, Errors, Gate, Policies, Runs, Subscription
 from recoup.client.aio import AsyncErrors, AsyncGate
 
-PACKAGES = ("recoup", "recoup.client", "recoup.errors", "recoup.gate", "recoup.ledger", "recoup.policy", "recoup.audit")
+PACKAGES = ("recoup", "recoup.client", "recoup.errors", "recoup.gate", "recoup.ledger", "recoup.policy", "recoup.audit",
+            "recoup.runs")  # fmt: skip
 NAMES = {
     "Actor", "Authority", "Category", "Claimed", "Cleared", "Client", "ErrorStatus", "Failed", "NewError", "ParkReason",
-    "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures",
+    "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures", "run",
 }  # fmt: skip
 VERBS = {
     "archive", "assign", "blocked_locking", "blocking", "claim", "cleared", "escalate", "finish", "groups",
@@ -45,7 +46,7 @@ def test_every_exported_name_is_there_and_is_shown(package: str) -> None:
     assert {*module.__all__} <= {*dir(module)}, "for tab completion"
 
 
-@pytest.mark.parametrize("kind", [Client, Errors, Gate, Policies, Subscription, AsyncErrors, AsyncGate])
+@pytest.mark.parametrize("kind", [Client, Errors, Gate, Policies, Runs, Subscription, AsyncErrors, AsyncGate])
 def test_every_verb_says_what_it_does_and_takes_the_callers_transaction(kind: type) -> None:
     for name, verb in verbs(kind).items():
         assert inspect.getdoc(verb), name

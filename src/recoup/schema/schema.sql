@@ -4755,7 +4755,7 @@ grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp wi
 CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body e7dc5739f20c5f9e70f4a739b3d6e6d2
+ STABLE; -- body 53feb6a404bfcc4d1e046666cefb6015
 comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
 kind.';
 
@@ -4784,8 +4784,8 @@ CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 784d0d0383102257e57c8786bf1dfa4c
-comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, at most so many for each reason, and why.';
+ SET jit TO 'off'; -- body e55c9c5f8a7f270981e7498aa0cbae59
+comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, and why; at most this number for each reason.';
 grant execute on function recovery.orphans(threshold interval, most integer) to public;
 
 grant execute on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) to public;
@@ -4848,7 +4848,7 @@ grant execute on function recovery.run_move_refusal(code text, o recovery.run, n
 CREATE OR REPLACE FUNCTION recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body d44035b1920a3ecc8c5ab4eea29639bc
+ STABLE; -- body 309ab0facec4a1be0bf2462d794047e1
 comment on function recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recovery.run_move_broken.';
 
 CREATE OR REPLACE FUNCTION recovery.run_policy()
