@@ -4085,6 +4085,13 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
 comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, generated from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 
+CREATE OR REPLACE FUNCTION recoup.held_lineage(e recoup.error, now_ timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE; -- body d11662ba4bc2ab92af956dcb69a090e6
+comment on function recoup.held_lineage(e recoup.error, now_ timestamp with time zone) is 'The lineage under which recovery may keep an expired error; null: it is not kept any longer.';
+grant execute on function recoup.held_lineage(e recoup.error, now_ timestamp with time zone) to public;
+
 CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -4232,8 +4239,8 @@ grant execute on function recoup.kept_errors(error_table_ text, ids bigint[], li
 CREATE OR REPLACE FUNCTION recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone)
  RETURNS bigint[]
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 30a08fa46c9e0921e4d0850c212b5fad
-comment on function recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone) is 'Those of expired errors of a table, with their lineages, that recovery still works on: they are not archived yet.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a1a5434d0bf42b0085035b7dea720b12
+comment on function recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone) is 'Those of expired errors of a table that recovery still works on, by their lineages (recoup.held_lineage).';
 
 grant execute on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) to public;
 
@@ -4712,7 +4719,7 @@ grant execute on function recoup.rule_error_births() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 46b7cde1b966bc46ddffbb1e6f745fc0
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e2ee85775a5952a6ec6c6534404161b3
 comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried or that recovery works on.';
 grant execute on function recoup.rule_error_exits() to public;
 
@@ -4894,7 +4901,7 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 84bee9f273926480c2853f44996c0d7c
+ SET jit TO 'off'; -- body 9aa6e6eb5897e71bca70b04f8cddd46e
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
 
 grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;
@@ -6102,10 +6109,10 @@ grant execute on function recovery.kept_errors(error_table_ text, ids bigint[], 
 
 CREATE OR REPLACE FUNCTION recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone)
  RETURNS bigint[]
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 64b27b38f4662e0afa21dc97e16b323b
-comment on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) is 'Errors that are not archived yet although they have expired, because recovery works on them.';
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 629bb02e1dda2f904f3849720f8cdc6d
+comment on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) is 'Lineages of errors that recovery works on: their errors are not archived yet, although they have expired.';
 
 CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
  RETURNS timestamp with time zone
