@@ -1,5 +1,5 @@
 -- name: due_routes
--- Routes that have something due, longest due first; found by one look at the index for each route that has anything.
+-- Routes that have something due, longest due first; one probe of the index for each route that has anything.
 with recursive waiting (route) as (
   (select q.part from recoup.delivery_queue q where q.token is null order by q.part limit 1)
   union all
