@@ -31,7 +31,8 @@ What is refused is a `recoup.Refusal` with `code`, `happened`, `next_step` and `
 library writes nothing to standard output; it logs through `logging`, as `recoup`.
 """
 PARTS: tuple[tuple[str, type], ...] = (
-    ("db", Client), ("db.errors", Errors), ("db.gate", Gate), ("db.deliveries", Deliveries), ("db.policy", Policies), ("subscription", Subscription)
+    ("db", Client), ("db.errors", Errors), ("db.gate", Gate), ("db.deliveries", Deliveries), ("db.policy", Policies),
+    ("subscription", Subscription),
 )  # fmt: skip
 INHERITED = ("transaction", "one_statement", "close")  # of the client
 RECORDS = (NewError, Recorded, Claimed, Succeeded, Failed, Ended, Cleared, Blocking)

@@ -27,7 +27,8 @@ FUNCTIONS = {
     "recoup.policy_version": "recoup_reader",
 }
 TABLES = (
-    "recoup.error", "recoup.error_archive", "recoup.error_event", "recoup.policy", "recoup.operation", "recoup.delivery", "recoup.delivery_event",
+    "recoup.error", "recoup.error_archive", "recoup.error_event", "recoup.policy", "recoup.operation",
+    "recoup.delivery", "recoup.delivery_event",
     "cl.gate_zero_batch", "cl.gate_zero_intake", "cl.gate_zero_attempt", "cl.gate_zero_recovery", "cl.gate_zero_air",
     "cl.company_identity",
 )  # fmt: skip

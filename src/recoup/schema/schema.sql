@@ -4635,7 +4635,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_delivery_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 37f8d102940e8edc7dc8674d5a3f85d8
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 08c13316edb6ed6960bf7a8926e16dc1
 comment on function recoup.rule_delivery_births() is 'A delivery goes by a route of the active policy, is queued now, and not behind too many others.';
 grant execute on function recoup.rule_delivery_births() to public;
 

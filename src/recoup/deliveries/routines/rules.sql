@@ -27,8 +27,8 @@ begin
     from new_rows n
    where n.attempts <> 0 or n.token is not null or n.outcome is not null or n.last_failure is not null
       or n.policy_version <> recoup.policy_version() or by_hand and n.origin <> 'operator'
-      or n.created_at <> n.updated_at
       or n.created_at not between now_ - interval '1 minute' and now_ + interval '1 second'
+      or n.updated_at not between now_ - interval '1 minute' and now_ + interval '1 second'
       or n.next_try_at not between now_ - interval '1 minute' and now_ + interval '1 second' limit 1;
   if found then
     raise exception using errcode = 'RC111',
