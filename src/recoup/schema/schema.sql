@@ -3583,7 +3583,7 @@ grant execute on function recoup.delivery_move_broken(o recoup.delivery, n recou
 CREATE OR REPLACE FUNCTION recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body f17b2010873d21025a7f92fa069547fe
+ STABLE; -- body a0f24f4ed34ba32ab9671ae763d3c539
 comment on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a delivery breaks, or null.';
 
 grant execute on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3591,7 +3591,7 @@ grant execute on function recoup.delivery_move_refusal(code_ text, o recoup.deli
 CREATE OR REPLACE FUNCTION recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body e315c21a4d837f77566cc1c2290dbaa8
+ STABLE; -- body 16779c1225cf7ff261c95d3ddda4180e
 comment on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recoup.delivery_move_broken.';
 
 CREATE OR REPLACE FUNCTION recoup.delivery_policy()
@@ -3612,7 +3612,7 @@ CREATE OR REPLACE FUNCTION recoup.delivery_wait(base_s integer, cap_s integer, t
  RETURNS interval
  LANGUAGE sql
  IMMUTABLE; -- body fbeab4b5bc4cafcdb67af9bdfd4041ea
-comment on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) is 'How long a delivery waits after so many failed tries.';
+comment on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) is 'How long a delivery waits after this number of failed tries.';
 grant execute on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) to public;
 
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
@@ -4705,7 +4705,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_delivery_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3cf1d408c7b9eeb3d6306c2cb911a906
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 08c13316edb6ed6960bf7a8926e16dc1
 comment on function recoup.rule_delivery_births() is 'A delivery goes by a route of the active policy, is queued now, and not behind too many others.';
 grant execute on function recoup.rule_delivery_births() to public;
 
