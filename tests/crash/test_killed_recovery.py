@@ -15,11 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import psycopg
 import pytest
 
-from hub import DOL, PEOPLE, TARGET, Hub
+from hub import PEOPLE, TARGET, Hub
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.errors.recording import NewError
@@ -37,7 +38,7 @@ from crowding import Crowd
 LONG, SHORT = (20_000, 300), (1_500, 30)  # candidates, and kills
 LONG_ERRORS, SHORT_ERRORS = (6_000, 300), (600, 40)
 WORKERS, INCIDENTS = 8, 7
-STANDSTILL_S = 60  # nothing has happened for so long: it never will
+STANDSTILL_S = 30  # nothing has happened for so long: it never will
 POLL_S = 0.002
 # A worker that dies takes at most so many with it; a second retry follows the first.
 POLICY = """
@@ -184,3 +185,121 @@ def test_killed_with_effects_outside(ward: Ward, crowd: Crowd, is_long: bool, tm
     assert {one for (one,) in ward.rows("select idempotency_key from recovery.candidate where status = 'succeeded'")} <= set(made)
     assert ward.rows("select count(*) from recoup.late_result") == [(0,)]
     recovered(ward, ended["failed"], Executor(lambda *_: None))
+
+
+# Awaited outcomes ---------------------------------------------------------------------------------------------------
+
+# Every scope opens by itself; evaluations that were left behind are made again soon, and never stuck.
+AWAITING = """
+[errors.retry.OPERATIONAL]
+max_retries = 1
+[recovery]
+skip_below = 0
+evaluation_lease_s = 60
+candidate_lease_s = 5
+evaluation_failures_max = 100
+[recovery.scope]
+max_attempts = 100000
+cost_limit = 100000
+opens_by_itself = true
+[recovery.subjects.park_reasons]
+"*" = ["MAX_RETRIES_EXCEEDED", "ESCALATION_REQUIRED", "NON_RETRYABLE_ERROR"]
+"""
+VICTIMS = ("match-subjects", "recovery-wake", "recovery-evaluate", "evaluation-expiry", "candidate-expiry")
+AWAITED = (*STARTED, "effect_made")
+
+
+def park(hub: Hub, number: int) -> None:
+    """Errors of several tables that are parked from the first."""
+    hub.record_all(
+        NewError(
+            table=(PEOPLE, TARGET)[place % 2],
+            message="the EIN did not match",
+            outreach_id=uuid.uuid4(),
+            want=Want.PARK,
+        )
+        for place in range(number)
+    )
+
+
+def awaited(ward: Ward) -> int:
+    """How many outcomes of retries are known."""
+    ((ended,),) = ward.rows(
+        "select count(*) from recovery.candidate where action_name = %s and finished_at is not null", RETRY
+    )
+    return int(ended)
+
+
+def standing(ward: Ward) -> list[Any]:
+    """Where those stand whose outcome is not known."""
+    return ward.rows(
+        "select e.status, m.status, m.evaluation_failures, left(m.last_failure, 200), c.status, q.token is not null,"
+        " m.evaluate_at <= recoup.now(), count(*)"
+        "  from recoup.error e"
+        "  left join recovery.failure_match m on m.subject_ref = e.error_table || '/' || e.error_id"
+        "  left join recovery.match_queue q on q.unit = m.failure_match_id"
+        "  left join recovery.candidate c on c.failure_match_id = m.failure_match_id and c.action_name = %s"
+        " where c.finished_at is null group by 1, 2, 3, 4, 5, 6, 7",
+        RETRY,
+    )
+
+
+def test_evaluators_killed_while_outcomes_are_awaited(ward: Ward, crowd: Crowd, is_long: bool) -> None:
+    """Each candidate ends once, as its error did: RESOLVED, it succeeded; PARKED again, it failed.
+
+    Of a failed one the match has its follow-up, which waits for a person; of the others it is recovered.
+    """
+    number, kills = LONG_ERRORS if is_long else SHORT_ERRORS
+    hub = Hub(ward.db)
+    ward.apply_policy(AWAITING)
+    for role in (*VICTIMS, "recovery-evaluate", "approve", "execute ours", "retry errors"):
+        crowd.born(role)
+    while crowd.kills < kills:
+        park(hub, number // kills)
+        time.sleep(crowd.chance.uniform(0, 0.1))
+        crowd.strike(*VICTIMS)
+        ward.advance(SECOND)
+    so_far, since = 0, time.monotonic()
+    number = number // kills * kills
+    while so_far < number:
+        ward.advance(SECOND)
+        if (found := awaited(ward)) != so_far:
+            so_far, since = found, time.monotonic()
+        assert time.monotonic() < since + STANDSTILL_S, f"{so_far} of {number} outcomes are known: {standing(ward)}"
+        time.sleep(0.05)
+    crowd.rest()
+    ward.advance(MINUTE)
+    ward.settle()
+    as_its_error_says(ward, number)
+    assert ward.match() == ward.wake() == 0
+    ward.accounted()
+    assert broken(audited(ward.db)) == {}
+
+
+def as_its_error_says(ward: Ward, number: int) -> None:
+    """Candidates, matches, events and errors all tell the same."""
+    found = ward.rows(
+        "select e.status, m.status, c.status, c.error, n.status, n.action_name, count(*)"
+        "  from recoup.error e"
+        "  left join recovery.failure_match m on m.subject_ref = e.error_table || '/' || e.error_id"
+        "  left join recovery.candidate c on c.failure_match_id = m.failure_match_id and c.action_name = %s"
+        "  left join recovery.candidate n on n.failure_match_id = m.failure_match_id"
+        "   and n.action_name is distinct from c.action_name"
+        " group by 1, 2, 3, 4, 5, 6 order by 1",
+        RETRY,
+    )
+    ((resolved,),) = ward.rows("select count(*) from recoup.error where error_id %% 2 = 0")
+    assert found == [
+        ("PARKED", "evaluated", "failed", "UNIT_FAILED", "pending", "manual_intervention", number - resolved),
+        ("RESOLVED", "recovered", "succeeded", None, None, None, resolved),
+    ]
+    told = Counter(
+        {
+            (*AWAITED, "success"): resolved,
+            (*AWAITED, "failure"): number - resolved,
+            STARTED[:3]: number - resolved,
+        }
+    )
+    assert Counter(ward.stories()) == told
+    ((ends,),) = ward.rows("select count(*) from recovery.provenance where event_type = 'match_ended'")
+    assert ends == resolved
