@@ -135,7 +135,7 @@ class Some:
                      work_key=f"{self.of} {place}")
             for place in range(NUMBER)
         )  # fmt: skip
-        assert self.ward.match() == NUMBER
+        assert self.ward.match() >= NUMBER
 
     def state(self) -> State:
         """Each match and its candidates: how often evaluated, and whether there is all that belongs to it."""
@@ -213,12 +213,11 @@ def test_killed_at_every_statement_of_an_outcome(ground: WardGround, good: bool)
         some.go_on()
         ((status, _, told, _, number),) = some.state()
         assert (status, told, number) == ("recovered" if good else "evaluated", ends, NUMBER)
-        return left
+        return tuple((status, told, number) for status, _, told, _, number in left)
 
-    left = ground.struck_everywhere("evaluate matches", prepare, what_is_left)
-    assert [(status, told, number) for ((status, _, told, _, number),) in left] == [
-        ("evaluated", [f"executing {RETRY} made"], NUMBER),
-        ("recovered" if good else "evaluated", ends, NUMBER),
+    assert ground.struck_everywhere("evaluate matches", prepare, what_is_left) == [
+        (("evaluated", [f"executing {RETRY} made"], NUMBER),),
+        (("recovered" if good else "evaluated", ends, NUMBER),),
     ]
 
 
