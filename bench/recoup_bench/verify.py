@@ -17,6 +17,7 @@ from recoup.gate.importing import import_file
 from recoup.gate.policy import GatePolicy
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup.worker.standalone import Standalone
 from recoup_bench.gate_zero import GATE_ZERO
 from recoup_bench.ground import WORKER
 from recoup_bench.measure import Timed
@@ -53,7 +54,7 @@ def _document(world: World) -> str:
 
 def verified(trial: Trial) -> Timed:
     with Stopwatch() as watch:
-        tally = verifying.verify(verifying.Standalone(trial.ground.ours, name=WORKER), retries=False)
+        tally = verifying.verify(Standalone(trial.ground.ours, Authority.GATE, name=WORKER), retries=False)
     done = tally.passed + tally.failed.total()
     assert done == trial.units, f"{done} of {trial.units} were verified"
     metrics = {

@@ -27,6 +27,7 @@ from recoup.operations import many
 from recoup.recovery import evaluation, executing
 from recoup.recovery.executing import Claimed, Executor, Subject
 from recoup.settings import Settings
+from recoup.worker.standalone import Standalone
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for domains that are tests only
 from recovery_ward import RETRY, Hands
@@ -36,12 +37,12 @@ SMALL = 2  # errors of one batch, so that there are several
 
 
 def verify_first(db: Database) -> Callable[[], object]:
-    hands = verifying.Standalone(db, name=NAME)
+    hands = Standalone(db, Authority.GATE, name=NAME)
     return lambda: verifying.verify(hands, retries=False)
 
 
 def verify_again(db: Database) -> Callable[[], object]:
-    hands = verifying.Standalone(db, name=NAME)
+    hands = Standalone(db, Authority.GATE, name=NAME)
     return lambda: verifying.verify(hands, retries=True)
 
 

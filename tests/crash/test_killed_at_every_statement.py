@@ -27,6 +27,7 @@ from recoup.database.connection import Database, connect
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
+from recoup.worker.standalone import Standalone
 from recoup_demo.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
@@ -182,7 +183,7 @@ def go_on(desk: Desk, intake: UUID) -> None:
             break
         if found.next_eligible_at is not None:
             desk.advance_to(found.next_eligible_at)
-        done = verifying.verify(verifying.Standalone(desk.db, name="other"), retries=found.status == "FAILED")
+        done = verifying.verify(Standalone(desk.db, Authority.GATE, name="other"), retries=found.status == "FAILED")
         assert done.done == 1
     desk.lawful(intake)
 

@@ -16,6 +16,8 @@ from recoup.cli.progress import stop_by_signal
 from recoup.formatting import plural
 from recoup.gate import verifying
 from recoup.gate.verifying import Tally
+from recoup.lifecycles.declaration import Authority
+from recoup.worker.standalone import Standalone
 
 
 def run(
@@ -34,7 +36,9 @@ def run(
     begun = time.monotonic()
     done: dict[str, Tally] = {}
     with opened(demo=demo) as database, demo_services(demo=demo):
-        hands = verifying.Standalone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
+        hands = Standalone(
+            database, Authority.GATE, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database)
+        )
         stop_by_signal(hands.stop, "\nfinishing the attempts in progress; Ctrl-C again ends at once", again=_interrupt)
         for name, again, wanted in (
             ("first attempts", False, first or not retries),

@@ -176,14 +176,17 @@ def make_effects(tx: Transaction, claimed: Sequence[Claimed]) -> list[str]:
         if done:
             tx.execute(Q["end_reported"], {"ids": done})
         if refused:
-            _end_failed(tx, refused, teach=False)
+            people: dict[UUID, str] = dict(tx.execute(Q["changed_by"], {"ids": list(refused)}).fetchall())
+            _end_failed(tx, refused, teach=False, people=people)
     return [answers[one.candidate_id] for one in claimed]
 
 
-def _end_failed(tx: Transaction, errors: Mapping[UUID, str], *, teach: bool) -> None:
+def _end_failed(
+    tx: Transaction, errors: Mapping[UUID, str], *, teach: bool, people: Mapping[UUID, str] | None = None
+) -> None:
     given = {
         "ids": list(errors), "targets": [CandidateStatus.FAILED.value] * len(errors), "errors": list(errors.values()),
-        "teach": [teach] * len(errors), "people": [None] * len(errors),
+        "teach": [teach] * len(errors), "people": [(people or {}).get(one) for one in errors],
     }  # fmt: skip
     tx.execute(Q["end_candidates"], given)
 

@@ -1279,6 +1279,8 @@ create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 92233
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
 grant select on sequence recoup.event_seq to recoup_reader;
 grant usage on sequence recoup.event_seq to recoup_error_worker;
+grant usage on sequence recoup.event_seq to recoup_evaluator;
+grant usage on sequence recoup.event_seq to recoup_executor;
 grant usage on sequence recoup.event_seq to recoup_gate;
 grant usage on sequence recoup.event_seq to recoup_hub;
 grant usage on sequence recoup.event_seq to recoup_operator;
@@ -1291,6 +1293,8 @@ create sequence recoup.retry_traceback_traceback_id_seq as bigint increment 1 mi
 create sequence recoup.subscription_position as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.subscription_position is 'Positions of subscriptions; no number is used twice.';
 grant usage on sequence recoup.subscription_position to recoup_consumer;
+grant usage on sequence recoup.subscription_position to recoup_evaluator;
+grant usage on sequence recoup.subscription_position to recoup_matcher;
 grant usage on sequence recoup.subscription_position to recoup_mint;
 grant usage on sequence recoup.subscription_position to recoup_operator;
 
@@ -1507,6 +1511,188 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.d
 alter table recoup.declaration_log enable replica trigger a_refuse_replicated;
 grant select on table recoup.declaration_log to recoup_reader;
 
+create table recoup.delivery (
+  delivery_id uuid not null default recoup.new_id(),
+  route text not null,
+  subject text not null,
+  body jsonb not null,
+  about text,
+  dedup_key text not null,
+  origin text not null,
+  candidate_id uuid,
+  status text not null default 'queued'::text,
+  attempts integer not null default 0,
+  next_try_at timestamp with time zone not null default recoup.now(),
+  token uuid,
+  outcome text,
+  last_failure text,
+  policy_version integer not null default recoup.policy_version(),
+  created_at timestamp with time zone not null default recoup.now(),
+  updated_at timestamp with time zone not null default recoup.now(),
+  ended_at timestamp with time zone,
+  constraint delivery_pkey PRIMARY KEY (delivery_id),
+  constraint delivery_about_check CHECK (octet_length(about) >= 1 AND octet_length(about) <= 500),
+  constraint delivery_attempts_check CHECK (attempts >= 0),
+  constraint delivery_body_check CHECK (octet_length(body::text) <= 200000),
+  constraint delivery_cancelled CHECK (outcome IS DISTINCT FROM 'CANCELLED'::text OR status = 'dead'::text),
+  constraint delivery_candidate CHECK ((origin = 'candidate'::text) = (candidate_id IS NOT NULL)),
+  constraint delivery_created_at_check CHECK (isfinite(created_at)),
+  constraint delivery_dedup_key_check CHECK (octet_length(dedup_key) >= 1 AND octet_length(dedup_key) <= 500),
+  constraint delivery_delivered CHECK ((status = 'delivered'::text) = (NOT outcome IS DISTINCT FROM 'SUCCEEDED'::text)),
+  constraint delivery_ended CHECK ((status = 'queued'::text) = (ended_at IS NULL)),
+  constraint delivery_ended_at_check CHECK (isfinite(ended_at)),
+  constraint delivery_last_failure_check CHECK (octet_length(last_failure) <= 4000),
+  constraint delivery_next_try_at_check CHECK (isfinite(next_try_at)),
+  constraint delivery_origin_check CHECK (origin = ANY (ARRAY['candidate'::text, 'operator'::text, 'alert'::text])),
+  constraint delivery_outcome_check CHECK (outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'CANCELLED'::text])),
+  constraint delivery_route_check CHECK (octet_length(route) >= 1 AND octet_length(route) <= 60),
+  constraint delivery_status_check CHECK (status = ANY (ARRAY['queued'::text, 'delivered'::text, 'dead'::text])),
+  constraint delivery_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 500),
+  constraint delivery_updated_at_check CHECK (isfinite(updated_at))
+) with (fillfactor=80);
+comment on table recoup.delivery is 'The outbox: notices and where they go. Tried until delivered, or dead when no try is left.';
+comment on column recoup.delivery.delivery_id is 'Identity, and the idempotency key that receivers get with every try.';
+comment on column recoup.delivery.route is 'Name of the route, in the section deliveries of the policy.';
+comment on column recoup.delivery.subject is 'What it is about, in one line.';
+comment on column recoup.delivery.body is 'The rest, for programs; secrets are redacted before it is stored.';
+comment on column recoup.delivery.about is 'Id of what it is about, such as an incident.';
+comment on column recoup.delivery.dedup_key is 'At most one queued delivery has it.';
+comment on column recoup.delivery.origin is 'Who asked for it: candidate, operator or alert.';
+comment on column recoup.delivery.candidate_id is 'The recovery candidate that asked for it first.';
+comment on column recoup.delivery.status is 'queued, delivered or dead.';
+comment on column recoup.delivery.attempts is 'Tries that have ended. Never falls.';
+comment on column recoup.delivery.next_try_at is 'When it is due, or was for the last time.';
+comment on column recoup.delivery.token is 'Fencing token of the try that ended last.';
+comment on column recoup.delivery.outcome is 'How the last try ended: SUCCEEDED, FAILED, LAPSED (its lease expired); or CANCELLED, by a person.';
+comment on column recoup.delivery.last_failure is 'Why the last failed try failed, without the address of the route.';
+comment on column recoup.delivery.policy_version is 'The policy it was queued under: how often it is tried.';
+comment on column recoup.delivery.created_at is 'When it was queued.';
+comment on column recoup.delivery.updated_at is 'When it last moved.';
+comment on column recoup.delivery.ended_at is 'When it was delivered, given up or cancelled; null: it is queued.';
+CREATE INDEX delivery_candidate ON recoup.delivery USING btree (candidate_id) WHERE candidate_id IS NOT NULL;
+CREATE INDEX delivery_dead ON recoup.delivery USING btree (ended_at) WHERE status = 'dead'::text;
+CREATE UNIQUE INDEX delivery_open ON recoup.delivery USING btree (dedup_key) WHERE status = 'queued'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_delivery_births('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.delivery REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_delivery_moves('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.delivery FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.delivery');
+alter table recoup.delivery enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.delivery FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.delivery enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_delivery_births_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_delivery_births();
+alter table recoup.delivery enable always trigger b_rule_delivery_births_on_insert;
+CREATE TRIGGER c_content_delivery_births_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_delivery_births();
+alter table recoup.delivery enable always trigger c_content_delivery_births_on_insert;
+CREATE TRIGGER c_record_deliveries_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_deliveries();
+alter table recoup.delivery enable always trigger c_record_deliveries_on_insert;
+CREATE TRIGGER c_record_deliveries_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_deliveries();
+alter table recoup.delivery enable always trigger c_record_deliveries_on_update;
+CREATE TRIGGER d_queue_delivery_births_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_births();
+alter table recoup.delivery enable always trigger d_queue_delivery_births_on_insert;
+CREATE TRIGGER d_queue_delivery_moves_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_moves();
+alter table recoup.delivery enable always trigger d_queue_delivery_moves_on_update;
+grant insert (about, body, candidate_id, dedup_key, delivery_id, origin, route, subject), update (attempts, ended_at, last_failure, next_try_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_executor;
+grant insert (about, body, created_at, dedup_key, delivery_id, next_try_at, origin, route, subject, updated_at), update (attempts, ended_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_operator;
+grant select on table recoup.delivery to recoup_reader;
+
+create table recoup.delivery_event (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  delivery_id uuid not null,
+  route text not null,
+  from_status text,
+  to_status text not null,
+  attempts integer not null,
+  next_try_at timestamp with time zone not null,
+  outcome text,
+  token uuid,
+  reason text,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text default SESSION_USER,
+  constraint delivery_event_pkey PRIMARY KEY (seq),
+  constraint delivery_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint delivery_event_logged_at_check CHECK (isfinite(logged_at)),
+  constraint delivery_event_next_try_at_check CHECK (isfinite(next_try_at))
+);
+comment on table recoup.delivery_event is 'Append-only: every birth and move of a delivery, written by the move''s recorder.';
+comment on column recoup.delivery_event.seq is 'Order over all logs, drawn after the delivery is locked.';
+comment on column recoup.delivery_event.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.delivery_event.incarnation is 'Cluster that wrote it.';
+comment on column recoup.delivery_event.logged_at is 'When: updated_at of the delivery.';
+comment on column recoup.delivery_event.delivery_id is 'The delivery.';
+comment on column recoup.delivery_event.route is 'Its route.';
+comment on column recoup.delivery_event.from_status is 'Its status before; null: it was queued now.';
+comment on column recoup.delivery_event.to_status is 'Its status since.';
+comment on column recoup.delivery_event.attempts is 'Tries that have ended.';
+comment on column recoup.delivery_event.next_try_at is 'When it is due.';
+comment on column recoup.delivery_event.outcome is 'SUCCEEDED, FAILED, LAPSED or CANCELLED; null: it was queued.';
+comment on column recoup.delivery_event.token is 'Of a try that ended: the token of its claim (recoup.claim_log).';
+comment on column recoup.delivery_event.reason is 'Why a try failed, or why it was cancelled.';
+comment on column recoup.delivery_event.actor is 'system, ai or human.';
+comment on column recoup.delivery_event.actor_id is 'Who exactly.';
+comment on column recoup.delivery_event.authority is 'Database role that acted.';
+comment on column recoup.delivery_event.login is 'Login of the session.';
+CREATE INDEX delivery_event_delivery ON recoup.delivery_event USING btree (delivery_id, seq);
+CREATE INDEX delivery_event_xid ON recoup.delivery_event USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.delivery_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.delivery_event enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.delivery_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.delivery_event enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.delivery_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table recoup.delivery_event enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.delivery_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.delivery_event enable replica trigger a_refuse_replicated;
+grant select on table recoup.delivery_event to recoup_reader;
+
+create table recoup.delivery_queue (
+  unit uuid not null,
+  part text not null default ''::text,
+  round integer not null default 0,
+  wake_at timestamp with time zone not null,
+  until timestamp with time zone,
+  token uuid,
+  worker text,
+  claimed_at timestamp with time zone,
+  constraint delivery_queue_pkey PRIMARY KEY (unit),
+  constraint queue_claim CHECK ((token IS NULL) = (worker IS NULL) AND (token IS NULL) = (claimed_at IS NULL)),
+  constraint queue_form_claimed_at_check CHECK (isfinite(claimed_at)),
+  constraint queue_form_round_check CHECK (round >= 0),
+  constraint queue_form_until_check CHECK (isfinite(until)),
+  constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
+  constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
+) with (fillfactor=70);
+comment on table recoup.delivery_queue is 'Deliveries that wait: since when each is due, or who is delivering it until when.';
+comment on column recoup.delivery_queue.unit is 'The delivery''s id; part is its route, round the tries that have ended.';
+comment on column recoup.delivery_queue.part is 'Where the unit is, of a subject in several tables.';
+comment on column recoup.delivery_queue.round is 'Attempts that have ended.';
+comment on column recoup.delivery_queue.wake_at is 'When it is due; while it is claimed, the end of the lease.';
+comment on column recoup.delivery_queue.until is 'Not claimed after this time; null: always.';
+comment on column recoup.delivery_queue.token is 'Fencing token of the claim that holds it; null: none does.';
+comment on column recoup.delivery_queue.worker is 'Who holds it.';
+comment on column recoup.delivery_queue.claimed_at is 'Since when.';
+CREATE INDEX delivery_queue_route ON recoup.delivery_queue USING btree (part, wake_at) WHERE token IS NULL;
+CREATE INDEX delivery_queue_until_idx ON recoup.delivery_queue USING btree (until) WHERE token IS NULL AND until IS NOT NULL;
+CREATE INDEX delivery_queue_wake_at_idx ON recoup.delivery_queue USING btree (wake_at) WHERE token IS NULL;
+CREATE INDEX delivery_queue_wake_at_idx1 ON recoup.delivery_queue USING btree (wake_at) WHERE token IS NOT NULL;
+CREATE TRIGGER a_guard_claims AFTER UPDATE ON recoup.delivery_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_claims('recoup.delivery', '1 hours', 'executor');
+alter table recoup.delivery_queue enable always trigger a_guard_claims;
+CREATE TRIGGER a_guard_queue BEFORE INSERT OR DELETE OR TRUNCATE ON recoup.delivery_queue FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_queue();
+alter table recoup.delivery_queue enable always trigger a_guard_queue;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.delivery_queue FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.delivery_queue enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_claims AFTER UPDATE ON recoup.delivery_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recoup.delivery');
+alter table recoup.delivery_queue enable always trigger c_record_claims;
+grant select on table recoup.delivery_queue to recoup_reader;
+grant update (claimed_at, token, wake_at, worker) on table recoup.delivery_queue to recoup_executor;
+grant update (wake_at) on table recoup.delivery_queue to recoup_operator;
+
 create table recoup.domain (
   name text not null,
   epoch integer not null,
@@ -1569,11 +1755,16 @@ comment on column recoup.duty_tally.last_failure is 'The message of the last exc
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.duty_tally FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.duty_tally enable replica trigger a_refuse_replicated;
 grant insert, update on table recoup.duty_tally to recoup_archiver;
+grant insert, update on table recoup.duty_tally to recoup_claim_worker;
 grant insert, update on table recoup.duty_tally to recoup_error_worker;
+grant insert, update on table recoup.duty_tally to recoup_evaluator;
+grant insert, update on table recoup.duty_tally to recoup_executor;
 grant insert, update on table recoup.duty_tally to recoup_gate;
+grant insert, update on table recoup.duty_tally to recoup_matcher;
 grant insert, update on table recoup.duty_tally to recoup_mint;
 grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
 grant insert, update on table recoup.duty_tally to recoup_runner;
+grant insert, update on table recoup.duty_tally to recoup_scoped_execution;
 grant select on table recoup.duty_tally to recoup_reader;
 
 create table recoup.error (
@@ -2221,6 +2412,8 @@ alter table recoup.late_result enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.late_result enable replica trigger a_refuse_replicated;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_evaluator;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_executor;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_runner;
@@ -2826,6 +3019,8 @@ alter table recoup.subscription enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_cursors BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
 alter table recoup.subscription enable always trigger b_rule_cursors;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_evaluator;
+grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_matcher;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_mint;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_operator;
 grant select on table recoup.subscription to recoup_reader;
@@ -3041,6 +3236,19 @@ CREATE OR REPLACE FUNCTION recoup.by_follower()
 comment on function recoup.by_follower() is 'For triggers: whether a recorder or a consequence made this change, inside another trigger.';
 grant execute on function recoup.by_follower() to public;
 
+CREATE OR REPLACE FUNCTION recoup.cancel_deliveries(ids uuid[])
+ RETURNS TABLE(delivery_id uuid, was text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body d15e7ee06d94ac41f87bd7aed82da17e
+comment on function recoup.cancel_deliveries(ids uuid[]) is 'Cancels those of these deliveries that are queued. Returns which there are, and their status before.';
+grant execute on function recoup.cancel_deliveries(ids uuid[]) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
  RETURNS text
  LANGUAGE sql
@@ -3082,6 +3290,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_declaration_log_1(l recoup.declaration_l
  STABLE; -- body 914ca0dec941f21dca04bc1e71692050
 comment on function recoup.canon_declaration_log_1(l recoup.declaration_log) is 'Canonical text of a row of recoup.declaration_log, version 1.';
 grant execute on function recoup.canon_declaration_log_1(l recoup.declaration_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_delivery_event_1(l recoup.delivery_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 4d6b343ea397c8a55e4d49a53042ec55
+comment on function recoup.canon_delivery_event_1(l recoup.delivery_event) is 'Canonical text of a row of recoup.delivery_event, version 1.';
+grant execute on function recoup.canon_delivery_event_1(l recoup.delivery_event) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_error_event_1(l recoup.error_event)
  RETURNS text
@@ -3160,6 +3375,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_policy_2(l recoup.policy)
 comment on function recoup.canon_policy_2(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 2.';
 grant execute on function recoup.canon_policy_2(l recoup.policy) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_provenance_1(l recovery.provenance)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 8f434038d89fcf64df4ad493891f62e1
+comment on function recoup.canon_provenance_1(l recovery.provenance) is 'Canonical text of a row of recovery.provenance, version 1.';
+grant execute on function recoup.canon_provenance_1(l recovery.provenance) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_run_trace_1(l recovery.run_trace)
  RETURNS text
  LANGUAGE sql
@@ -3188,6 +3410,21 @@ CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7eaa5077114436ed04ad4e438c515429
 comment on function recoup.check_seal(s recoup.seal) is 'What is wrong with a seal or its rows; null when nothing is.';
 grant execute on function recoup.check_seal(s recoup.seal) to public;
+
+grant execute on function recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 6c80a531fe8df77d90c2a7072a2cd9a8
+comment on function recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
@@ -3255,6 +3492,16 @@ CREATE OR REPLACE FUNCTION recoup.common(these integer[], others integer[])
  IMMUTABLE PARALLEL SAFE; -- body feb3b95a8b3cc7874841ca7e3639af27
 comment on function recoup.common(these integer[], others integer[]) is 'The elements of both arrays, in order.';
 grant execute on function recoup.common(these integer[], others integer[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.content_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body fd92faccfbf13c68994f4de84ddf88f7
+comment on function recoup.content_delivery_births() is 'Digests of rows of recoup.delivery at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
  RETURNS trigger
@@ -3331,12 +3578,63 @@ CREATE OR REPLACE FUNCTION recoup.decides_errors(acting text)
 comment on function recoup.decides_errors(acting text) is 'Whether moves of errors by this role are decisions, of a person or of a recovery candidate, and not retries.';
 grant execute on function recoup.decides_errors(acting text) to public;
 
+grant execute on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body f17b2010873d21025a7f92fa069547fe
+comment on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a delivery breaks, or null.';
+
+grant execute on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body e315c21a4d837f77566cc1c2290dbaa8
+comment on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recoup.delivery_move_broken.';
+
+CREATE OR REPLACE FUNCTION recoup.delivery_policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body a6fc9b644fa8eea6c754c50ae0a672f4
+comment on function recoup.delivery_policy() is 'The section on deliveries of the active policy.';
+grant execute on function recoup.delivery_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_tries(version_ integer, route_ text)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE; -- body df819007e630f85b6f72936ab77aac79
+comment on function recoup.delivery_tries(version_ integer, route_ text) is 'How often a delivery by this route is tried that was queued under this policy; null: it has no such route.';
+grant execute on function recoup.delivery_tries(version_ integer, route_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_wait(base_s integer, cap_s integer, tries integer)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE; -- body fbeab4b5bc4cafcdb67af9bdfd4041ea
+comment on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) is 'How long a delivery waits after so many failed tries.';
+grant execute on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) to public;
+
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE; -- body f1308a082714f3ac4793ce7246cbc59d
 comment on function recoup.each_blocking_table() is 'Error tables whose open errors block their entity. Inlined.';
 grant execute on function recoup.each_blocking_table() to public;
+
+grant execute on function recoup.end_deliveries(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], OUT ended uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.end_deliveries(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], OUT ended uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body a9843e17f047b3c19b6901df7dc6f5f4
+comment on function recoup.end_deliveries(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], OUT ended uuid[], OUT statuses text[]) is 'Ends tries: delivered, tried again later, or dead. Late outcomes are stored, and not applied.';
 
 grant execute on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) to public;
 
@@ -3467,6 +3765,20 @@ CREATE OR REPLACE FUNCTION recoup.error_policy()
 comment on function recoup.error_policy() is 'The section on errors of the active policy.';
 grant execute on function recoup.error_policy() to public;
 
+CREATE OR REPLACE FUNCTION recoup.expire_deliveries(most integer, only_ uuid DEFAULT NULL::uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 3499310aef94a5e9d66da3796e925148
+comment on function recoup.expire_deliveries(most integer, only_ uuid) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
+grant execute on function recoup.expire_deliveries(most integer, only_ uuid) to public;
+
 CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -3520,6 +3832,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_clock_moves()
  SET enable_mergejoin TO 'off'; -- body 5d4dacfa726b61ed5aab8d78ebd74b02
 comment on function recoup.guard_clock_moves() is 'The guard of moves of recoup.clock, generated from the declaration.';
 grant execute on function recoup.guard_clock_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body bc3aed3853670407c60a04e2e6df7b31
+comment on function recoup.guard_delivery_births() is 'The guard of births of recoup.delivery, generated from the declaration.';
+grant execute on function recoup.guard_delivery_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_delivery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body dd853f58b01da4b280c93efb6bdebd53
+comment on function recoup.guard_delivery_moves() is 'The guard of moves of recoup.delivery, generated from the declaration.';
+grant execute on function recoup.guard_delivery_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_error_archive_month_births()
  RETURNS trigger
@@ -3930,6 +4264,20 @@ CREATE OR REPLACE FUNCTION recoup.lapse_retries(most integer, only_ bigint DEFAU
 comment on function recoup.lapse_retries(most integer, only_ bigint) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
 grant execute on function recoup.lapse_retries(most integer, only_ bigint) to public;
 
+grant execute on function recoup.late_delivery_reports(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.late_delivery_reports(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body e7a7e1ccbbf9b7d2dc43cb93329b82be
+comment on function recoup.late_delivery_reports(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, generated from the declaration.';
+
 grant execute on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[])
@@ -4076,6 +4424,25 @@ CREATE OR REPLACE PROCEDURE recoup.put_trigger(IN relation regclass, IN name_ te
  LANGUAGE plpgsql; -- body 1ba7f201d748c8c8242efbc2f69347f2
 comment on procedure recoup.put_trigger(IN relation regclass, IN name_ text, IN timing text, IN event text, IN level text, IN function_ text, VARIADIC arguments text[]) is 'Puts a trigger on a table, always enabled, unless the same one exists.';
 
+CREATE OR REPLACE FUNCTION recoup.queue_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 00dab72af93924b5ad70384185f2521b
+comment on function recoup.queue_delivery_births() is 'Queues what is born to be worked on, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.queue_delivery_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 2039620485f88e86b93cee407fc62b7b
+comment on function recoup.queue_delivery_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
+
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4146,6 +4513,17 @@ CREATE OR REPLACE FUNCTION recoup.record_declared()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'UTC'; -- body 0a3d897fb019a5c98145cb65f410ac55
 comment on function recoup.record_declared() is 'Writes added and removed declarations to their log.';
+
+CREATE OR REPLACE FUNCTION recoup.record_deliveries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 78446a2d50d7625643124e6ce11e8200
+comment on function recoup.record_deliveries() is 'The event of a step of a delivery: queued, tried or cancelled.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_births()
  RETURNS trigger
@@ -4316,6 +4694,13 @@ CREATE OR REPLACE FUNCTION recoup.rule_cursors()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 15aa45d5583d7b89630237e0793dedf2
 comment on function recoup.rule_cursors() is 'Only the authority and login that created a subscription move it; an operator may drop it.';
 grant execute on function recoup.rule_cursors() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_delivery_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3cf1d408c7b9eeb3d6306c2cb911a906
+comment on function recoup.rule_delivery_births() is 'A delivery goes by a route of the active policy, is queued now, and not behind too many others.';
+grant execute on function recoup.rule_delivery_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_error_births()
  RETURNS trigger
@@ -4552,6 +4937,419 @@ create schema recovery authorization recoup_owner;
 comment on schema recovery is 'Runs, and how failures are recovered from.';
 grant usage on schema recovery to recoup_reader;
 
+create view recovery.action (
+  action_name text,
+  policy_version integer,
+  action_type text,
+  kind text,
+  is_automated boolean,
+  requires_approval boolean,
+  parameters jsonb,
+  cost integer,
+  timeout_s integer
+) as -- query 59d66e841c91fa58692fa98faeb8d6d9
+comment on view recovery.action is 'The catalogue of actions, for every version of the policy. It is the policy itself, so it cannot differ from it.';
+comment on column recovery.action.action_name is 'Name of the action.';
+comment on column recovery.action.policy_version is 'The policy that has it.';
+comment on column recovery.action.action_type is 'retry, fallback, circuit_breaker, reconfigure, rollback, escalate, notify, manual or skip.';
+comment on column recovery.action.kind is 'corrective: fixes the problem; compensating: manages its impact.';
+comment on column recovery.action.is_automated is 'Whether it may start without a person, if all other gates allow it.';
+comment on column recovery.action.requires_approval is 'Whether a person has to approve it.';
+comment on column recovery.action.parameters is 'What it is given, unless a candidate says otherwise.';
+comment on column recovery.action.cost is 'Units that it takes from its scope.';
+comment on column recovery.action.timeout_s is 'Seconds that it may take.';
+grant select on table recovery.action to recoup_reader;
+
+create table recovery.candidate (
+  candidate_id uuid not null default recoup.new_id(),
+  failure_match_id uuid not null,
+  incident_id uuid not null,
+  error_signature text not null,
+  subject_kind text not null,
+  follows uuid,
+  proposed_by text,
+  recommended_action text,
+  action_name text,
+  action_type text,
+  parameters jsonb,
+  cost integer,
+  timeout_s integer,
+  is_automated boolean not null default false,
+  requires_approval boolean not null default true,
+  held_for_review boolean not null default false,
+  scope_id uuid,
+  confidence double precision not null default 0,
+  confidence_of text,
+  evidence integer not null default 0,
+  status text not null default 'pending'::text,
+  decide_by timestamp with time zone not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  decision_note text,
+  execute_by timestamp with time zone,
+  executed_at timestamp with time zone,
+  worker text,
+  token uuid,
+  lease_until timestamp with time zone,
+  idempotency_key text,
+  effect_made_at timestamp with time zone,
+  reported text,
+  awaits jsonb,
+  outcome_by timestamp with time zone,
+  overridden_by text,
+  finished_at timestamp with time zone,
+  skip_reason text,
+  result jsonb,
+  error text,
+  teaches boolean not null default true,
+  policy_version integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  automatic boolean not null generated always as (COALESCE((action_type = ANY (ARRAY['escalate'::text, 'notify'::text, 'manual'::text])) OR (subject_kind = ANY (ARRAY['run'::text, 'partition'::text, 'outside'::text])) AND (action_type <> ALL (ARRAY['skip'::text, 'rollback'::text])), false)) stored,
+  is_ready boolean not null generated always as (COALESCE(scope_id IS NOT NULL AND action_name IS NOT NULL AND (status = 'approved'::text OR status = 'pending'::text AND proposed_by IS NULL AND NOT held_for_review AND is_automated AND NOT requires_approval AND ((action_type = ANY (ARRAY['escalate'::text, 'notify'::text, 'manual'::text])) OR (subject_kind = ANY (ARRAY['run'::text, 'partition'::text, 'outside'::text])) AND (action_type <> ALL (ARRAY['skip'::text, 'rollback'::text]))) AND confidence_of = action_name AND confidence >= 0.8::double precision AND evidence >= 5), false)) stored,
+  constraint candidate_pkey PRIMARY KEY (candidate_id),
+  constraint candidate_action CHECK (num_nulls(action_name, action_type, parameters, cost, timeout_s) = ANY (ARRAY[0, 5])),
+  constraint candidate_action_name_check CHECK (octet_length(action_name) >= 1 AND octet_length(action_name) <= 200),
+  constraint candidate_action_type_check CHECK (action_type = ANY (ARRAY['retry'::text, 'fallback'::text, 'circuit_breaker'::text, 'reconfigure'::text, 'rollback'::text, 'escalate'::text, 'notify'::text, 'manual'::text, 'skip'::text])),
+  constraint candidate_awaits CHECK ((awaits IS NULL) = (outcome_by IS NULL) AND (awaits IS NULL OR effect_made_at IS NOT NULL AND COALESCE(((awaits ->> 'kind'::text) = ANY (ARRAY['error'::text, 'intake'::text, 'run'::text, 'partition'::text, 'delivery'::text, 'task'::text])) AND octet_length(awaits ->> 'key'::text) >= 1 AND octet_length(awaits ->> 'key'::text) <= 500 AND jsonb_typeof(awaits -> 'since_seq'::text) = 'number'::text, false))),
+  constraint candidate_claim CHECK ((num_nulls(executed_at, worker, token, lease_until) = ANY (ARRAY[0, 4])) AND (executed_at IS NULL OR idempotency_key IS NOT NULL)),
+  constraint candidate_confidence_check CHECK (confidence >= 0::double precision AND confidence <= 1::double precision),
+  constraint candidate_confidence_of_check CHECK (octet_length(confidence_of) >= 1 AND octet_length(confidence_of) <= 200),
+  constraint candidate_cost_check CHECK (cost > 0),
+  constraint candidate_created_at_check CHECK (isfinite(created_at)),
+  constraint candidate_decide_by_check CHECK (isfinite(decide_by)),
+  constraint candidate_decided CHECK ((num_nulls(decided_by, decided_at) = ANY (ARRAY[0, 2])) AND ((status <> ALL (ARRAY['approved'::text, 'rejected'::text])) OR decided_at IS NOT NULL)),
+  constraint candidate_decided_at_check CHECK (isfinite(decided_at)),
+  constraint candidate_decided_by_check CHECK (octet_length(decided_by) >= 1 AND octet_length(decided_by) <= 500),
+  constraint candidate_decision_note_check CHECK (octet_length(decision_note) >= 1 AND octet_length(decision_note) <= 2000),
+  constraint candidate_effect CHECK (effect_made_at IS NULL OR executed_at IS NOT NULL),
+  constraint candidate_effect_made_at_check CHECK (isfinite(effect_made_at)),
+  constraint candidate_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
+  constraint candidate_evidence_check CHECK (evidence >= 0),
+  constraint candidate_execute_by_check CHECK (isfinite(execute_by)),
+  constraint candidate_executed CHECK ((status = ANY (ARRAY['executing'::text, 'succeeded'::text, 'failed'::text, 'rolled_back'::text])) = (executed_at IS NOT NULL)),
+  constraint candidate_executed_at_check CHECK (isfinite(executed_at)),
+  constraint candidate_finished CHECK ((status = ANY (ARRAY['rejected'::text, 'succeeded'::text, 'failed'::text, 'rolled_back'::text, 'skipped'::text])) = (finished_at IS NOT NULL)),
+  constraint candidate_finished_at_check CHECK (isfinite(finished_at)),
+  constraint candidate_idempotency_key_check CHECK (octet_length(idempotency_key) >= 1 AND octet_length(idempotency_key) <= 200),
+  constraint candidate_lease_until_check CHECK (isfinite(lease_until)),
+  constraint candidate_other_person CHECK (decided_by <> proposed_by),
+  constraint candidate_outcome_by_check CHECK (isfinite(outcome_by)),
+  constraint candidate_overridden_by_check CHECK (octet_length(overridden_by) >= 1 AND octet_length(overridden_by) <= 500),
+  constraint candidate_proposed_by_check CHECK (octet_length(proposed_by) >= 1 AND octet_length(proposed_by) <= 500),
+  constraint candidate_recommended_action_check CHECK (octet_length(recommended_action) >= 1 AND octet_length(recommended_action) <= 200),
+  constraint candidate_rejected CHECK (status <> 'rejected'::text OR decision_note IS NOT NULL),
+  constraint candidate_reported CHECK (reported IS NULL OR effect_made_at IS NOT NULL AND awaits IS NULL),
+  constraint candidate_reported_check CHECK (reported = ANY (ARRAY['succeeded'::text, 'failed'::text, 'rolled_back'::text])),
+  constraint candidate_skip_reason_check CHECK (octet_length(skip_reason) >= 1 AND octet_length(skip_reason) <= 200),
+  constraint candidate_skipped CHECK ((status = 'skipped'::text) = (skip_reason IS NOT NULL)),
+  constraint candidate_startable CHECK ((status <> ALL (ARRAY['approved'::text, 'executing'::text])) OR scope_id IS NOT NULL AND action_name IS NOT NULL AND execute_by IS NOT NULL),
+  constraint candidate_status_check CHECK (status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'executing'::text, 'succeeded'::text, 'failed'::text, 'rolled_back'::text, 'skipped'::text])),
+  constraint candidate_subject_kind_check CHECK (subject_kind = ANY (ARRAY['error'::text, 'intake'::text, 'run'::text, 'partition'::text, 'outside'::text])),
+  constraint candidate_timeout_s_check CHECK (timeout_s > 0),
+  constraint candidate_updated_at_check CHECK (isfinite(updated_at)),
+  constraint candidate_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
+) with (fillfactor=60);
+CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name) WHERE awaits IS NOT NULL AND finished_at IS NULL;
+CREATE INDEX candidate_awaits ON recovery.candidate USING btree ((awaits ->> 'key'::text)) WHERE awaits IS NOT NULL;
+CREATE INDEX candidate_match ON recovery.candidate USING btree (failure_match_id, candidate_id);
+CREATE UNIQUE INDEX candidate_open ON recovery.candidate USING btree (failure_match_id, error_signature) WHERE finished_at IS NULL;
+CREATE INDEX candidate_outcomes ON recovery.candidate USING btree (action_name, finished_at) WHERE executed_at IS NOT NULL AND finished_at IS NOT NULL AND teaches;
+CREATE INDEX candidate_ready ON recovery.candidate USING btree ((decided_at IS NULL), candidate_id) WHERE is_ready AND executed_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.candidate REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_candidate_births('recovery.candidate');
+alter table recovery.candidate enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.candidate REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.candidate');
+alter table recovery.candidate enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.candidate REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_candidate_moves('recovery.candidate');
+alter table recovery.candidate enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.candidate FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.candidate');
+alter table recovery.candidate enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.candidate FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.candidate enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_candidate_births_on_insert AFTER INSERT ON recovery.candidate REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_candidate_births();
+alter table recovery.candidate enable always trigger b_rule_candidate_births_on_insert;
+CREATE TRIGGER c_content_candidate_births_on_insert AFTER INSERT ON recovery.candidate REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_candidate_births();
+alter table recovery.candidate enable always trigger c_content_candidate_births_on_insert;
+CREATE TRIGGER c_record_candidate_births_on_insert AFTER INSERT ON recovery.candidate REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_candidate_births();
+alter table recovery.candidate enable always trigger c_record_candidate_births_on_insert;
+CREATE TRIGGER c_record_candidate_moves_on_update AFTER UPDATE ON recovery.candidate REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_candidate_moves();
+alter table recovery.candidate enable always trigger c_record_candidate_moves_on_update;
+CREATE TRIGGER d_settle_candidates_on_update AFTER UPDATE ON recovery.candidate REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.settle_candidates();
+alter table recovery.candidate enable always trigger d_settle_candidates_on_update;
+grant insert (candidate_id, created_at, decide_by, error_signature, failure_match_id, follows, incident_id, policy_version, proposed_by, recommended_action, subject_kind, updated_at), update (confidence, confidence_of, evidence, updated_at) on table recovery.candidate to recoup_matcher;
+grant select on table recovery.candidate to recoup_reader;
+grant update (action_name, action_type, confidence_of, cost, effect_made_at, error, execute_by, finished_at, held_for_review, idempotency_key, is_automated, overridden_by, parameters, reported, requires_approval, result, scope_id, skip_reason, status, teaches, timeout_s, updated_at) on table recovery.candidate to recoup_evaluator;
+grant update (awaits, effect_made_at, error, outcome_by, reported, result, updated_at) on table recovery.candidate to recoup_executor;
+grant update (decided_at, decided_by, decision_note, execute_by, finished_at, status, updated_at) on table recovery.candidate to recoup_reviewer;
+grant update (executed_at, idempotency_key, lease_until, status, token, updated_at, worker) on table recovery.candidate to recoup_claim_worker;
+
+create table recovery.evaluation (
+  failure_match_id uuid not null,
+  evaluation_no integer not null,
+  status text not null default 'done'::text,
+  rules text not null,
+  fired text[] not null,
+  recommended_action text,
+  weight real not null,
+  facts jsonb not null,
+  policy_version integer not null,
+  evaluated_at timestamp with time zone not null,
+  constraint evaluation_pkey PRIMARY KEY (failure_match_id, evaluation_no),
+  constraint evaluation_evaluated_at_check CHECK (isfinite(evaluated_at)),
+  constraint evaluation_evaluation_no_check CHECK (evaluation_no > 0),
+  constraint evaluation_recommended_action_check CHECK (octet_length(recommended_action) >= 1 AND octet_length(recommended_action) <= 200),
+  constraint evaluation_rules_check CHECK (octet_length(rules) >= 1 AND octet_length(rules) <= 200),
+  constraint evaluation_status_check CHECK (status = 'done'::text),
+  constraint evaluation_weight_check CHECK (weight >= 0::double precision AND weight <= 1::double precision)
+);
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_evaluation_births('recovery.evaluation');
+alter table recovery.evaluation enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.evaluation');
+alter table recovery.evaluation enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.evaluation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recovery.evaluation');
+alter table recovery.evaluation enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.evaluation FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.evaluation');
+alter table recovery.evaluation enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.evaluation FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.evaluation enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_evaluations_on_insert AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_evaluations();
+alter table recovery.evaluation enable always trigger b_rule_evaluations_on_insert;
+CREATE TRIGGER c_content_evaluation_births_on_insert AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_evaluation_births();
+alter table recovery.evaluation enable always trigger c_content_evaluation_births_on_insert;
+CREATE TRIGGER c_record_evaluations_on_insert AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_evaluations();
+alter table recovery.evaluation enable always trigger c_record_evaluations_on_insert;
+grant insert (evaluated_at, evaluation_no, facts, failure_match_id, fired, policy_version, recommended_action, rules, weight) on table recovery.evaluation to recoup_rule_engine;
+grant select on table recovery.evaluation to recoup_reader;
+
+create table recovery.failure_match (
+  failure_match_id uuid not null default recoup.new_id(),
+  incident_id uuid not null,
+  source text not null,
+  idempotency_key text not null,
+  subject_kind text not null,
+  subject_ref text not null,
+  error_code text,
+  error_message text not null,
+  error_signature text not null,
+  category text not null,
+  context jsonb,
+  digest bytea not null,
+  status text not null default 'new'::text,
+  follows uuid,
+  evaluate_at timestamp with time zone not null,
+  match_until timestamp with time zone not null,
+  evaluation_no integer not null default 0,
+  evaluation_failures integer not null default 0,
+  wakes integer not null default 0,
+  token uuid,
+  last_failure text,
+  reported_end text,
+  reported_by text,
+  end_reason text,
+  policy_version integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  recovered_at timestamp with time zone,
+  constraint failure_match_pkey PRIMARY KEY (failure_match_id),
+  constraint failure_match_category_check CHECK (category = ANY (ARRAY['TRANSIENT'::text, 'OPERATIONAL'::text, 'STRUCTURAL'::text])),
+  constraint failure_match_created_at_check CHECK (isfinite(created_at)),
+  constraint failure_match_end_reason_check CHECK (octet_length(end_reason) >= 1 AND octet_length(end_reason) <= 200),
+  constraint failure_match_ended_at_check CHECK (isfinite(ended_at)),
+  constraint failure_match_error_code_check CHECK (octet_length(error_code) >= 1 AND octet_length(error_code) <= 200),
+  constraint failure_match_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
+  constraint failure_match_evaluate_at_check CHECK (isfinite(evaluate_at)),
+  constraint failure_match_evaluation_failures_check CHECK (evaluation_failures >= 0),
+  constraint failure_match_evaluation_no_check CHECK (evaluation_no >= 0),
+  constraint failure_match_idempotency_key_check CHECK (octet_length(idempotency_key) >= 1 AND octet_length(idempotency_key) <= 500),
+  constraint failure_match_match_until_check CHECK (isfinite(match_until)),
+  constraint failure_match_recovered_at_check CHECK (isfinite(recovered_at)),
+  constraint failure_match_reported_by_check CHECK (octet_length(reported_by) >= 1 AND octet_length(reported_by) <= 500),
+  constraint failure_match_reported_end_check CHECK (reported_end = 'recovered'::text),
+  constraint failure_match_source_check CHECK (octet_length(source) >= 1 AND octet_length(source) <= 500),
+  constraint failure_match_status_check CHECK (status = ANY (ARRAY['new'::text, 'evaluated'::text, 'stuck'::text, 'recovered'::text, 'accepted'::text, 'unrecovered'::text])),
+  constraint failure_match_subject_kind_check CHECK (subject_kind = ANY (ARRAY['error'::text, 'intake'::text, 'run'::text, 'partition'::text, 'outside'::text])),
+  constraint failure_match_subject_ref_check CHECK (octet_length(subject_ref) >= 1 AND octet_length(subject_ref) <= 500),
+  constraint failure_match_updated_at_check CHECK (isfinite(updated_at)),
+  constraint failure_match_wakes_check CHECK (wakes >= 0),
+  constraint match_ended CHECK ((status = ANY (ARRAY['recovered'::text, 'accepted'::text, 'unrecovered'::text])) = (ended_at IS NOT NULL)),
+  constraint match_recovered CHECK ((status = 'recovered'::text) = (recovered_at IS NOT NULL)),
+  constraint match_reported CHECK ((reported_end IS NULL) = (reported_by IS NULL))
+) with (fillfactor=80);
+CREATE UNIQUE INDEX match_idempotency ON recovery.failure_match USING btree (source, idempotency_key);
+CREATE INDEX match_incident ON recovery.failure_match USING btree (incident_id, created_at);
+CREATE INDEX match_subject ON recovery.failure_match USING btree (subject_ref, subject_kind);
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.failure_match REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_failure_match_births('recovery.failure_match');
+alter table recovery.failure_match enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.failure_match REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.failure_match');
+alter table recovery.failure_match enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.failure_match REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_failure_match_moves('recovery.failure_match');
+alter table recovery.failure_match enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.failure_match FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.failure_match');
+alter table recovery.failure_match enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.failure_match FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.failure_match enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_match_births_on_insert AFTER INSERT ON recovery.failure_match REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_match_births();
+alter table recovery.failure_match enable always trigger b_rule_match_births_on_insert;
+CREATE TRIGGER b_rule_match_moves_on_update AFTER UPDATE ON recovery.failure_match REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_match_moves();
+alter table recovery.failure_match enable always trigger b_rule_match_moves_on_update;
+CREATE TRIGGER c_content_failure_match_births_on_insert AFTER INSERT ON recovery.failure_match REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_failure_match_births();
+alter table recovery.failure_match enable always trigger c_content_failure_match_births_on_insert;
+CREATE TRIGGER c_record_match_births_on_insert AFTER INSERT ON recovery.failure_match REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_match_births();
+alter table recovery.failure_match enable always trigger c_record_match_births_on_insert;
+CREATE TRIGGER c_record_match_moves_on_update AFTER UPDATE ON recovery.failure_match REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_match_moves();
+alter table recovery.failure_match enable always trigger c_record_match_moves_on_update;
+CREATE TRIGGER d_queue_failure_match_births_on_insert AFTER INSERT ON recovery.failure_match REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.queue_failure_match_births();
+alter table recovery.failure_match enable always trigger d_queue_failure_match_births_on_insert;
+CREATE TRIGGER d_queue_failure_match_moves_on_update AFTER UPDATE ON recovery.failure_match REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.queue_failure_match_moves();
+alter table recovery.failure_match enable always trigger d_queue_failure_match_moves_on_update;
+grant insert (category, context, created_at, digest, error_code, error_message, error_signature, evaluate_at, failure_match_id, follows, idempotency_key, incident_id, match_until, policy_version, source, subject_kind, subject_ref, updated_at) on table recovery.failure_match to recoup_matcher;
+grant select on table recovery.failure_match to recoup_reader;
+grant update (end_reason, ended_at, evaluate_at, evaluation_failures, evaluation_no, last_failure, recovered_at, status, token, updated_at, wakes) on table recovery.failure_match to recoup_evaluator;
+grant update (evaluate_at, evaluation_failures, reported_by, reported_end, status, updated_at, wakes) on table recovery.failure_match to recoup_operator;
+
+create table recovery.incident (
+  incident_id uuid not null default recoup.new_id(),
+  source text not null,
+  error_signature text not null,
+  status text not null default 'open'::text,
+  follows uuid,
+  opened_at timestamp with time zone not null,
+  closed_at timestamp with time zone,
+  constraint incident_pkey PRIMARY KEY (incident_id),
+  constraint incident_closed CHECK ((status = 'closed'::text) = (closed_at IS NOT NULL)),
+  constraint incident_closed_at_check CHECK (isfinite(closed_at)),
+  constraint incident_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
+  constraint incident_opened_at_check CHECK (isfinite(opened_at)),
+  constraint incident_source_check CHECK (octet_length(source) >= 1 AND octet_length(source) <= 500),
+  constraint incident_status_check CHECK (status = ANY (ARRAY['open'::text, 'closed'::text]))
+);
+CREATE UNIQUE INDEX incident_open ON recovery.incident USING btree (source, error_signature) WHERE status = 'open'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.incident REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_incident_births('recovery.incident');
+alter table recovery.incident enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.incident REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.incident');
+alter table recovery.incident enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.incident REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_incident_moves('recovery.incident');
+alter table recovery.incident enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.incident FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.incident');
+alter table recovery.incident enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.incident FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.incident enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_incidents_on_update AFTER UPDATE ON recovery.incident REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_incidents();
+alter table recovery.incident enable always trigger b_rule_incidents_on_update;
+CREATE TRIGGER b_rule_times_on_insert AFTER INSERT ON recovery.incident REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_times('incident_id', 'opened_at');
+alter table recovery.incident enable always trigger b_rule_times_on_insert;
+CREATE TRIGGER c_content_incident_births_on_insert AFTER INSERT ON recovery.incident REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_incident_births();
+alter table recovery.incident enable always trigger c_content_incident_births_on_insert;
+CREATE TRIGGER c_record_incidents_on_insert AFTER INSERT ON recovery.incident REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_incidents();
+alter table recovery.incident enable always trigger c_record_incidents_on_insert;
+CREATE TRIGGER c_record_incidents_on_update AFTER UPDATE ON recovery.incident REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_incidents();
+alter table recovery.incident enable always trigger c_record_incidents_on_update;
+grant insert (error_signature, follows, incident_id, opened_at, source), update (opened_at) on table recovery.incident to recoup_matcher;
+grant select on table recovery.incident to recoup_reader;
+grant update (closed_at, status) on table recovery.incident to recoup_evaluator;
+grant update (opened_at) on table recovery.incident to recoup_scoped_execution;
+
+create table recovery.lease (
+  token uuid not null,
+  worker text not null,
+  lease_until timestamp with time zone not null,
+  candidates uuid[] not null,
+  constraint lease_pkey PRIMARY KEY (token),
+  constraint lease_candidates_check CHECK (cardinality(candidates) > 0),
+  constraint lease_lease_until_check CHECK (isfinite(lease_until))
+);
+CREATE INDEX lease_expiry ON recovery.lease USING btree (lease_until);
+CREATE TRIGGER a_guard_leases BEFORE INSERT OR DELETE OR UPDATE ON recovery.lease FOR EACH ROW EXECUTE FUNCTION recovery.guard_leases();
+alter table recovery.lease enable always trigger a_guard_leases;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.lease FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.lease');
+alter table recovery.lease enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.lease FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.lease enable replica trigger a_refuse_replicated;
+grant delete on table recovery.lease to recoup_evaluator;
+grant select on table recovery.lease to recoup_reader;
+
+create table recovery.match_queue (
+  unit uuid not null,
+  part text not null default ''::text,
+  round integer not null default 0,
+  wake_at timestamp with time zone not null,
+  until timestamp with time zone,
+  token uuid,
+  worker text,
+  claimed_at timestamp with time zone,
+  constraint match_queue_pkey PRIMARY KEY (unit),
+  constraint queue_claim CHECK ((token IS NULL) = (worker IS NULL) AND (token IS NULL) = (claimed_at IS NULL)),
+  constraint queue_form_claimed_at_check CHECK (isfinite(claimed_at)),
+  constraint queue_form_round_check CHECK (round >= 0),
+  constraint queue_form_until_check CHECK (isfinite(until)),
+  constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
+  constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
+) with (fillfactor=70);
+comment on column recovery.match_queue.part is 'Where the unit is, of a subject in several tables.';
+comment on column recovery.match_queue.round is 'Attempts that have ended.';
+comment on column recovery.match_queue.wake_at is 'When it is due; while it is claimed, the end of the lease.';
+comment on column recovery.match_queue.until is 'Not claimed after this time; null: always.';
+comment on column recovery.match_queue.token is 'Fencing token of the claim that holds it; null: none does.';
+comment on column recovery.match_queue.worker is 'Who holds it.';
+comment on column recovery.match_queue.claimed_at is 'Since when.';
+CREATE INDEX match_queue_until_idx ON recovery.match_queue USING btree (until) WHERE token IS NULL AND until IS NOT NULL;
+CREATE INDEX match_queue_wake_at_idx ON recovery.match_queue USING btree (wake_at) WHERE token IS NULL;
+CREATE INDEX match_queue_wake_at_idx1 ON recovery.match_queue USING btree (wake_at) WHERE token IS NOT NULL;
+CREATE TRIGGER a_guard_claims AFTER UPDATE ON recovery.match_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_claims('recovery.failure_match', '24 hours', 'evaluator');
+alter table recovery.match_queue enable always trigger a_guard_claims;
+CREATE TRIGGER a_guard_queue BEFORE INSERT OR DELETE OR TRUNCATE ON recovery.match_queue FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_queue();
+alter table recovery.match_queue enable always trigger a_guard_queue;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.match_queue FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.match_queue enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_record_claims AFTER UPDATE ON recovery.match_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recovery.failure_match');
+alter table recovery.match_queue enable always trigger c_record_claims;
+grant select on table recovery.match_queue to recoup_reader;
+grant update (claimed_at, token, wake_at, worker) on table recovery.match_queue to recoup_evaluator;
+
+create table recovery.provenance (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  event_type text not null,
+  candidate_id uuid,
+  failure_match_id uuid,
+  incident_id uuid not null,
+  scope_id uuid,
+  number integer,
+  from_status text,
+  to_status text,
+  action_name text,
+  confidence double precision,
+  evidence integer,
+  token uuid,
+  outcome text,
+  reason text,
+  facts jsonb,
+  policy_version integer,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text default SESSION_USER,
+  constraint provenance_pkey PRIMARY KEY (seq),
+  constraint provenance_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint provenance_event CHECK (event_type = ANY (ARRAY['created'::text, 'rule_evaluated'::text, 'action_selected'::text, 'confidence_updated'::text, 'approved'::text, 'rejected'::text, 'executed'::text, 'effect_made'::text, 'success'::text, 'failure'::text, 'crashed'::text, 'rolled_back'::text, 'skipped'::text, 'manual_override'::text, 'match_created'::text, 'match_evaluated'::text, 'match_resumed'::text, 'match_ended'::text, 'incident_opened'::text, 'incident_closed'::text, 'scope_opened'::text, 'scope_exhausted'::text, 'scope_expired'::text, 'scope_revoked'::text])),
+  constraint provenance_logged_at_check CHECK (isfinite(logged_at))
+);
+CREATE INDEX provenance_incident ON recovery.provenance USING btree (incident_id, seq) WHERE failure_match_id IS NULL;
+CREATE INDEX provenance_match ON recovery.provenance USING btree (failure_match_id, seq) WHERE failure_match_id IS NOT NULL;
+CREATE INDEX provenance_xid ON recovery.provenance USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recovery.provenance FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recovery.provenance enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recovery.provenance FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recovery.provenance enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recovery.provenance FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table recovery.provenance enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.provenance FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.provenance enable replica trigger a_refuse_replicated;
+grant select on table recovery.provenance to recoup_reader;
+
 create table recovery.run (
   run_id uuid not null default recoup.new_id(),
   kind text not null,
@@ -4690,6 +5488,114 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery
 alter table recovery.run_trace enable replica trigger a_refuse_replicated;
 grant select on table recovery.run_trace to recoup_reader;
 
+create table recovery.scope (
+  scope_id uuid not null default recoup.new_id(),
+  incident_id uuid not null,
+  allowed_actions text[] not null,
+  max_attempts integer not null,
+  attempts_used integer not null default 0,
+  cost_limit integer not null,
+  cost_used integer not null default 0,
+  least_cost integer not null,
+  ttl_seconds integer not null,
+  expires_at timestamp with time zone not null,
+  status text not null default 'active'::text,
+  opened_by text not null,
+  reason text not null,
+  policy_version integer not null,
+  opened_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint scope_pkey PRIMARY KEY (scope_id),
+  constraint scope_allowed_actions_check CHECK (array_position(allowed_actions, NULL::text) IS NULL),
+  constraint scope_attempts CHECK (attempts_used <= max_attempts),
+  constraint scope_attempts_used_check CHECK (attempts_used >= 0),
+  constraint scope_cost CHECK (cost_used <= cost_limit),
+  constraint scope_cost_limit_check CHECK (cost_limit > 0),
+  constraint scope_cost_used_check CHECK (cost_used >= 0),
+  constraint scope_ended CHECK ((status = 'active'::text) = (ended_at IS NULL)),
+  constraint scope_ended_at_check CHECK (isfinite(ended_at)),
+  constraint scope_exhausted CHECK (status <> 'active'::text OR attempts_used < max_attempts AND (cost_used + least_cost) <= cost_limit),
+  constraint scope_expires_at_check CHECK (isfinite(expires_at)),
+  constraint scope_least_cost_check CHECK (least_cost > 0),
+  constraint scope_max_attempts_check CHECK (max_attempts > 0),
+  constraint scope_opened_at_check CHECK (isfinite(opened_at)),
+  constraint scope_opened_by_check CHECK (octet_length(opened_by) >= 1 AND octet_length(opened_by) <= 500),
+  constraint scope_reason_check CHECK (octet_length(reason) >= 1 AND octet_length(reason) <= 2000),
+  constraint scope_status_check CHECK (status = ANY (ARRAY['active'::text, 'exhausted'::text, 'expired'::text, 'revoked'::text])),
+  constraint scope_ttl CHECK (expires_at = (opened_at + make_interval(secs => ttl_seconds::double precision))),
+  constraint scope_ttl_seconds_check CHECK (ttl_seconds > 0)
+) with (fillfactor=50);
+CREATE INDEX scope_expiry ON recovery.scope USING btree (expires_at) WHERE status = 'active'::text;
+CREATE INDEX scope_incident ON recovery.scope USING btree (incident_id);
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.scope REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_scope_births('recovery.scope');
+alter table recovery.scope enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.scope REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.scope');
+alter table recovery.scope enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.scope REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_scope_moves('recovery.scope');
+alter table recovery.scope enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.scope FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.scope');
+alter table recovery.scope enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.scope FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.scope enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_scope_births_on_insert AFTER INSERT ON recovery.scope REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_scope_births();
+alter table recovery.scope enable always trigger b_rule_scope_births_on_insert;
+CREATE TRIGGER c_content_scope_births_on_insert AFTER INSERT ON recovery.scope REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_scope_births();
+alter table recovery.scope enable always trigger c_content_scope_births_on_insert;
+CREATE TRIGGER c_record_scope_births_on_insert AFTER INSERT ON recovery.scope REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_scope_births();
+alter table recovery.scope enable always trigger c_record_scope_births_on_insert;
+CREATE TRIGGER c_record_scope_moves_on_update AFTER UPDATE ON recovery.scope REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_scope_moves();
+alter table recovery.scope enable always trigger c_record_scope_moves_on_update;
+grant insert (allowed_actions, cost_limit, expires_at, incident_id, least_cost, max_attempts, opened_at, opened_by, policy_version, reason, scope_id, ttl_seconds), update (ended_at, status) on table recovery.scope to recoup_scoped_execution;
+grant select on table recovery.scope to recoup_reader;
+grant update (attempts_used) on table recovery.scope to recoup_claim_worker;
+
+create table recovery.task (
+  task_id uuid not null default recoup.new_id(),
+  incident_id uuid not null,
+  action_name text not null,
+  owner text not null,
+  subject text not null,
+  status text not null default 'open'::text,
+  due_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  ended_by text,
+  note text,
+  constraint task_pkey PRIMARY KEY (task_id),
+  constraint task_action_name_check CHECK (octet_length(action_name) >= 1 AND octet_length(action_name) <= 200),
+  constraint task_created_at_check CHECK (isfinite(created_at)),
+  constraint task_due_at_check CHECK (isfinite(due_at)),
+  constraint task_ended CHECK ((status = 'open'::text) = (ended_at IS NULL) AND (ended_at IS NULL) = (ended_by IS NULL)),
+  constraint task_ended_at_check CHECK (isfinite(ended_at)),
+  constraint task_ended_by_check CHECK (octet_length(ended_by) >= 1 AND octet_length(ended_by) <= 500),
+  constraint task_note_check CHECK (octet_length(note) >= 1 AND octet_length(note) <= 2000),
+  constraint task_owner_check CHECK (octet_length(owner) >= 1 AND octet_length(owner) <= 500),
+  constraint task_status_check CHECK (status = ANY (ARRAY['open'::text, 'done'::text, 'cancelled'::text])),
+  constraint task_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 2000)
+);
+CREATE INDEX task_due ON recovery.task USING btree (due_at) WHERE status = 'open'::text;
+CREATE UNIQUE INDEX task_open ON recovery.task USING btree (incident_id, action_name, owner) WHERE status = 'open'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.task REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_task_births('recovery.task');
+alter table recovery.task enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.task REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.task');
+alter table recovery.task enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.task REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_task_moves('recovery.task');
+alter table recovery.task enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.task FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.task');
+alter table recovery.task enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.task FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.task enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_tasks_on_update AFTER UPDATE ON recovery.task REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_tasks();
+alter table recovery.task enable always trigger b_rule_tasks_on_update;
+CREATE TRIGGER c_content_task_births_on_insert AFTER INSERT ON recovery.task REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_task_births();
+alter table recovery.task enable always trigger c_content_task_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recovery.task REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('owner', 'due_at');
+alter table recovery.task enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recovery.task REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_by', 'note');
+alter table recovery.task enable always trigger c_record_control_on_update;
+grant select on table recovery.task to recoup_reader;
+grant update (ended_at, ended_by, note, status) on table recovery.task to recoup_operator;
+
 grant execute on function recovery.add_runs(kinds text[], sources text[], inputs jsonb[], start_ boolean, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.add_runs(kinds text[], sources text[], inputs jsonb[], start_ boolean, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[])
@@ -4697,6 +5603,74 @@ CREATE OR REPLACE FUNCTION recovery.add_runs(kinds text[], sources text[], input
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 21565be79a8482b13b528900bb1ceac9
 comment on function recovery.add_runs(kinds text[], sources text[], inputs jsonb[], start_ boolean, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[]) is 'Adds runs, queued or running, in the order given. A running one has a token.';
+
+CREATE OR REPLACE FUNCTION recovery.applicable(action_type text, subject_kind text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 3b0d0e33a3b06f9f9232a6f3bf8edb36
+comment on function recovery.applicable(action_type text, subject_kind text) is 'Whether actions of a type can be executed for subjects of a kind.';
+grant execute on function recovery.applicable(action_type text, subject_kind text) to public;
+
+grant execute on function recovery.ask_people(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.ask_people(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0915eb22d845b0b7a5ce3f0cb95d2984
+comment on function recovery.ask_people(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) is 'The action manual: a task for a person, with a due time.';
+
+grant execute on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 5bc4044c93d19804a3ecd92ae7fafc23
+comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
+
+grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body 9699f79bf27825db410815d977135f02
+comment on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recovery.candidate_move_broken.';
+
+CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
+ RETURNS TABLE(code text, sqlstate text, message text, hint text)
+ LANGUAGE sql
+ IMMUTABLE; -- body 47cadb0600c1865afc60adce6fbe546b
+comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
+grant execute on function recovery.candidate_move_rules() to public;
+
+grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 73f4214e3d45bd959c6db43bb77617d3
+comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
+
+grant execute on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 7103f1ae08876f084a2d742dfe3fedbb
+comment on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 grant execute on function recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[], OUT sources text[], OUT inputs jsonb[], OUT retries uuid[], OUT alternatives jsonb[], OUT queued timestamp with time zone[]) to public;
 
@@ -4713,6 +5687,46 @@ CREATE OR REPLACE FUNCTION recovery.claim_runs(kind_ text, most integer, owner_ 
  SET jit TO 'off'; -- body 233d2d2e6a2afaa18e15669413fffa4a
 comment on function recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[], OUT sources text[], OUT inputs jsonb[], OUT retries uuid[], OUT alternatives jsonb[], OUT queued timestamp with time zone[]) is 'Claims queued runs of a kind, oldest first. Those that another claim holds are skipped. None while runs are paused.';
 
+CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 35f25d79ce53087e22de82055b9a9a86
+comment on function recovery.content_candidate_births() is 'Digests of rows of recovery.candidate at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.content_evaluation_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body c9020dc3c2ba88b89ce46b95a112c877
+comment on function recovery.content_evaluation_births() is 'Digests of rows of recovery.evaluation at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.content_failure_match_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 83d8464d9a8662f35a177e5ee4f12c00
+comment on function recovery.content_failure_match_births() is 'Digests of rows of recovery.failure_match at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.content_incident_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body fb9efe03b6776bbe231c1fbe43cf18ad
+comment on function recovery.content_incident_births() is 'Digests of rows of recovery.incident at their birth, generated from the declaration.';
+
 CREATE OR REPLACE FUNCTION recovery.content_run_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4722,6 +5736,26 @@ CREATE OR REPLACE FUNCTION recovery.content_run_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 4642e6ce44b178cdd397135dc0bec8e0
 comment on function recovery.content_run_births() is 'Digests of rows of recovery.run at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.content_scope_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 5f7e02adfd5ba6fa69a9036012b5b8e9
+comment on function recovery.content_scope_births() is 'Digests of rows of recovery.scope at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.content_task_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 707ad3f166af09d970715a2d206c4064
+comment on function recovery.content_task_births() is 'Digests of rows of recovery.task at their birth, generated from the declaration.';
 
 grant execute on function recovery.crash_orphans(threshold interval, most integer, OUT ids uuid[], OUT kinds text[], OUT reasons text[]) to public;
 
@@ -4735,12 +5769,116 @@ CREATE OR REPLACE FUNCTION recovery.crash_orphans(threshold interval, most integ
  SET enable_mergejoin TO 'off'; -- body a4f6484610d9ee4d47554377a3be2689
 comment on function recovery.crash_orphans(threshold interval, most integer, OUT ids uuid[], OUT kinds text[], OUT reasons text[]) is 'Marks orphaned runs as crashed, in one statement. Call it again until it returns none.';
 
+CREATE OR REPLACE FUNCTION recovery.decision_digest(c recovery.candidate)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body c8921c2474f295c9af063595ad656c3c
+comment on function recovery.decision_digest(c recovery.candidate) is 'Digest of what a person decides on: candidate, action, parameters, scope, cost and confidence.';
+grant execute on function recovery.decision_digest(c recovery.candidate) to public;
+
+CREATE OR REPLACE FUNCTION recovery.delivery_key(incident uuid, action text, parameters jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 7c3926be66d7a5d07dd97157e210ab6d
+comment on function recovery.delivery_key(incident uuid, action text, parameters jsonb) is 'What is delivered once while it is open.';
+grant execute on function recovery.delivery_key(incident uuid, action text, parameters jsonb) to public;
+
 CREATE OR REPLACE FUNCTION recovery.digest(result jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE; -- body 129b6eacb3c77d503eb07f792117b2fa
 comment on function recovery.digest(result jsonb) is 'The digest of a result, as the log has it.';
 grant execute on function recovery.digest(result jsonb) to public;
+
+grant execute on function recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 9d7374514825702ab703491a5eb70df8
+comment on function recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[]) is 'Ends executing candidates: succeeded, failed or rolled back. Returns those that had not ended yet.';
+
+grant execute on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], next_at timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], seen_wakes integer[] DEFAULT NULL::integer[], OUT ended uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body 0ca3baf5164977516afcafe97af3d170
+comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is looked at again; five failures in a row make it stuck.';
+
+CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 70418161095a30834974ea5767a2178d
+comment on function recovery.end_reported(ids_ uuid[], OUT ended uuid[]) is 'Ends candidates as their executor reported: they await nothing.';
+grant execute on function recovery.end_reported(ids_ uuid[], OUT ended uuid[]) to public;
+
+grant execute on function recovery.error_heads(refs text[], OUT ref text, OUT error_table text, OUT error_id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) to public;
+
+CREATE OR REPLACE FUNCTION recovery.error_heads(refs text[], OUT ref text, OUT error_table text, OUT error_id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text)
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body fded3eb0c6eda5d32722b098292a89cf
+comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_table text, OUT error_id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The newest error of each lineage (its table and first error), in its table or in the archive.';
+
+CREATE OR REPLACE FUNCTION recovery.expire_candidates(most integer, only_ uuid DEFAULT NULL::uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 72e3302ae89044f4d883c8fdf26730ee
+comment on function recovery.expire_candidates(most integer, only_ uuid) is 'Ends as failed (CRASHED) the candidates whose lease expired before their effect, and removes their leases.';
+grant execute on function recovery.expire_candidates(most integer, only_ uuid) to public;
+
+CREATE OR REPLACE FUNCTION recovery.expire_evaluations(most integer, only_ uuid DEFAULT NULL::uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 178ed1fc1d9dc69d41e86ebf618fa2c1
+comment on function recovery.expire_evaluations(most integer, only_ uuid) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
+grant execute on function recovery.expire_evaluations(most integer, only_ uuid) to public;
+
+grant execute on function recovery.finish_candidates(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT finished uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.finish_candidates(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT finished uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 4186e305195f9b01bd317fce650d3f75
+comment on function recovery.finish_candidates(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT finished uuid[], OUT statuses text[]) is 'Ends candidates whose action is outside of this database and awaits nothing, as it reported; late ones are stored.';
 
 grant execute on function recovery.finish_runs(wanted uuid[], with_tokens uuid[], outcomes text[], messages text[], results jsonb[], OUT ids uuid[], OUT statuses text[]) to public;
 
@@ -4753,6 +5891,97 @@ CREATE OR REPLACE FUNCTION recovery.finish_runs(wanted uuid[], with_tokens uuid[
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'; -- body 7eb6f971a3f241cfd0b2e64c7f0f92a1
 comment on function recovery.finish_runs(wanted uuid[], with_tokens uuid[], outcomes text[], messages text[], results jsonb[], OUT ids uuid[], OUT statuses text[]) is 'Ends runs, succeeded and failed alike, with their tokens. Late results are stored, and come back as late.';
+
+CREATE OR REPLACE FUNCTION recovery.gates()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body b7ac3545131160b1e3245a7576b3c283
+comment on function recovery.gates() is 'The section on recovery of the active policy, with the actions that are paused (* or a table: all of them).';
+grant execute on function recovery.gates() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_candidate_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 3238747141c647718c27fc34ac22c9b0
+comment on function recovery.guard_candidate_births() is 'The guard of births of recovery.candidate, generated from the declaration.';
+grant execute on function recovery.guard_candidate_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_candidate_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body b7c7aeb39dce45fc899f06f201fff5b4
+comment on function recovery.guard_candidate_moves() is 'The guard of moves of recovery.candidate, generated from the declaration.';
+grant execute on function recovery.guard_candidate_moves() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_evaluation_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body dcfa413ea8a618ed7cbdb5f7f4cbdf0b
+comment on function recovery.guard_evaluation_births() is 'The guard of births of recovery.evaluation, generated from the declaration.';
+grant execute on function recovery.guard_evaluation_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_failure_match_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body ca362f630189507ad69749271a1daf8a
+comment on function recovery.guard_failure_match_births() is 'The guard of births of recovery.failure_match, generated from the declaration.';
+grant execute on function recovery.guard_failure_match_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_failure_match_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 8e00444e79b2b86d6c1162dde5494788
+comment on function recovery.guard_failure_match_moves() is 'The guard of moves of recovery.failure_match, generated from the declaration.';
+grant execute on function recovery.guard_failure_match_moves() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_incident_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 0dbda6c55bb7b072162aff30f497a72c
+comment on function recovery.guard_incident_births() is 'The guard of births of recovery.incident, generated from the declaration.';
+grant execute on function recovery.guard_incident_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_incident_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 187627e3762d11f5959f1b971317780c
+comment on function recovery.guard_incident_moves() is 'The guard of moves of recovery.incident, generated from the declaration.';
+grant execute on function recovery.guard_incident_moves() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_leases()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9fac3070969541ffa01999ed6e7d56d8
+comment on function recovery.guard_leases() is 'Leases come from claims, and go when they have expired, by the evaluator.';
+grant execute on function recovery.guard_leases() to public;
 
 CREATE OR REPLACE FUNCTION recovery.guard_run_births()
  RETURNS trigger
@@ -4776,6 +6005,50 @@ CREATE OR REPLACE FUNCTION recovery.guard_run_moves()
 comment on function recovery.guard_run_moves() is 'The guard of moves of recovery.run, generated from the declaration.';
 grant execute on function recovery.guard_run_moves() to public;
 
+CREATE OR REPLACE FUNCTION recovery.guard_scope_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 17ad56950e0adb78244d120b2228b177
+comment on function recovery.guard_scope_births() is 'The guard of births of recovery.scope, generated from the declaration.';
+grant execute on function recovery.guard_scope_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_scope_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 4d2088b6d81b7fdd50528f680e5166c9
+comment on function recovery.guard_scope_moves() is 'The guard of moves of recovery.scope, generated from the declaration.';
+grant execute on function recovery.guard_scope_moves() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_task_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 55a294acf5977b1fd65b6b261f878d2a
+comment on function recovery.guard_task_births() is 'The guard of births of recovery.task, generated from the declaration.';
+grant execute on function recovery.guard_task_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_task_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 1ab956c944eb3f7c9912d11aa0ee18d0
+comment on function recovery.guard_task_moves() is 'The guard of moves of recovery.task, generated from the declaration.';
+grant execute on function recovery.guard_task_moves() to public;
+
 CREATE OR REPLACE FUNCTION recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[])
  RETURNS integer
  LANGUAGE plpgsql
@@ -4787,6 +6060,27 @@ CREATE OR REPLACE FUNCTION recovery.heartbeat_runs(wanted uuid[], with_tokens uu
 comment on function recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[]) is 'Keeps runs alive, with their tokens. Refused, all of them, if one of them has ended or crashed.';
 grant execute on function recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[]) to public;
 
+CREATE OR REPLACE FUNCTION recovery.hold_errors(refs text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6d290faa2dc15afa852b549a5bc85dfc
+comment on function recovery.hold_errors(refs text[]) is 'Keeps the archiver from errors until the transaction ends; refused if one is gone.';
+grant execute on function recovery.hold_errors(refs text[]) to recoup_matcher;
+
+grant execute on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 22434e0316950a7c2222eaa2ac2741a1
+comment on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) is 'Ingests failures; of each its match, and whether it was created, is known, or differs from what its key stands for.';
+
 grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb)
@@ -4796,6 +6090,23 @@ CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp w
 comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
 kind.';
 
+grant execute on function recovery.is_recent(told timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recovery.is_recent(told timestamp with time zone, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body a2766cb44185d22dd4d760cff2457619
+comment on function recovery.is_recent(told timestamp with time zone, now_ timestamp with time zone) is 'Whether a time that a statement writes is now.';
+
+grant execute on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) to recoup_reader;
+
+CREATE OR REPLACE FUNCTION recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 64b27b38f4662e0afa21dc97e16b323b
+comment on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) is 'Errors that are not archived yet although they have expired, because recovery works on them.';
+
 CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -4803,12 +6114,67 @@ CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
 comment on function recovery.last_claim(kind_ text) is 'When a queued run of this kind was last claimed.';
 grant execute on function recovery.last_claim(kind_ text) to public;
 
+grant execute on function recovery.last_of_chain(error_table_ text, next_id bigint, OUT id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) to public;
+
+CREATE OR REPLACE FUNCTION recovery.last_of_chain(error_table_ text, next_id bigint, OUT id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 39dc2b5a206c3dc645f075056e6923a2
+comment on function recovery.last_of_chain(error_table_ text, next_id bigint, OUT id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The last error of a chain of superseded ones, from this one on.';
+
+grant execute on function recovery.late_failure_match_reports(units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.late_failure_match_reports(units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body cfa9d0b56f1f2c0987393d237f7a360a
+comment on function recovery.late_failure_match_reports(units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, generated from the declaration.';
+
+grant execute on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 677fdaab0d6ac3c1a62f5ba5248d1b6f
+comment on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) is 'Adds to what was reported what was reported before, and stores as late what comes late.';
+
+grant execute on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'; -- body 84fcde642a7ea0d05c7652cbb5e87e00
+comment on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) is 'Makes the effects of claimed candidates in this database. Of each: made, late, or why not.';
+
+CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body a8bc7bf7882517c1f398da9f79c02774
+comment on function recovery.makes(action_type text, subject_kind text) is 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
+grant execute on function recovery.makes(action_type text, subject_kind text) to public;
+
 CREATE OR REPLACE FUNCTION recovery.note_run(run_id_ uuid, token_ uuid, note_ text)
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0952910f56ae3e4822754d3571cfa8e0
 comment on function recovery.note_run(run_id_ uuid, token_ uuid, note_ text) is 'Writes a note of its runner to the trace of a run, and keeps it alive. Returns the number of the note.';
 grant execute on function recovery.note_run(run_id_ uuid, token_ uuid, note_ text) to public;
+
+grant execute on function recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 123e7d11ef0f5b799141faba2560b364
+comment on function recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) is 'The action notify: a delivery in the outbox.';
 
 CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
  RETURNS TABLE(run_id uuid, reason text)
@@ -4825,6 +6191,32 @@ CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
 comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, at most so many for each reason, and why.';
 grant execute on function recovery.orphans(threshold interval, most integer) to public;
 
+CREATE OR REPLACE FUNCTION recovery.policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body e1e21d009c8ab032edb1b847b5bc91b4
+comment on function recovery.policy() is 'The section on recovery of the active policy.';
+grant execute on function recovery.policy() to public;
+
+CREATE OR REPLACE FUNCTION recovery.queue_failure_match_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1edcab772c400b823b4a6849b3e1ca62
+comment on function recovery.queue_failure_match_births() is 'Queues what is born to be worked on, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.queue_failure_match_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 0eb9f40160b2a6485200d9a81e7c2b03
+comment on function recovery.queue_failure_match_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
+
 grant execute on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[])
@@ -4836,6 +6228,56 @@ CREATE OR REPLACE FUNCTION recovery.queue_retries(wanted uuid[], candidates uuid
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'; -- body 0a706dcdf0ebd4c5a35719b0ded52029
 comment on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) is 'Queues the retry of each run, a copy of its kind, source and input. For the consequence of a candidate only.';
+
+CREATE OR REPLACE FUNCTION recovery.record_candidate_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2308da6e98179cfc3a93cdbf845ba3fc
+comment on function recovery.record_candidate_births() is 'created.';
+
+CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 1ba327ebd5d47a78d2a5641ad608de9f
+comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
+
+CREATE OR REPLACE FUNCTION recovery.record_evaluations()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body dbdcbea732b06741b6496f636604082d
+comment on function recovery.record_evaluations() is 'rule_evaluated.';
+
+CREATE OR REPLACE FUNCTION recovery.record_incidents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body dc21886582f4113ae570eda3e86f6fed
+comment on function recovery.record_incidents() is 'incident_opened, incident_closed.';
+
+CREATE OR REPLACE FUNCTION recovery.record_match_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body cbf5af3f7968b8f0c4e31d3764ea31f2
+comment on function recovery.record_match_births() is 'match_created.';
+
+CREATE OR REPLACE FUNCTION recovery.record_match_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 0f4cd2460406f68c803465e4a786fb57
+comment on function recovery.record_match_moves() is 'match_evaluated, match_resumed, match_ended.';
 
 CREATE OR REPLACE FUNCTION recovery.record_run_births()
  RETURNS trigger
@@ -4857,12 +6299,126 @@ CREATE OR REPLACE FUNCTION recovery.record_run_moves()
  SET enable_mergejoin TO 'off'; -- body 2ddcd2e7856278215348d7f12159cb33
 comment on function recovery.record_run_moves() is 'The event of a move: started, note, succeeded, failed, crashed. A heartbeat has none.';
 
+CREATE OR REPLACE FUNCTION recovery.record_scope_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f04d71c6fa16bc7e37ebc3333b48a3f4
+comment on function recovery.record_scope_births() is 'scope_opened.';
+
+CREATE OR REPLACE FUNCTION recovery.record_scope_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0f5f4c1817c40892ec45ac415483101c
+comment on function recovery.record_scope_moves() is 'scope_exhausted, scope_expired, scope_revoked.';
+
 CREATE OR REPLACE FUNCTION recovery.refuse_over(wanted uuid[], with_tokens uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 01ab12971748c21c20be76a40d33c66c
 comment on function recovery.refuse_over(wanted uuid[], with_tokens uuid[]) is 'Refuses runs that do not exist, do not run, or have another token.';
 grant execute on function recovery.refuse_over(wanted uuid[], with_tokens uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.refuse_spending(ids uuid[], now_ timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0054a014f06e4363ba29aa24ad3403b8
+comment on function recovery.refuse_spending(ids uuid[], now_ timestamp with time zone) is 'Refuses a claim that its scope does not allow, with the reason.';
+grant execute on function recovery.refuse_spending(ids uuid[], now_ timestamp with time zone) to public;
+
+grant execute on function recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT reported uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT reported uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 09bb74f62a76b902a75b12994dd3ee93
+comment on function recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT reported uuid[], OUT statuses text[]) is 'The executor''s report on actions outside this database: made, told before, or late (stored, and not applied).';
+
+CREATE OR REPLACE FUNCTION recovery.retry_errors(ids uuid[], refs text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body be76cebdbafd30703410fff8221dd3ea
+comment on function recovery.retry_errors(ids uuid[], refs text[]) is 'The action retry, for parked errors: requeued.';
+grant execute on function recovery.retry_errors(ids uuid[], refs text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.retry_intakes(ids uuid[], refs text[], keys text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b9542a3cb85a2daff4310fdcbab86dc1
+comment on function recovery.retry_intakes(ids uuid[], refs text[], keys text[]) is 'The action retry, for exhausted intakes: a new intake, once per lineage.';
+grant execute on function recovery.retry_intakes(ids uuid[], refs text[], keys text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.retry_runs(ids uuid[], refs text[], keys text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body dc9b5bc960215ff9b6c94344c0e9eeac
+comment on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) is 'The action retry, for crashed runs: a new run.';
+grant execute on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.review_errors(refs text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4204f40938d188b9229361a090187e86
+comment on function recovery.review_errors(refs text[]) is 'The approval of a candidate is a review of its error.';
+grant execute on function recovery.review_errors(refs text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_candidate_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body 27264b03513b0df49dca1aa377b377ef
+comment on function recovery.rule_candidate_births() is 'A candidate is created now, for an open match, whose subject is there and is not archived meanwhile.';
+grant execute on function recovery.rule_candidate_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_evaluations()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body cb3d7fb6f935b440d5dcad49a734e6ee
+comment on function recovery.rule_evaluations() is 'An evaluation is of an open match, the next in number, made now.';
+grant execute on function recovery.rule_evaluations() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_incidents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b13abcd5ebe7999a8a3f93b1bd1a8edc
+comment on function recovery.rule_incidents() is 'An incident closes when none of its matches is open, and none came.';
+grant execute on function recovery.rule_incidents() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_match_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body 75fbc282a8e283940c4de1a52d8642c7
+comment on function recovery.rule_match_births() is 'A match is created now, in an open incident, and evaluated at once.';
+grant execute on function recovery.rule_match_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_match_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body baeb4daebdbb175c183e47180987772e
+comment on function recovery.rule_match_moves() is 'A match ends now, with a reason; and it always has a next evaluation.';
+grant execute on function recovery.rule_match_moves() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_run_births()
  RETURNS trigger
@@ -4871,6 +6427,20 @@ CREATE OR REPLACE FUNCTION recovery.rule_run_births()
  SET plan_cache_mode TO 'force_generic_plan'; -- body 8fdf7300f24df8d862c395bb908a2977
 comment on function recovery.rule_run_births() is 'A run is created now; its worker runs; a retry is the copy of a run that failed or crashed.';
 grant execute on function recovery.rule_run_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_scope_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2189366f6ab38c2ea34eaa5e8cd1c2b9
+comment on function recovery.rule_scope_births() is 'A scope is opened now, for an open incident, with known actions that no other active scope of it allows.';
+grant execute on function recovery.rule_scope_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_tasks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 14793c3e62c9fa87080cef24ebfd347e
+comment on function recovery.rule_tasks() is 'A task is ended now, by the acting person.';
+grant execute on function recovery.rule_tasks() to public;
 
 grant execute on function recovery.run_move_broken(o recovery.run, n recovery.run, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
@@ -4894,3 +6464,82 @@ CREATE OR REPLACE FUNCTION recovery.run_policy()
  STABLE; -- body 06b5ca9f0e5c3c0d8147b3d109d0bb42
 comment on function recovery.run_policy() is 'What the rules of runs read: values of the policy, and pauses.';
 grant execute on function recovery.run_policy() to public;
+
+grant execute on function recovery.scope_move_broken(o recovery.scope, n recovery.scope, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.scope_move_broken(o recovery.scope, n recovery.scope, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 6a8f9493ec5b614a8dcb79e9cb6f6889
+comment on function recovery.scope_move_broken(o recovery.scope, n recovery.scope, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a scope breaks, or null.';
+
+grant execute on function recovery.scope_move_refusal(code_ text, o recovery.scope, n recovery.scope, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.scope_move_refusal(code_ text, o recovery.scope, n recovery.scope, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body 2a7ff19ff156a6a18eeaac93838379b5
+comment on function recovery.scope_move_refusal(code_ text, o recovery.scope, n recovery.scope, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recovery.scope_move_broken.';
+
+CREATE OR REPLACE FUNCTION recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e003bceca3bfd8b47be0cf81be63b92d
+comment on function recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[]) is 'An approval needs an active scope, and is a review of the error.';
+grant execute on function recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.settle_candidates()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body 852b3fca3c8d810fe197b6c432707460
+comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
+
+grant execute on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_nestloop TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body bcf61c415b1a1821ec0d12c22b17a086
+comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
+
+CREATE OR REPLACE FUNCTION recovery.skip_errors(ids uuid[], refs text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0811c3f27f8fd31ec30c91a3e629454c
+comment on function recovery.skip_errors(ids uuid[], refs text[]) is 'The action skip, for parked errors: archived by hand, so that the entity may move on.';
+grant execute on function recovery.skip_errors(ids uuid[], refs text[]) to public;
+
+grant execute on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) to public;
+
+CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text)
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fdc3f8b0e9bf69cc992b3ecf1279814e
+comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'Where each subject or started unit stands: failed, busy, good or gone; the newest unit of it; and its status.';
+
+grant execute on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 126499ade6e2c8509e4be7ee15ee5565
+comment on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Ends candidates as reported and claims the next ones, in one call.';
+
+CREATE OR REPLACE FUNCTION recovery.wake_matches(ids uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b47af5c0a2ad542ff8e0a26fcd3abf6b
+comment on function recovery.wake_matches(ids uuid[]) is 'Makes open matches due for evaluation now.';
+grant execute on function recovery.wake_matches(ids uuid[]) to public;

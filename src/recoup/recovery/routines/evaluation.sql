@@ -29,7 +29,7 @@ begin
            recovered_at = case when d.status = 'recovered' then now_ end,
            evaluate_at = case
              when d.status in ('recovered', 'accepted', 'unrecovered') then recoup.never()
-             when d.status = 'stuck' and g.failed then greatest(m.match_until, now_)
+             when d.status = 'stuck' and g.failed then greatest(m.match_until, now_ + interval '1 hour')
              -- Woken since it was claimed: what woke it may not have been seen.
              when m.wakes is distinct from coalesce(g.wakes, m.wakes) then now_
              when g.failed then now_ + make_interval(secs => least(3600, 5 * power(2, m.evaluation_failures)))

@@ -288,6 +288,9 @@ declare
   expired uuid[];
   ended   uuid[];
 begin
+  if not recovery.leases_expire() then
+    return 0;
+  end if;
   leases := array(select l.token from recovery.lease l
                    where l.lease_until < now_ and (only_ is null or l.token = only_)
                    order by l.lease_until limit greatest(most / 100, 1));
