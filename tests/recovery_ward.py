@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -10,28 +9,17 @@ from uuid import UUID
 
 import product
 from recoup import clock, policy
-from recoup.database.connection import Actor, Database, Transaction
-from recoup.gate.verifying import Standalone
+from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import evaluation, executing, following, review, scopes
 from recoup.recovery.executing import Executors
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.worker.standalone import Standalone
 
 RETRY = "retry_exponential"
 AT_ONCE = 1000
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
-
-
-class Hands(Standalone):
-    """Who runs a flow under an authority of recovery."""
-
-    def __init__(self, database: Database, *, name: str, authority: Authority) -> None:
-        super().__init__(database, name=name)
-        self._authority = authority
-
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        return self._database.transaction(self._authority, actor=self._actor)
 
 
 @dataclass
@@ -71,11 +59,13 @@ class Ward:
         assert {one.answer for one in done} == {"created"}
         return [one.failure_match_id for one in done if one.failure_match_id is not None]
 
-    def open_scopes(self, **limits: Any) -> list[UUID]:
-        """A scope for retries, for each incident that is open and has no active one."""
+    def open_scopes(self, *, of: str = "system", **limits: Any) -> list[UUID]:
+        """A scope for retries, for each of these incidents that is open and has no active one."""
         lacking = self.rows(
-            "select i.incident_id from recovery.incident i where i.status = 'open' and not exists (select"
-            " from recovery.scope s where s.incident_id = i.incident_id and s.status = 'active')"
+            "select i.incident_id from recovery.incident i where i.status = 'open' and starts_with(i.source, %s)"
+            " and not exists (select from recovery.scope s"
+            "   where s.incident_id = i.incident_id and s.status = 'active')",
+            of,
         )
         rules = self.policy
         with self.db.transaction(Authority.SCOPED_EXECUTION, actor=self.person) as tx:
@@ -106,13 +96,13 @@ class Ward:
 
     def wake(self) -> int:
         with self.db.transaction(Authority.EVALUATOR) as tx:
-            return following.wake_matches(tx, self.policy)
+            return following.wake_matches(tx)
 
     def evaluate(self) -> int:
-        return evaluation.evaluate_due(Hands(self.db, name="evaluator", authority=Authority.EVALUATOR))
+        return evaluation.evaluate_due(Standalone(self.db, Authority.EVALUATOR, name="evaluator"))
 
     def execute(self, executors: Executors) -> int:
-        hands = Hands(self.db, name="executor", authority=Authority.CLAIM_WORKER)
+        hands = Standalone(self.db, Authority.CLAIM_WORKER, name="executor")
         return executing.execute_due(hands, executors)
 
     def expire(self) -> int:
@@ -142,8 +132,8 @@ class Ward:
         wrong = self.rows(
             "select s.scope_id, s.attempts_used, s.max_attempts, s.cost_used, s.cost_limit, s.status, c.*, p.events"
             "  from recovery.scope s"
-            " cross join lateral (select count(*) as started, coalesce(sum(c.cost), 0) as cost from recovery.candidate c"
-            "   where c.scope_id = s.scope_id and c.executed_at is not null) c"
+            " cross join lateral (select count(*) as started, coalesce(sum(c.cost), 0) as cost"
+            "   from recovery.candidate c where c.scope_id = s.scope_id and c.executed_at is not null) c"
             " cross join lateral (select count(*) as events, count(distinct p.candidate_id) as candidates"
             "   from recovery.provenance p where p.scope_id = s.scope_id and p.event_type = 'executed') p"
             " where not (s.attempts_used = c.started and s.cost_used = c.cost and p.events = c.started"

@@ -29,7 +29,8 @@ from recoup.lifecycles.declaration import Authority
 from recoup.recovery import evaluation, executing, review
 from recoup.recovery.executing import Claimed, Executor, Subject
 from recoup.settings import Settings
-from recovery_ward import RETRY, Hands, Ward
+from recoup.worker.standalone import Standalone
+from recovery_ward import RETRY, Ward
 
 IDLE_S = 0.005
 OUTSIDE_S = 0.01  # what a call of another system takes at most
@@ -42,7 +43,7 @@ def execute_here(db: Database, name: str) -> Pass:
     def effect(tx: Transaction, one: Claimed, _: Subject) -> None:
         tx.execute("insert into ward.effect (candidate_id) values (%s)", (one.candidate_id,))
 
-    hands = Hands(db, name=name, authority=Authority.CLAIM_WORKER)
+    hands = Standalone(db, Authority.CLAIM_WORKER, name=name)
     return lambda: executing.execute_due(hands, {RETRY: Executor(effect, database=True)})
 
 
@@ -55,17 +56,17 @@ def execute_outside(db: Database, name: str, path: str) -> Pass:
         os.write(file, f"{one.idempotency_key}\n".encode())
         time.sleep(chance.uniform(0, OUTSIDE_S))
 
-    hands = Hands(db, name=name, authority=Authority.CLAIM_WORKER)
+    hands = Standalone(db, Authority.CLAIM_WORKER, name=name)
     return lambda: executing.execute_due(hands, {RETRY: Executor(effect)})
 
 
 def execute_ours(db: Database, name: str) -> Pass:
-    hands = Hands(db, name=name, authority=Authority.CLAIM_WORKER)
+    hands = Standalone(db, Authority.CLAIM_WORKER, name=name)
     return lambda: executing.execute_due(hands, {})
 
 
 def evaluate(db: Database, name: str) -> Pass:
-    hands = Hands(db, name=name, authority=Authority.EVALUATOR)
+    hands = Standalone(db, Authority.EVALUATOR, name=name)
     return lambda: evaluation.evaluate_due(hands)
 
 
@@ -136,7 +137,8 @@ def live(told: dict[str, Any]) -> None:
 
 def main() -> None:
     observe.configure(level="critical")
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # who was just forked is told to stop when it can hear it
+    # Who was just forked is told to stop when it can hear it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)  # whatever else is printed goes elsewhere
         for line in sys.stdin:

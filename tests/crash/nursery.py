@@ -30,7 +30,7 @@ from recoup.settings import Settings
 from recoup.worker.standalone import Standalone
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for domains that are tests only
-from recovery_ward import RETRY, Hands
+from recovery_ward import RETRY
 
 NAME = "victim"
 SMALL = 2  # errors of one batch, so that there are several
@@ -148,7 +148,7 @@ def drop_month(db: Database) -> Callable[[], object]:
 
 
 def evaluate_matches(db: Database) -> Callable[[], object]:
-    hands = Hands(db, name=NAME, authority=Authority.EVALUATOR)
+    hands = Standalone(db, Authority.EVALUATOR, name=NAME)
     return lambda: evaluation.evaluate_due(hands)
 
 
@@ -163,7 +163,7 @@ def execute_candidates(db: Database, where: str) -> Callable[[], object]:
             file.write(f"{one.idempotency_key}\n")
 
     found = {"ours": {}, "here": {RETRY: Executor(here, database=True)}}.get(where, {RETRY: Executor(outside)})
-    hands = Hands(db, name=NAME, authority=Authority.CLAIM_WORKER)
+    hands = Standalone(db, Authority.CLAIM_WORKER, name=NAME)
     return lambda: executing.execute_due(hands, found)
 
 

@@ -182,7 +182,8 @@ def test_killed_with_effects_outside(ward: Ward, crowd: Crowd, is_long: bool, tm
     assert started(ward) == number == sum(ended.values())
     made = Counter(keys.read_text().split())
     assert set(made.values()) == {1}
-    assert {one for (one,) in ward.rows("select idempotency_key from recovery.candidate where status = 'succeeded'")} <= set(made)
+    done = ward.rows("select idempotency_key from recovery.candidate where status = 'succeeded'")
+    assert {key for (key,) in done} <= set(made)
     assert ward.rows("select count(*) from recoup.late_result") == [(0,)]
     recovered(ward, ended["failed"], Executor(lambda *_: None))
 

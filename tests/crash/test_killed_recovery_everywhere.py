@@ -295,7 +295,7 @@ def effects(ward: Ward, some: Some) -> int:
 
 
 def test_killed_at_every_statement_of_an_effect_outside(ground: WardGround, tmp_path: Path) -> None:
-    """Between the start and the outcome it is executing, whatever its effect; then it has crashed. Never a second start."""
+    """Between start and outcome it is executing, whatever its effect; then it has crashed. Never a second start."""
     ward, some, keys = ground.ward, Some(ground.ward), tmp_path / "keys"
 
     def prepare() -> tuple[str, ...]:
