@@ -5815,7 +5815,7 @@ CREATE OR REPLACE FUNCTION recovery.end_evaluations(units uuid[], tokens uuid[],
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'; -- body 0ca3baf5164977516afcafe97af3d170
+ SET jit TO 'off'; -- body 49e102922e52aaf39a9590f270036163
 comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is looked at again; five failures in a row make it stuck.';
 
 CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
@@ -5848,7 +5848,7 @@ comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_ta
 CREATE OR REPLACE FUNCTION recovery.expire_candidates(most integer, only_ uuid DEFAULT NULL::uuid)
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 72e3302ae89044f4d883c8fdf26730ee
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ec28fec2c63f51552843b56d9b779b03
 comment on function recovery.expire_candidates(most integer, only_ uuid) is 'Ends as failed (CRASHED) the candidates whose lease expired before their effect, and removes their leases.';
 grant execute on function recovery.expire_candidates(most integer, only_ uuid) to public;
 
@@ -6086,7 +6086,7 @@ grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp wi
 CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body e7dc5739f20c5f9e70f4a739b3d6e6d2
+ STABLE; -- body 53feb6a404bfcc4d1e046666cefb6015
 comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
 kind.';
 
@@ -6145,6 +6145,13 @@ CREATE OR REPLACE FUNCTION recovery.late_outcomes(ids_ uuid[], tokens uuid[], ou
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 677fdaab0d6ac3c1a62f5ba5248d1b6f
 comment on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) is 'Adds to what was reported what was reported before, and stores as late what comes late.';
 
+CREATE OR REPLACE FUNCTION recovery.leases_expire()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body f1e34d55feba9c98e2c043444ea4ca31
+comment on function recovery.leases_expire() is 'Whether leases expire now: not after a simulated clock moved, until every running worker has sent a heartbeat.';
+grant execute on function recovery.leases_expire() to public;
+
 grant execute on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[])
@@ -6187,8 +6194,8 @@ CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 784d0d0383102257e57c8786bf1dfa4c
-comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, at most so many for each reason, and why.';
+ SET jit TO 'off'; -- body e55c9c5f8a7f270981e7498aa0cbae59
+comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, and why; at most this number for each reason.';
 grant execute on function recovery.orphans(threshold interval, most integer) to public;
 
 CREATE OR REPLACE FUNCTION recovery.policy()
@@ -6244,7 +6251,7 @@ CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 1ba327ebd5d47a78d2a5641ad608de9f
+ SET enable_mergejoin TO 'off'; -- body 6f8bf6311078afb0a661ccf424ee5aa5
 comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
 
 CREATE OR REPLACE FUNCTION recovery.record_evaluations()
@@ -6455,7 +6462,7 @@ grant execute on function recovery.run_move_refusal(code text, o recovery.run, n
 CREATE OR REPLACE FUNCTION recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body d44035b1920a3ecc8c5ab4eea29639bc
+ STABLE; -- body 309ab0facec4a1be0bf2462d794047e1
 comment on function recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recovery.run_move_broken.';
 
 CREATE OR REPLACE FUNCTION recovery.run_policy()
@@ -6534,7 +6541,7 @@ grant execute on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes tex
 CREATE OR REPLACE FUNCTION recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 126499ade6e2c8509e4be7ee15ee5565
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 88d3866b3856a15c85cc26c3eacc35b2
 comment on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Ends candidates as reported and claims the next ones, in one call.';
 
 CREATE OR REPLACE FUNCTION recovery.wake_matches(ids uuid[])

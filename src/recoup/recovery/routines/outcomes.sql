@@ -266,9 +266,9 @@ begin
     perform set_config('role', 'recoup_evaluator', true);
     select f.finished, f.statuses into finished, statuses
       from recovery.finish_candidates(ids_, tokens, outcomes, results, errors) f;
+    perform set_config('role', 'recoup_claim_worker', true);
   end if;
   if most > 0 then
-    perform set_config('role', 'recoup_claim_worker', true);
     select c.ids, c.matches, c.actions, c.types, c.kinds, c.given, c.keys, c.timeouts, c.token_, c.until_
       into ids, matches, actions, types, kinds, given, keys, timeouts, token_, until_
       from recovery.claim_candidates(among, most, worker_, lease) c;
