@@ -73,7 +73,7 @@ def evaluate(db: Database, name: str) -> Pass:
 def expire_evaluations(db: Database, name: str) -> Pass:
     def work() -> int:
         with db.transaction(Authority.EVALUATOR) as tx:
-            return evaluation.EVALUATIONS.expire(tx)
+            return evaluation.expire(tx)
 
     return work
 

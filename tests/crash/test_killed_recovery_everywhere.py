@@ -158,7 +158,7 @@ class Some:
         """Time passes, leases end, and somebody else evaluates."""
         self.ward.advance(6 * MINUTE)
         with self.ward.db.transaction(Authority.EVALUATOR) as tx:
-            while evaluation.EVALUATIONS.expire(tx):
+            while evaluation.expire(tx):
                 """Whoever died had them."""
         self.ward.advance(MINUTE)
         self.ward.settle()
