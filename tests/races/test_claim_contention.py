@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -128,7 +129,7 @@ def report(ward: Ward, some: list[Claimed]) -> None:
     ],
 )
 def test_claimers_never_overspend(
-    ward: Ward, claimers: int, is_long: bool, scopes: int, limits: dict[str, int]
+    ward: Ward, claimers: int, is_long: bool, scopes: int, limits: dict[str, Any]
 ) -> None:
     """Every scope is spent to its end and not beyond, and every attempt is accounted for by one start."""
     most = min(limits["max_attempts"], limits["cost_limit"] // COST)

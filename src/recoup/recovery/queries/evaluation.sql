@@ -15,7 +15,7 @@ select c.failure_match_id, c.candidate_id, c.status, c.action_name, c.action_typ
  cross join lateral (select c.* from recovery.candidate c where c.failure_match_id = i.id order by c.candidate_id) c;
 
 -- name: lock_open
--- Before the match, as everybody does who locks both; and in the order of their own ids, as everybody who locks several.
+-- Before the match, as everybody does who locks both; in the order of their own ids, as everybody who locks several.
 with open_ as materialized (
   select c.candidate_id
     from unnest(%(ids)s::uuid[]) i (id)
