@@ -519,6 +519,8 @@ def _finish(
     targets: list[str] = []
     reasons: list[str | None] = []
     next_at: list[datetime] = []
+    # The order in which matches are locked by those who wake them.
+    decided = sorted(decided, key=lambda pair: pair[0].claimed.failure_match_id)
     for one, decision in decided:
         match = one.claimed.failure_match_id
         target, reason, due = MatchStatus.EVALUATED.value, None, waits.get(match, now)

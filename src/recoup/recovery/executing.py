@@ -175,6 +175,7 @@ def turn(
 
 
 def _reports(ended: Sequence[tuple[Claimed, Outcome]]) -> dict[str, Any]:
+    ended = sorted(ended, key=lambda pair: pair[0].candidate_id)  # the order in which everybody locks candidates
     results = [None if o.result is None else json_text(o.result) for _, o in ended]
     errors = [None if o.succeeded else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended]
     return {

@@ -15,12 +15,18 @@ select c.failure_match_id, c.candidate_id, c.status, c.action_name, c.action_typ
  cross join lateral (select c.* from recovery.candidate c where c.failure_match_id = i.id order by c.candidate_id) c;
 
 -- name: lock_open
--- Before the match, as everybody does who locks both.
-select count(*) from (
+-- Before the match, as everybody does who locks both; in the order of their own ids, as everybody who locks several.
+with open_ as materialized (
   select c.candidate_id
-    from (select i.id from unnest(%(ids)s::uuid[]) i (id) order by i.id) i
+    from unnest(%(ids)s::uuid[]) i (id)
    cross join lateral (
      select c.candidate_id from recovery.candidate c where c.failure_match_id = i.id and c.finished_at is null
+      limit 1) c)
+select count(*) from (
+  select c.candidate_id
+    from (select o.candidate_id from open_ o order by o.candidate_id) o
+   cross join lateral (
+     select c.candidate_id from recovery.candidate c where c.candidate_id = o.candidate_id
       limit 1 for no key update) c) held;
 
 -- name: scopes
