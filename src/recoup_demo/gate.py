@@ -24,6 +24,7 @@ from recoup.gate.importing import import_file
 from recoup.gate.intake import exhausted, restart
 from recoup.gate.policy import GatePolicy
 from recoup.lifecycles.declaration import Authority
+from recoup.worker.standalone import Standalone
 from recoup_demo.world import Company, World, files
 
 Q = load("recoup_demo", "gate.sql")
@@ -103,7 +104,7 @@ class Play:
 
     def _verify(self, *, retries: bool, day: int) -> None:
         self.world.day = day
-        hands = verifying.Standalone(self.database, name=WORKER)
+        hands = Standalone(self.database, Authority.GATE, name=WORKER)
         done = verifying.verify(hands, retries=retries, tell=lambda _: self._pass(timedelta(seconds=2)))
         word = "retried" if retries else "verified"
         self._tell(f"{done.done:,} {word}: {done.passed:,} passed, {done.failed.total():,} failed")

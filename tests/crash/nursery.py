@@ -32,12 +32,12 @@ SMALL = 2  # errors of one batch, so that there are several
 
 
 def verify_first(db: Database) -> Callable[[], object]:
-    hands = verifying.Standalone(db, name=NAME)
+    hands = Standalone(db, Authority.GATE, name=NAME)
     return lambda: verifying.verify(hands, retries=False)
 
 
 def verify_again(db: Database) -> Callable[[], object]:
-    hands = verifying.Standalone(db, name=NAME)
+    hands = Standalone(db, Authority.GATE, name=NAME)
     return lambda: verifying.verify(hands, retries=True)
 
 

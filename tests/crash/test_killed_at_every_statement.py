@@ -182,7 +182,7 @@ def go_on(desk: Desk, intake: UUID) -> None:
             break
         if found.next_eligible_at is not None:
             desk.advance_to(found.next_eligible_at)
-        done = verifying.verify(verifying.Standalone(desk.db, name="other"), retries=found.status == "FAILED")
+        done = verifying.verify(Standalone(desk.db, Authority.GATE, name="other"), retries=found.status == "FAILED")
         assert done.done == 1
     desk.lawful(intake)
 

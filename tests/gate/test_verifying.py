@@ -17,10 +17,11 @@ from recoup import clock, gate
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.gate import verifying
-from recoup.gate.verifying import Standalone, Tally
+from recoup.gate.verifying import Tally
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 from recoup.worker.loop import WorkerLoop
+from recoup.worker.standalone import Standalone
 from recoup_demo.gate import policy_document
 from recoup_demo.world import Company, Kind, World
 
@@ -85,7 +86,7 @@ def quick(companies: Sequence[Company], count: int) -> list[Company]:
 def test_what_is_true_is_what_comes_out(own: Database, world: World) -> None:
     """Each verdict, as the log has it, is the world's truth; with evidence, and in one ATTEMPT each."""
     intakes = bring_in(own, world.companies)
-    tally = verifying.verify(Standalone(own, name="tester"), retries=False)
+    tally = verifying.verify(Standalone(own, Authority.GATE, name="tester"), retries=False)
     found = verdicts(own)
     wrong = [
         (c.name, c.kind.value, c.truth_on(0), found[i])
@@ -107,12 +108,14 @@ def test_retries_see_the_world_as_it_is_by_then(own: Database, world: World) -> 
     """After the wait, only those that failed are looked at, and those that recovered pass."""
     companies = quick(world.companies, 200)
     intakes = bring_in(own, companies)
-    verifying.verify(Standalone(own, name="tester"), retries=False)
-    assert verifying.verify(Standalone(own, name="tester"), retries=True).claimed == 0  # not before its time
+    verifying.verify(Standalone(own, Authority.GATE, name="tester"), retries=False)
+    assert (
+        verifying.verify(Standalone(own, Authority.GATE, name="tester"), retries=True).claimed == 0
+    )  # not before its time
     with own.transaction(Authority.OPERATOR) as tx:
         clock.advance(tx, timedelta(hours=24))
     world.day = 1
-    tally = verifying.verify(Standalone(own, name="tester"), retries=True)
+    tally = verifying.verify(Standalone(own, Authority.GATE, name="tester"), retries=True)
     failed = [c for c in companies if c.truth_on(0) is not None]
     assert tally.claimed == len(failed)
     found = verdicts(own)
@@ -124,10 +127,10 @@ def test_retries_see_the_world_as_it_is_by_then(own: Database, world: World) -> 
 def test_without_a_directory_nothing_is_claimed(fresh: Callable[..., Database], world: World) -> None:
     """Nobody loses an attempt because the policy is not finished; and nobody complains while nothing waits."""
     database = fresh()
-    assert verifying.verify(Standalone(database, name="tester"), retries=False).claimed == 0
+    assert verifying.verify(Standalone(database, Authority.GATE, name="tester"), retries=False).claimed == 0
     bring_in(database, world.companies[:3])
     with pytest.raises(InputRefused) as caught:
-        verifying.verify(Standalone(database, name="tester"), retries=False)
+        verifying.verify(Standalone(database, Authority.GATE, name="tester"), retries=False)
     assert caught.value.code == "directory_missing"
     assert open_attempts(database) == 0
     assert verdicts(database) == {}
@@ -137,7 +140,7 @@ def test_told_to_stop_it_finishes_what_it_looks_at(own: Database, world: World) 
     """Nothing more is claimed, and nothing is left open."""
     bring_in(own, quick(world.companies, 300))
     apply(own, policy_document(world, **{**PATIENT, "at_once": 20}))
-    hands = Standalone(own, name="tester")
+    hands = Standalone(own, Authority.GATE, name="tester")
 
     def stop(_: Tally) -> None:
         hands.stopping = True
@@ -145,14 +148,14 @@ def test_told_to_stop_it_finishes_what_it_looks_at(own: Database, world: World) 
     tally = verifying.verify(hands, retries=False, tell=stop)
     assert tally.claimed == tally.done == 20
     assert open_attempts(own) == 0
-    assert verifying.verify(Standalone(own, name="tester"), retries=False).done == 280
+    assert verifying.verify(Standalone(own, Authority.GATE, name="tester"), retries=False).done == 280
 
 
 def test_another_policy_begins_another_flow(own: Database, world: World) -> None:
     """What was claimed under the old rules is looked at by them; then the flow ends, for a new one to begin."""
     bring_in(own, quick(world.companies, 100))
     apply(own, policy_document(world, **{**PATIENT, "at_once": 20}))
-    hands = Standalone(own, name="tester")
+    hands = Standalone(own, Authority.GATE, name="tester")
 
     def change(_: Tally) -> None:
         apply(own, policy_document(world, **{**PATIENT, "at_once": 50}))
@@ -185,7 +188,7 @@ def test_a_broken_connection_loses_nothing(own: Database, world: World, server: 
         for _ in range(50):
             # A claim that was cut off: nothing was found yet. Or our own question was, a moment after the last turn.
             with contextlib.suppress(psycopg.OperationalError):
-                verifying.verify(Standalone(own, name="tester"), retries=False, tell=cut)
+                verifying.verify(Standalone(own, Authority.GATE, name="tester"), retries=False, tell=cut)
                 found = verdicts(own)
                 if open_attempts(own) == 0 and len(found) == len(intakes):
                     break
@@ -206,7 +209,7 @@ def test_an_attempt_that_was_swept_meanwhile_is_late(own: Database, world: World
         with own.transaction(Authority.GATE) as tx:
             gate.sweep_crashed(tx)
 
-    tally = verifying.verify(Standalone(own, name="tester"), retries=False, tell=sweep)
+    tally = verifying.verify(Standalone(own, Authority.GATE, name="tester"), retries=False, tell=sweep)
     assert (tally.claimed, tally.passed, tally.late) == (1, 0, 1)
     assert verdicts(own) == {intake: "TIMEOUT"}
 

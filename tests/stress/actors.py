@@ -61,7 +61,6 @@ from recoup.errors.retrying import Claimed
 from recoup.errors.subject import SUBJECT
 from recoup.errors.verbs import Verb
 from recoup.gate import Attempt, NewIntake
-from recoup.gate.verifying import Standalone
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on
@@ -69,6 +68,7 @@ from recoup.operations.verbs import Act
 from recoup.reasons import ReasonCode
 from recoup.refusals import LawRefused, Refusal
 from recoup.settings import Settings
+from recoup.worker.standalone import Standalone
 
 ENTITIES = 60  # that everybody meets at
 MANY = 300  # errors of one call: more entities than are locked one by one
@@ -263,7 +263,7 @@ class Hands(Standalone):
     """Somebody at the handlers of errors."""
 
     def __init__(self, by: Actor) -> None:
-        super().__init__(by.db, name=by.name)
+        super().__init__(by.db, Authority.ERROR_WORKER, name=by.name)
         self._until = time.monotonic() + ENDED_EARLY_S
         self._by = by
 

@@ -34,7 +34,9 @@ def run(
     begun = time.monotonic()
     done: dict[str, Tally] = {}
     with opened(demo=demo) as database, demo_services(demo=demo):
-        hands = verifying.Standalone(database, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database))
+        hands = Standalone(
+            database, Authority.GATE, name=f"{socket.gethostname()}-{os.getpid()}", actor=person(database)
+        )
         stop_by_signal(hands.stop, "\nfinishing the attempts in progress; Ctrl-C again ends at once", again=_interrupt)
         for name, again, wanted in (
             ("first attempts", False, first or not retries),

@@ -2,48 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from recoup import policy
-from recoup.database.connection import Actor, Database, Transaction
 from recoup.gate.intake import retry_lag, verify_lag
-from recoup.lifecycles.declaration import Authority
-from recoup.policy import Policy
 from recoup.reasons import ReasonCode
 from recoup.refusals import InputRefused
-from recoup.settings import Settings
 from recoup.worker.duty import Context
-
-
-class Standalone:
-    """Verification without a worker: the command line, the demo, a bench."""
-
-    def __init__(self, database: Database, *, name: str, actor: Actor | None = None) -> None:
-        self.name = name
-        self.settings: Settings = database.settings
-        self.stopping = False
-        self._database = database
-        self._actor = actor or Actor("system", name)
-        with database.transaction(Authority.READER) as tx:
-            self._policy = policy.in_force(tx).policy
-
-    @property
-    def policy(self) -> Policy:
-        return self._policy
-
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        return self._database.transaction(Authority.GATE, actor=self._actor)
-
-    def stop(self) -> None:
-        """Claim nothing more; finish what was claimed."""
-        self.stopping = True
-
-    def may_claim(self, tx: Transaction) -> bool:
-        return not self.stopping
-
-    def tally(self, tx: Transaction, done: int) -> None:
-        """Only the flow itself counts them."""
 
 
 @dataclass(slots=True)
