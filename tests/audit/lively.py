@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
 from lively_deliveries import DeliveryCast, play_deliveries
-from lively_errors import ErrorCast, play_errors
+from lively_errors import DOL, ErrorCast, Hubs, play_errors
+from lively_recovery import RecoveryCast, play_recovery
 from lively_runs import RunCast, play_runs
 
 WORKERS = load("recoup.worker", "worker.sql")
@@ -62,6 +63,7 @@ class Cast:
     errors: ErrorCast
     runs: RunCast
     deliveries: DeliveryCast
+    recovery: RecoveryCast
 
 
 def play(database: Database) -> Cast:
@@ -115,6 +117,7 @@ def play(database: Database) -> Cast:
     desk.pause(paused, reason="looks wrong again")
     errors = play_errors(database)
     runs = play_runs(database)
+    recovery = play_recovery(database, error=_parked(desk), run=runs.run_unclaimed, intake=desk.failed(times=3))
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)
@@ -124,8 +127,16 @@ def play(database: Database) -> Cast:
         recovered_late=recovered_late, crashed=crashed, evidenced=evidenced, restarted=restarted, by_hand=by_hand,
         last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
-        errors=errors, runs=runs, deliveries=notices,
+        errors=errors, runs=runs, deliveries=notices, recovery=recovery,
     )  # fmt: skip
+
+
+def _parked(desk: Desk) -> str:
+    """An error after its last retry, as recovery names it."""
+    hubs = Hubs(desk.db)
+    error = hubs.error(DOL)
+    assert hubs.fail(error, DOL, times=5) == "PARKED"
+    return f"{DOL}/{error}"
 
 
 def _authorized(desk: Desk) -> UUID:

@@ -46,12 +46,12 @@ begin
       from unnest(ids_, tokens, outcomes, coalesce(errors, array_fill(null::text, array[cardinality(ids_)])))
              g (id, token, outcome, error)
       left join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1) c on true
-     where g.id <> all(reported)),
+     where g.id <> all(late_outcomes.reported)),
   stored as (
     insert into recoup.late_result (subject, unit_id, token, result)
     select 'recovery.candidate', o.id::text, o.token, jsonb_build_object('outcome', o.outcome, 'failure', o.error)
       from others o where o.known and o.again is not true)
-  select reported || coalesce(array_agg(o.id), '{}'),
+  select late_outcomes.reported || coalesce(array_agg(o.id), '{}'),
          statuses || coalesce(array_agg(case when o.again then 'made' else 'late' end), '{}')
     into reported, statuses from others o where o.known;
   if cardinality(reported) < cardinality(ids_) then
