@@ -9,7 +9,6 @@ from uuid import UUID
 
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
-from recoup.deliveries import delivering
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import evaluation, executing, following, review, scopes
 from recoup.recovery.executing import Executor, Failed, Outcome
@@ -37,19 +36,19 @@ class RecoveryCast:
     match_error: UUID
     match_intake: UUID
     match_run: UUID
-    pending: UUID  # without a scope
-    proposed: UUID  # by ada
-    ready: UUID  # would start by itself
-    approved: UUID
-    rejected: UUID
-    claimed: UUID  # executing, without an effect
-    awaiting: UUID  # executing, a retry of an error
-    succeeded: UUID  # approved by rex
-    automatic: UUID  # succeeded without a person
-    failed: UUID
-    crashed: UUID
-    skipped: UUID
-    overridden: UUID
+    candidate_pending: UUID  # without a scope
+    candidate_proposed: UUID  # by ada
+    candidate_ready: UUID  # would start by itself
+    candidate_approved: UUID
+    candidate_rejected: UUID
+    candidate_claimed: UUID  # executing, without an effect
+    candidate_awaiting: UUID  # executing, a retry of an error
+    candidate_succeeded: UUID  # approved by rex
+    candidate_automatic: UUID  # succeeded without a person
+    candidate_failed: UUID
+    candidate_crashed: UUID
+    candidate_skipped: UUID
+    candidate_overridden: UUID
     scope_active: UUID
     scope_exhausted: UUID
     scope_expired: UUID
@@ -219,7 +218,7 @@ def _past(board: Board) -> dict[str, UUID]:
     assert [board.status(one) for one in (first, unstarted, taken)] == ["failed", "skipped", "skipped"]
     of = "select incident_id from recovery.failure_match where failure_match_id = %s"
     return {
-        "crashed": first, "skipped": unstarted, "scope_exhausted": exhausted, "scope_expired": expired,
+        "candidate_crashed": first, "candidate_skipped": unstarted, "scope_exhausted": exhausted, "scope_expired": expired,
         "scope_revoked": revoked, "match_unrecovered": unrecovered, "incident_closed": board.one(of, closed),
     }  # fmt: skip
 
@@ -239,7 +238,7 @@ def _subjects(board: Board, *, error: str, run: UUID, intake: UUID) -> dict[str,
         (claimed,) = running.claim(tx, kind="nobody", limit=1, owner="bob")
         running.finish(tx, [Succeeded(run_id=claimed.run_id, token=claimed.token)])
     board.settle()
-    return {**found, "awaiting": board.candidate(found["match_error"])}
+    return {**found, "candidate_awaiting": board.candidate(found["match_error"])}
 
 
 def _tasks(board: Board) -> dict[str, UUID]:
@@ -266,8 +265,6 @@ def _tasks(board: Board) -> dict[str, UUID]:
                 " where task_id = %s",
                 (status, tasks[f"task_{status}"]),
             )
-    with board.db.transaction(Authority.EXECUTOR) as tx:
-        delivering.finish(tx, [(one, None) for one in delivering.claim(tx, limit=100, worker="postman")])
     board.settle()
     return tasks
 
@@ -322,9 +319,9 @@ def _present(board: Board) -> dict[str, UUID]:
     of = "select {} from recovery.candidate where candidate_id = %s"
     return {
         "match_evaluated": evaluated, "match_stuck": stuck, "match_recovered": recovered, "match_accepted": accepted,
-        "match_following": board.one(of.format("failure_match_id"), following_), "pending": board.candidate(evaluated),
-        "proposed": proposed, "ready": ready, "approved": approved, "rejected": rejected, "claimed": claimed,
-        "succeeded": follows, "automatic": started, "failed": unlucky, "overridden": overridden,
+        "match_following": board.one(of.format("failure_match_id"), following_), "candidate_pending": board.candidate(evaluated),
+        "candidate_proposed": proposed, "candidate_ready": ready, "candidate_approved": approved, "candidate_rejected": rejected, "candidate_claimed": claimed,
+        "candidate_succeeded": follows, "candidate_automatic": started, "candidate_failed": unlucky, "candidate_overridden": overridden,
         "incident_open": board.one(of.format("incident_id"), approved),
         "match_new": board.failed("new"),
     }  # fmt: skip

@@ -4,6 +4,7 @@ from recoup.domain import Domain, routines
 from recoup.pauses.scopes import Pausable
 from recoup.recovery import refusals
 from recoup.recovery.duties import DUTIES
+from recoup.recovery.invariants import HELD, INVARIANTS
 from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
@@ -30,6 +31,8 @@ RECOVERY = Domain(
         "review",
     ),
     policy=(RecoveryPolicy,),
+    invariants=INVARIANTS,
+    held=HELD,
     duties=DUTIES,
     pausable=(
         Pausable(
