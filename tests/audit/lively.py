@@ -109,6 +109,7 @@ def play(database: Database) -> Cast:
     unminted = _authorized(desk)
     evidenced = desk.intake(batch_id=batch)
     desk.report(outcome(desk.open(evidenced), evidence=FOUND))
+    given_up = desk.failed(times=3)
     failed, failed_twice, retrying = desk.failed(), desk.failed(times=2, batch_id=batch), desk.failed(batch_id=batch)
     desk.wait(retrying)
     desk.open(retrying)
@@ -117,7 +118,7 @@ def play(database: Database) -> Cast:
     desk.pause(paused, reason="looks wrong again")
     errors = play_errors(database)
     runs = play_runs(database)
-    recovery = play_recovery(database, error=_parked(desk), run=runs.run_unclaimed, intake=desk.failed(times=3))
+    recovery = play_recovery(database, error=_parked(desk), run=runs.run_unclaimed, intake=given_up)
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)
