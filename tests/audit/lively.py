@@ -16,6 +16,7 @@ from recoup.audit.examine import InvariantResult, audit
 from recoup.audit.invariant import Invariant
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
+from recoup.errors import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
@@ -24,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
 from lively_deliveries import DeliveryCast, play_deliveries
-from lively_errors import DOL, ErrorCast, Hubs, play_errors
+from lively_errors import ORPHANS, ErrorCast, Hubs, play_errors
 from lively_recovery import RecoveryCast, play_recovery
 from lively_runs import RunCast, play_runs
 
@@ -135,9 +136,9 @@ def play(database: Database) -> Cast:
 def _parked(desk: Desk) -> str:
     """An error after its last retry, as recovery names it."""
     hubs = Hubs(desk.db)
-    error = hubs.error(DOL)
-    assert hubs.fail(error, DOL, times=5) == "PARKED"
-    return f"{DOL}/{error}"
+    error = hubs.error(ORPHANS, want=Want.RETRY)
+    assert hubs.fail(error, ORPHANS, times=5) == "PARKED"
+    return f"{ORPHANS}/{error}"
 
 
 def _authorized(desk: Desk) -> UUID:

@@ -106,7 +106,8 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/P5", _candidate("automatic", "requires_approval = true")),
     ("recovery/P5", _candidate("automatic", "held_for_review = true")),
     ("recovery/P5", _candidate("automatic", "proposed_by = 'ada'")),
-    ("recovery/P5", "update recoup.policy set figures = jsonb_set(figures, array['recovery', 'confidence_floor'], '1.5')"),
+    ("recovery/P5",
+     "update recoup.policy set figures = jsonb_set(figures, array['recovery', 'confidence_floor'], '1.5')"),
     ("recovery/P5", _without("succeeded", "approved")),
     ("recovery/R6a", _without("awaiting", "approved")),
     ("recovery/R6a", _candidate("automatic", "subject_kind = 'error'")),
@@ -148,6 +149,18 @@ ROWS: tuple[tuple[str, str], ...] = (
      " and event_type = 'match_ended'"),
     ("recovery/match/ends", "update recovery.provenance set seq = 9000000 where failure_match_id = {match_accepted}"
      " and event_type = 'created' and candidate_id <> {candidate_overridden}"),
+    ("recovery/match/as-told", _match("evaluated", "token = gen_random_uuid()")),
+    ("recovery/match/as-told", _match("evaluated", "evaluation_failures = 1")),
+    ("recovery/match/as-told", _match("stuck", "last_failure = 'none'")),
+    ("recovery/match/as-told", _match("evaluated", "reported_end = 'recovered', reported_by = 'eve'")),
+    ("recovery/match/as-told", _match("evaluated", "reported_by = 'eve'")),
+    ("recovery/match/as-told", _match("recovered", "updated_at = updated_at + interval '1 second'")),
+    ("recovery/times", "update recovery.incident set closed_at = closed_at - interval '1 second'"
+     " where incident_id = {incident_closed}"),
+    ("recovery/times", "update recovery.incident set opened_at = opened_at - interval '1 second'"
+     " where incident_id = {incident_open}"),
+    ("recovery/times", "update recovery.task set ended_at = ended_at + interval '1 hour' where task_id = {task_done}"),
+    ("recovery/times", "update recovery.task set ended_at = null where task_id = {task_cancelled}"),
     ("recovery/guarantee/evaluation", _match("evaluated", "evaluation_no = evaluation_no + 1")),
     ("recovery/guarantee/evaluation", "delete from recovery.provenance where failure_match_id = {match_evaluated}"
      " and event_type = 'match_evaluated'"),
@@ -162,7 +175,8 @@ ROWS: tuple[tuple[str, str], ...] = (
                                        " from recovery.failure_match m where m.failure_match_id = {match_error})")),
     ("recovery/match/one-open", "update recovery.failure_match set source = 'one', idempotency_key = 'key'"
      " where failure_match_id in ({match_new}, {match_stuck})"),
-    ("recovery/match/one-open", "update recovery.incident set source = 'one', error_signature = 'other', status = 'open'"
+    ("recovery/match/one-open",
+     "update recovery.incident set source = 'one', error_signature = 'other', status = 'open'"
      " where incident_id in ({incident_open}, {incident_closed})"),
     ("recovery/match/subject", _match("intake", "subject_ref = gen_random_uuid()::text")),
     ("recovery/match/subject", _match("run", "subject_ref = gen_random_uuid()::text")),
@@ -172,7 +186,8 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/lineage", _match("following", "follows = failure_match_id")),
     ("recovery/lineage", _candidate("pending", "follows = {candidate_rejected}")),
     ("recovery/lineage", _candidate("pending", "follows = {candidate_approved}")),
-    ("recovery/lineage", "update recovery.incident set follows = {incident_closed} where incident_id = {incident_open}"),
+    ("recovery/lineage",
+     "update recovery.incident set follows = {incident_closed} where incident_id = {incident_open}"),
     ("recovery/awaits", _candidate("awaiting", "awaits = awaits || '{{\"key\": \"outreach.dol_errors/1\"}}'")),
     ("recovery/awaits", "delete from recovery.task where task_id = {task_open}"),
     ("recovery/awaits", "update recovery.run set candidate_id = gen_random_uuid() where candidate_id is not null"),
@@ -185,7 +200,8 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/leases", "update recovery.lease set candidates = candidates || gen_random_uuid()"),
     ("recovery/leases", "insert into recovery.lease select * from recovery.lease"),
     ("recovery/leases", _candidate("claimed", "token = gen_random_uuid()")),
-    ("laws/L5/late-candidates", "update recoup.late_result set unit_id = 'nobody' where subject = 'recovery.candidate'"),
+    ("laws/L5/late-candidates",
+     "update recoup.late_result set unit_id = 'nobody' where subject = 'recovery.candidate'"),
     ("laws/L5/late-candidates", "update recoup.late_result set token = (select c.token from recovery.candidate c where"
      " c.candidate_id = {candidate_claimed}), unit_id = {candidate_claimed}::text where subject = 'recovery.candidate'"),
     ("laws/L8/recovery-stamped", _match("new", "policy_version = 1")),

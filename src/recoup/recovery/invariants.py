@@ -46,6 +46,8 @@ FINALITY: tuple[Invariant, ...] = (
 MATCHES: tuple[Invariant, ...] = (
     _of("recovery/match/ends", "matches",
         "A match that ended has one event of it, with its reason, and no candidate was made afterwards."),
+    _of("recovery/match/as-told", "matches",
+        "The last evaluation of a match, its failure, and who reported its end are those of its events."),
     _of("recovery/guarantee/evaluation", "matches",
         "Every evaluation of a match that ended is told, numbered from 1 without a gap."),
     _of("recovery/match/incident", "matches",
@@ -53,6 +55,7 @@ MATCHES: tuple[Invariant, ...] = (
     _of("recovery/match/one-open", "subjects",
         "An error, an intake, a run has one open match; a key of a source one match; a failure one open incident."),
     _of("recovery/match/subject", "subjects", "The intake or run that a match is of exists."),
+    _of("recovery/times", "times", "Incidents were opened and closed, and tasks ended, when their logs say."),
     _of("recovery/lineage", "lineage",
         "A match, candidate or incident that follows another one is of the same failure, and came after its end."),
 )  # fmt: skip

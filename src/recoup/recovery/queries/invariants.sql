@@ -231,6 +231,12 @@ with events as (
          max(p.logged_at) filter (where p.event_type = 'match_ended') as ended_at,
          min(p.seq) filter (where p.event_type = 'match_ended') as end_seq,
          max(p.seq) as last_seq, max(p.seq) filter (where p.event_type = 'created') as last_born,
+         (array_agg(p.outcome order by p.seq desc) filter (where p.outcome is not null))[1] as last_outcome,
+         (array_agg(p.reason order by p.seq desc) filter (where p.outcome is not null))[1] as last_reason,
+         (array_agg(p.token order by p.seq desc) filter (where p.outcome is not null))[1] as last_token,
+         count(*) filter (where p.outcome = 'FAILED') as failures, max(p.logged_at) filter (
+           where starts_with(p.event_type, 'match_')) as last_at,
+         array_agg(p.actor_id) filter (where p.event_type = 'match_resumed') as people,
          count(distinct p.number) filter (where p.outcome is not null) as evaluations,
          max(p.number) filter (where p.outcome is not null) as last_number
     from recovery.provenance p where p.failure_match_id is not null group by p.failure_match_id),
@@ -279,6 +285,13 @@ select b.breaks, x.failure_match_id, x.status, x.incident_id, x.incident, x.eval
                               when 'recovered' then starts_with(m.end_reason, 'recovered by ')
                               else starts_with(m.end_reason, 'accepted by ') end is not true)
                then 'recovery/match/ends' end,
+          case when m.token is distinct from e.last_token
+                 or m.last_failure is distinct from case when e.last_outcome = 'FAILED' then e.last_reason end
+                 or m.evaluation_failures > case when e.last_outcome = 'FAILED' then e.failures else 0 end
+                 or m.reported_end <> 'recovered' or num_nulls(m.reported_end, m.reported_by) = 1
+                 or m.reported_by is not null and (m.reported_by = any(e.people)) is not true
+                 or case when m.ended_at is null then m.updated_at < e.last_at else m.updated_at <> e.last_at end
+               then 'recovery/match/as-told' end,
           case when coalesce(e.evaluations, 0) <> m.evaluation_no or coalesce(e.last_number, 0) <> m.evaluation_no
                  or n.last_no > m.evaluation_no or n.first_no < 1
                then 'recovery/guarantee/evaluation' end,
@@ -317,6 +330,25 @@ select 'recovery/match/subject', m.subject_kind, m.subject_ref, 1, array[m.failu
   left join recovery.run r on m.subject_kind = 'run' and r.run_id::text = m.subject_ref
  where m.subject_kind = 'intake' and i.intake_id is null or m.subject_kind = 'run' and r.run_id is null
     or m.subject_kind = 'error' and m.subject_ref !~ '^[^/]+/[0-9]+$'
+
+-- name: times
+-- What has its own time in its row: when an incident was opened and closed, and a task ended.
+select 'recovery/times' as breaks, 'incident' as what, i.incident_id::text as id, i.opened_at as begun,
+       i.closed_at as over
+  from recovery.incident i
+  left join (select p.incident_id, max(p.logged_at) filter (where p.event_type = 'incident_opened') as opened_at,
+                    max(p.logged_at) filter (where p.event_type = 'incident_closed') as closed_at
+               from recovery.provenance p where starts_with(p.event_type, 'incident_') group by p.incident_id) e
+    on e.incident_id = i.incident_id
+ where (i.opened_at, i.closed_at) is distinct from (e.opened_at, e.closed_at)
+union all
+select 'recovery/times', 'task', t.task_id::text, t.created_at, t.ended_at
+  from recovery.task t
+  left join (select l.key, max(l.logged_at) as at from recoup.control_log l
+              where l.subject = 'recovery.task' and l.from_status is not null group by l.key) e
+    on e.key = t.task_id::text
+ where num_nulls(t.ended_at, e.at) = 1
+    or t.ended_at not between e.at - interval '1 minute' and e.at + interval '1 minute'
 
 -- name: lineage
 -- What follows another one came after it had ended, for the same failure.
