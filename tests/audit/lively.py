@@ -16,6 +16,7 @@ from recoup.audit.examine import InvariantResult, audit
 from recoup.audit.invariant import Invariant
 from recoup.database.connection import Database, Transaction, connect
 from recoup.database.queries import load
+from recoup.errors import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
@@ -24,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
 from lively_deliveries import DeliveryCast, play_deliveries
-from lively_errors import ErrorCast, play_errors
+from lively_errors import ORPHANS, ErrorCast, Hubs, play_errors
+from lively_recovery import RecoveryCast, play_recovery
 from lively_runs import RunCast, play_runs
 
 WORKERS = load("recoup.worker", "worker.sql")
@@ -62,6 +64,7 @@ class Cast:
     errors: ErrorCast
     runs: RunCast
     deliveries: DeliveryCast
+    recovery: RecoveryCast
 
 
 def play(database: Database) -> Cast:
@@ -107,6 +110,7 @@ def play(database: Database) -> Cast:
     unminted = _authorized(desk)
     evidenced = desk.intake(batch_id=batch)
     desk.report(outcome(desk.open(evidenced), evidence=FOUND))
+    given_up = desk.failed(times=3)
     failed, failed_twice, retrying = desk.failed(), desk.failed(times=2, batch_id=batch), desk.failed(batch_id=batch)
     desk.wait(retrying)
     desk.open(retrying)
@@ -115,6 +119,7 @@ def play(database: Database) -> Cast:
     desk.pause(paused, reason="looks wrong again")
     errors = play_errors(database)
     runs = play_runs(database)
+    recovery = play_recovery(database, error=_parked(desk), run=runs.run_unclaimed, intake=given_up)
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)
@@ -124,8 +129,16 @@ def play(database: Database) -> Cast:
         recovered_late=recovered_late, crashed=crashed, evidenced=evidenced, restarted=restarted, by_hand=by_hand,
         last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
-        errors=errors, runs=runs, deliveries=notices,
+        errors=errors, runs=runs, deliveries=notices, recovery=recovery,
     )  # fmt: skip
+
+
+def _parked(desk: Desk) -> str:
+    """An error after its last retry, as recovery names it."""
+    hubs = Hubs(desk.db)
+    error = hubs.error(ORPHANS, want=Want.RETRY)
+    assert hubs.fail(error, ORPHANS, times=5) == "PARKED"
+    return f"{ORPHANS}/{error}"
 
 
 def _authorized(desk: Desk) -> UUID:

@@ -39,6 +39,8 @@ NOT_COVERED = {
     "recoup.incarnation.began_at": "numbers and identities of clusters are compared, with every seal",
     "recoup.operation_item.refusal": "words for people; what was done is in the events of the row that it names",
     "recoup.operation_item.ended_at": "the same",
+    "recovery.failure_match.wakes": "waking a match is no event: it only makes an evaluation due",
+    "recovery.failure_match.updated_at": "of a match that ended it is in the provenance; waking is no event",
     "recovery.run.heartbeat_at": "of a run that ended it is in the trace; while it runs, a heartbeat is no event",
     "recoup.worker.heartbeat_at": "a heartbeat is no event: it would be the largest log of all",
 }
@@ -58,7 +60,8 @@ select format('%I.%I', n.nspname, c.relname)
 # What a value is changed to: one that another row has, or else this.
 OTHER = {
     "text": "coalesce({0}, '') || 'x'", "integer": "coalesce({0}, 0) + 1", "bigint": "coalesce({0}, 0) + 1",
-    "smallint": "coalesce({0}, 0) + 1",
+    "smallint": "coalesce({0}, 0) + 1", "real": "coalesce({0}, 0) / 2 + 0.01",
+    "double precision": "coalesce({0}, 0) / 2 + 0.01",
     "boolean": "{0} is not true", "uuid": "gen_random_uuid()", "jsonb": "'{{\"forged\": true}}'",
     "timestamp with time zone": "coalesce({0} + interval '61 seconds', recoup.now() - interval '1 hour')",
     "text[]": "array_append({0}, 'forged')", "bytea": "sha256(coalesce({0}, ''))", "date": "{0} + 31",
@@ -178,4 +181,5 @@ BOOKS = {
     "recoup.subscription": "a reader's own position: one that moves it back reads again",
     "recoup.duty_tally": "counts for people; nothing is decided by them",
     "recoup.queue_form": "it has no rows",
+    "recovery.lease": "it follows from the claims, and each is compared with its candidates (recovery/leases)",
 }

@@ -68,7 +68,8 @@ def generated(lives: Sequence[Lifecycle]) -> Iterator[tuple[str, str]]:
         if story is None:
             continue
         names = ", ".join(f"'{name}'" for name in (life.table, *life.formerly))
-        about = f"e.subject in ({names})" if story.log == CONTROL_LOG else "true"
+        own = (story.about or "true").replace("l.", "e.")
+        about = f"e.subject in ({names})" if story.log == CONTROL_LOG else own
         key = ", ".join(f"e.{column}" for column in story.key)
         row_key = " || ', ' || ".join(f"r.{column}::text" for column in life.key)
         log_key = " || ', ' || ".join(f"e.{column}::text" for column in story.key)

@@ -13,7 +13,7 @@ from psycopg.sql import Composable, Identifier, Literal
 
 from company import acting
 from conformance import breaches as suite
-from conformance import delivery_breaches, error_breaches, gate_breaches, run_breaches
+from conformance import delivery_breaches, error_breaches, gate_breaches, recovery_breaches, run_breaches
 from product import INVARIANTS, LIFECYCLES, chosen
 from recoup.audit.examine import InvariantResult, examine
 from recoup.database import embedded
@@ -26,7 +26,7 @@ from lively import Cast, broken, play
 
 ROWS = (
     *gate_breaches.ROWS, *error_breaches.ROWS, *run_breaches.ROWS, *delivery_breaches.ROWS,
-    *suite.generated(LIFECYCLES),
+    *recovery_breaches.ROWS, *suite.generated(LIFECYCLES),
 )  # fmt: skip
 SCHEMA = (*gate_breaches.SCHEMA, *error_breaches.SCHEMA)
 
@@ -44,7 +44,8 @@ class Ground:
     def _names(self) -> dict[str, Composable]:
         if self.cast is not None:
             told = dataclasses.asdict(self.cast)
-            told |= told.pop("errors") | told.pop("runs") | told.pop("deliveries")
+            for part in ("errors", "runs", "deliveries", "recovery"):
+                told |= told.pop(part)
             return {name: Literal(value) for name, value in told.items()}
         (recorder,) = self.tx.execute(
             "select tgname from pg_trigger where tgrelid = 'cl.gate_zero_attempt'::regclass"

@@ -6,6 +6,7 @@ from recoup.domain import Demo, Domain, routines
 from recoup.pauses.scopes import Pausable
 from recoup.recovery import refusals
 from recoup.recovery.duties import DUTIES
+from recoup.recovery.invariants import HELD, INVARIANTS
 from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
@@ -32,6 +33,8 @@ RECOVERY = Domain(
         "review",
     ),
     policy=(RecoveryPolicy,),
+    invariants=INVARIANTS,
+    held=HELD,
     duties=DUTIES,
     pausable=(
         Pausable(
