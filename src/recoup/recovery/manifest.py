@@ -28,6 +28,7 @@ RECOVERY = Domain(
         "ingest",
         "evaluation",
         "review",
+        "comments",
     ),
     policy=(RecoveryPolicy,),
     duties=DUTIES,
