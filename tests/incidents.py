@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from company import ERRORS, acting, advance, error_in, intake_in, run_in
@@ -285,7 +286,7 @@ EVALUATION_ROW = (
 )
 
 
-def _id(tx: Transaction, statement: str, given: object) -> UUID:
-    (made,) = tx.execute(statement.encode(), given).fetchone() or (None,)  # type: ignore[arg-type]
+def _id(tx: Transaction, statement: str, given: Mapping[str, Any]) -> UUID:
+    (made,) = tx.execute(statement.encode(), given).fetchone() or (None,)
     assert isinstance(made, UUID)
     return made

@@ -273,7 +273,8 @@ def an_incident_with_an_open_match_stays_open(tx: Transaction) -> None:
 
 MATCH_ROW = (
     "insert into recovery.failure_match (incident_id, source, idempotency_key, subject_kind, subject_ref,"
-    " error_message, error_signature, category, digest, evaluate_at, match_until, policy_version, created_at, updated_at)"
+    " error_message, error_signature, category, digest, evaluate_at, match_until, policy_version, created_at,"
+    " updated_at)"
     " select %(incident)s::uuid, 's', gen_random_uuid()::text, 'outside', 'r', 'm', 's', 'TRANSIENT', sha256(''),"
     " now_ + %(wait)s::interval, now_ + interval '1 day', 1, now_ + %(age)s::interval, now_"
     f" from {WITH_TIME}"
