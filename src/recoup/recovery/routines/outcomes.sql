@@ -46,12 +46,12 @@ begin
       from unnest(ids_, tokens, outcomes, coalesce(errors, array_fill(null::text, array[cardinality(ids_)])))
              g (id, token, outcome, error)
       left join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1) c on true
-     where g.id <> all(reported)),
+     where g.id <> all(late_outcomes.reported)),
   stored as (
     insert into recoup.late_result (subject, unit_id, token, result)
     select 'recovery.candidate', o.id::text, o.token, jsonb_build_object('outcome', o.outcome, 'failure', o.error)
       from others o where o.known and o.again is not true)
-  select reported || coalesce(array_agg(o.id), '{}'),
+  select late_outcomes.reported || coalesce(array_agg(o.id), '{}'),
          statuses || coalesce(array_agg(case when o.again then 'made' else 'late' end), '{}')
     into reported, statuses from others o where o.known;
   if cardinality(reported) < cardinality(ids_) then
@@ -266,9 +266,9 @@ begin
     perform set_config('role', 'recoup_evaluator', true);
     select f.finished, f.statuses into finished, statuses
       from recovery.finish_candidates(ids_, tokens, outcomes, results, errors) f;
+    perform set_config('role', 'recoup_claim_worker', true);
   end if;
   if most > 0 then
-    perform set_config('role', 'recoup_claim_worker', true);
     select c.ids, c.matches, c.actions, c.types, c.kinds, c.given, c.keys, c.timeouts, c.token_, c.until_
       into ids, matches, actions, types, kinds, given, keys, timeouts, token_, until_
       from recovery.claim_candidates(among, most, worker_, lease) c;
@@ -288,6 +288,9 @@ declare
   expired uuid[];
   ended   uuid[];
 begin
+  if not recovery.leases_expire() then
+    return 0;
+  end if;
   leases := array(select l.token from recovery.lease l
                    where l.lease_until < now_ and (only_ is null or l.token = only_)
                    order by l.lease_until limit greatest(most / 100, 1));
