@@ -35,6 +35,7 @@ from company import (
     without_window,
 )
 from conformance.cast import Role
+from conformance.recovery_cast import RECOVERY_ROLES
 from recoup import gate
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
@@ -554,4 +555,5 @@ ROLES: tuple[Role, ...] = (
         statuses=("real", "simulated", "released"),
         before_births=without_clock,
     ),
+    *RECOVERY_ROLES,
 )

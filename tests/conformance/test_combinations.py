@@ -10,6 +10,7 @@ from conformance.cast import Role
 from conformance.combinations import NO_RIGHT, answer
 from conformance.forms import both_forms_say_the_same
 from conformance.product_cast import ROLES
+from incidents import new_match
 from product import LIFECYCLES
 from recoup.database.connection import Transaction
 from recoup.errors.lifecycle import ERROR, TRACEBACK
@@ -53,7 +54,11 @@ def test_errors_and_tracebacks_alone_leave_and_by_listed_authorities() -> None:
     }
 
 
-LOCKS = {("recoup.error", "UPDATE"): {Authority.ARCHIVER}}
+LOCKS = {
+    ("recoup.error", "UPDATE"): {Authority.ARCHIVER},
+    # An incident is not closed while a match joins it, and gets one scope for an action when two are opened at once.
+    ("recovery.incident", "UPDATE"): {Authority.MATCHER, Authority.SCOPED_EXECUTION},
+}
 
 
 def test_grants_are_no_wider_than_the_declaration(admin: Transaction) -> None:
@@ -68,6 +73,16 @@ def test_a_right_to_lock_is_no_right_to_change(scratch: Transaction) -> None:
             assert answer(scratch, "select from recoup.error where error_id = %(key)s for update", {"key": error})
             change = "update recoup.error set updated_at = updated_at where error_id = %(key)s"
             assert answer(scratch, change, {"key": error}) == "RC002"
+
+
+@pytest.mark.parametrize("who", sorted(LOCKS["recovery.incident", "UPDATE"]))
+def test_who_locks_an_incident_changes_nothing_of_it(scratch: Transaction, who: Authority) -> None:
+    incident = {"key": new_match(scratch).incident_id}
+    with acting(scratch, who):
+        locked = "select from recovery.incident where incident_id = %(key)s for no key update"
+        assert answer(scratch, locked, incident) == "done"
+        change = "update recovery.incident set opened_at = opened_at where incident_id = %(key)s"
+        assert answer(scratch, change, incident) == "RC002"
 
 
 def test_a_candidate_comes_from_hub_or_gate_and_from_an_operator_only_as_a_restart(scratch: Transaction) -> None:

@@ -131,6 +131,38 @@ SAMPLES: dict[str, Row] = {
         "incarnation": "1", "logged_at": NOW, "run_id": ID, "event_type": "'note'", "from_status": "'running'",
         "to_status": "'running'", "facts": "'{}'", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
     },
+    "recovery.incident": {
+        "incident_id": ID, "source": f"{ID}::text", "error_signature": "'s'", "opened_at": NOW,
+    },
+    "recovery.failure_match": {
+        "failure_match_id": ID, "incident_id": ID, "source": "'s'", "idempotency_key": f"{ID}::text",
+        "subject_kind": "'outside'", "subject_ref": "'r'", "error_message": "'m'", "error_signature": "'s'",
+        "category": "'TRANSIENT'", "digest": ZEROS, "evaluate_at": NOW, "match_until": LATER, "policy_version": "1",
+        "created_at": NOW, "updated_at": NOW,
+    },
+    "recovery.match_queue": {"unit": ID, "wake_at": NOW},
+    "recovery.evaluation": {
+        "failure_match_id": ID, "evaluation_no": "1", "rules": "'plan'", "fired": "'{new}'", "weight": "1",
+        "facts": "'{}'", "policy_version": "1", "evaluated_at": NOW,
+    },
+    "recovery.scope": {
+        "scope_id": ID, "incident_id": ID, "allowed_actions": "'{a}'", "max_attempts": "3", "cost_limit": "3",
+        "least_cost": "1", "ttl_seconds": "60", "expires_at": LATER, "opened_by": "'x'", "reason": "'r'",
+        "policy_version": "1", "opened_at": NOW,
+    },
+    "recovery.candidate": {
+        "candidate_id": ID, "failure_match_id": ID, "incident_id": ID, "error_signature": "'s'",
+        "subject_kind": "'outside'", "decide_by": LATER, "policy_version": "1", "created_at": NOW, "updated_at": NOW,
+    },
+    "recovery.lease": {"token": ID, "worker": "'w'", "lease_until": LATER, "candidates": f"array[{ID}]"},
+    "recovery.task": {
+        "task_id": ID, "incident_id": ID, "action_name": "'a'", "owner": "'o'", "subject": "'s'", "due_at": LATER,
+        "created_at": NOW,
+    },
+    "recovery.provenance": {
+        "incarnation": "1", "logged_at": NOW, "event_type": "'created'", "incident_id": ID, "actor": "'human'",
+        "actor_id": "'mallory'", "authority": "'x'",
+    },
     "recoup.incarnation": {"incarnation": "1000000", "system_identifier": "1", "began_at": "now()"},
     "recoup.late_result": {
         "subject": "'laws'", "unit_id": ID, "token": ID, "result": "'{}'", "received_at": NOW, "actor_id": "'x'",

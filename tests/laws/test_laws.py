@@ -19,12 +19,15 @@ from laws.delivery_probes import PROBES as PROBES_OF_DELIVERIES
 from laws.error_probes import PROBES as PROBES_OF_ERRORS
 from laws.probes import PROBES
 from laws.probing import REPLICATED, Probe, Silent
+from laws.recovery_probes import PROBES as PROBES_OF_RECOVERY
 from laws.run_probes import PROBES as PROBES_OF_RUNS
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
 from recoup.settings import Settings
 
-assert PROBES_OF_ERRORS is PROBES_OF_RUNS is PROBES_OF_DELIVERIES is PROBES  # one list; each file adds to it
+assert (
+    PROBES_OF_ERRORS is PROBES_OF_RUNS is PROBES_OF_DELIVERIES is PROBES_OF_RECOVERY is PROBES
+)  # one list; each file adds to it
 REPLICATING = [p for p in PROBES if p.law.event and not p.commits and p.law.name != REPLICATED]
 every_probe = pytest.mark.parametrize("probe", PROBES, ids=str)
 intact = pytest.mark.skipif(WITHOUT_VARIABLE in os.environ, reason="a guard was taken away")

@@ -31,6 +31,7 @@ RECOVERY = Domain(
         "ingest",
         "evaluation",
         "review",
+        "comments",
     ),
     policy=(RecoveryPolicy,),
     invariants=INVARIANTS,

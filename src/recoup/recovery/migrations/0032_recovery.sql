@@ -81,7 +81,7 @@ create table recovery.scope (
   cost_used       integer not null default 0 check (cost_used >= 0),
   least_cost      integer not null check (least_cost > 0),
   ttl_seconds     integer not null check (ttl_seconds > 0),
-  expires_at      timestamptz not null check (isfinite(expires_at)),
+  expires_at      timestamptz not null,
   status          text not null default 'active' check (status in ('active', 'exhausted', 'expired', 'revoked')),
   opened_by       text not null check (octet_length(opened_by) between 1 and 500),
   reason          text not null check (octet_length(reason) between 1 and 2000),
@@ -279,8 +279,8 @@ grant insert (failure_match_id, evaluation_no, rules, fired, recommended_action,
 grant insert (scope_id, incident_id, allowed_actions, max_attempts, cost_limit, least_cost, ttl_seconds, expires_at,
               opened_by, reason, policy_version, opened_at) on recovery.scope to recoup_scoped_execution;
 grant update (status, ended_at) on recovery.scope to recoup_scoped_execution;
--- To lock the scopes that a claim spends; the spending itself follows from the claim.
-grant update (attempts_used) on recovery.scope to recoup_claim_worker;
+-- To lock the scopes that a claim spends. The spending follows from the claim only: by hand the guard refuses it.
+grant update (attempts_used, cost_used, status, ended_at) on recovery.scope to recoup_claim_worker;
 
 grant insert (candidate_id, failure_match_id, incident_id, error_signature, subject_kind, follows, proposed_by,
               recommended_action, decide_by, policy_version, created_at, updated_at)
@@ -296,6 +296,8 @@ grant update (status, executed_at, worker, token, lease_until, idempotency_key, 
 grant update (effect_made_at, reported, awaits, outcome_by, result, error, updated_at)
   on recovery.candidate to recoup_executor;
 grant delete on recovery.lease to recoup_evaluator;
+-- As the consequence of a candidate only: by hand the guard refuses it.
+grant insert (task_id, incident_id, action_name, owner, subject, due_at, created_at) on recovery.task to recoup_executor;
 grant update (status, ended_at, ended_by, note) on recovery.task to recoup_operator;
 
 -- Late results of candidates, and what each of these does is tallied.
