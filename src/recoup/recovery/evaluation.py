@@ -456,7 +456,7 @@ def create(
         "decide_hours": policy.decide_within_hours,
     }  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
-        return {match: candidate for match, candidate in tx.execute(Q["created"], given).fetchall()}
+        return dict(tx.execute(Q["created"], given).fetchall())
 
 
 Selection = tuple[str, Scope | None, Mapping[str, Any] | None, str | None]  # action, scope, parameters, idempotency key

@@ -1,9 +1,10 @@
 """The manifest of recovery."""
 
-from recoup.domain import Domain, routines
+from recoup.domain import Command, Domain, routines
 from recoup.pauses.scopes import Pausable
-from recoup.recovery import refusals
+from recoup.recovery import checks, refusals
 from recoup.recovery.duties import DUTIES
+from recoup.recovery.finding import FINDER
 from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
@@ -39,6 +40,15 @@ RECOVERY = Domain(
             " order by p.version desc limit 1)) a",
         ),
     ),
+    checks=(checks.matches, checks.candidates, checks.separation),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
+    finders=(FINDER,),
+    commands=(
+        Command(
+            name="recovery",
+            path="recoup.cli.recovery:app",
+            help="Report failures, decide what recovers them, and see what was tried.",
+        ),
+    ),
 )

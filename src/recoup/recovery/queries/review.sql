@@ -38,15 +38,25 @@ update recovery.candidate c
 returning c.candidate_id;
 
 -- name: standings
-select c.action_name, c.scope_id, s.status as scope_status, c.proposed_by = %(who)s as is_own,
+select c.action_name, c.scope_id, c.proposed_by = %(who)s as is_own,
+       case when s.expires_at <= (select recoup.now()) then 'expired' else s.status end as scope_status,
        c.decide_by <= (select recoup.now()) as overdue, c.action_name is null as unselected, count(*) as candidates
   from recovery.candidate c left join recovery.scope s on s.scope_id = c.scope_id
- where c.status = 'pending' and {matching}
+ where c.finished_at is null and c.status = 'pending' and {matching}
  group by 1, 2, 3, 4, 5, 6 order by 1, 2;
+
+-- name: fitting
+-- What could be approved, by scope.
+select c.scope_id, count(*), coalesce(sum(c.cost), 0)::bigint
+  from recovery.candidate c join recovery.scope s on s.scope_id = c.scope_id
+ where c.finished_at is null and c.status = 'pending' and c.decide_by > (select recoup.now())
+   and s.status = 'active' and s.expires_at > (select recoup.now()) and c.proposed_by is distinct from %(who)s
+   and {matching}
+ group by 1;
 
 -- name: chosen
 select c.candidate_id || ':' || recovery.decision_digest(c) as unit from recovery.candidate c
- where c.status = 'pending' and {matching}
+ where c.finished_at is null and c.status = 'pending' and {matching}
  order by c.candidate_id
 
 -- name: match

@@ -46,7 +46,7 @@ begin
       from unnest(ids_, tokens, outcomes, coalesce(errors, array_fill(null::text, array[cardinality(ids_)])))
              g (id, token, outcome, error)
       left join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1) c on true
-     where g.id <> all(reported)),
+     where g.id <> all(late_outcomes.reported)),
   stored as (
     insert into recoup.late_result (subject, unit_id, token, result)
     select 'recovery.candidate', o.id::text, o.token, jsonb_build_object('outcome', o.outcome, 'failure', o.error)
