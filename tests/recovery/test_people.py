@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -112,11 +113,13 @@ def test_a_task_that_is_done_ends_what_awaits_it(desk: Desk) -> None:
     match, task = manual(desk)
     assert (task.owner, task.candidates, task.is_overdue) == ("operations", 1, False)
     assert f"tasks done {task.task_id}" in desk.recovery.show(match).next_step
-    assert desk.recovery.show(match).awaits.status == "open"
+    awaited = desk.recovery.show(match).awaits
+    assert awaited is not None
+    assert awaited.status == "open"
     desk.recovery.task_done(task.task_id, note="replaced the token", actor="ada")
     desk.evaluate()
     assert desk.candidate(match).status == "succeeded"
-    assert "task_over" == refused_code(lambda: desk.recovery.task_done(task.task_id))
+    assert refused_code(lambda: desk.recovery.task_done(task.task_id)) == "task_over"
     ended = next(one for one in desk.recovery.tasks(ended=True, limit=1000) if one.task_id == task.task_id)
     assert (ended.status, ended.ended_by, ended.note) == ("done", "ada", "replaced the token")
 
@@ -130,7 +133,8 @@ def refused_code(call: Callable[[], Any]) -> str:
 def test_a_task_that_is_cancelled_fails_what_awaits_it(desk: Desk) -> None:
     match, task = manual(desk)
     for note in ("", " ", "x" * 2001, "a\0b"):
-        assert refused_code(lambda note=note: desk.recovery.task_cancel(task.task_id, note=note)) == "note_unusable"
+        cancelled = partial(desk.recovery.task_cancel, task.task_id, note=note)
+        assert refused_code(cancelled) == "note_unusable"
     desk.recovery.task_cancel(task.task_id, note="nobody is there", actor="ada")
     desk.evaluate()
     first = desk.recovery.show(match).candidates[-1]
@@ -166,15 +170,17 @@ def test_a_program_of_ones_own_claims_and_reports(desk: Desk) -> None:
 def test_an_outcome_is_reported_without_a_token_and_only_where_it_is_told(desk: Desk) -> None:
     one = desk.scoped()
     with desk.client.transaction(Authority.EVALUATOR) as tx:
-        assert "pending" in refused("candidate_not_claimed", lambda: people.report(tx, one.candidate_id, succeeded=True))
+        assert "pending" in refused(
+            "candidate_not_claimed", lambda: people.report(tx, one.candidate_id, succeeded=True)
+        )
     desk.recovery.approve(one, actor="bob")
     desk.recovery.claim([RETRY], limit=100)
     with desk.client.transaction(Authority.EVALUATOR) as tx:
         assert people.report(tx, one.candidate_id, succeeded=False, error="no answer") == "failed"
     match, _ = manual(desk)
     with desk.client.transaction(Authority.EVALUATOR) as tx:
-        told = desk.candidate(match).candidate_id
-        assert "task" in refused("outcome_not_reported", lambda: people.report(tx, told, succeeded=True))
+        one = desk.candidate(match)
+        assert "task" in refused("outcome_not_reported", lambda: people.report(tx, one.candidate_id, succeeded=True))
 
 
 def test_a_program_does_not_decide(desk: Desk) -> None:
