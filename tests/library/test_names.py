@@ -25,7 +25,7 @@ PACKAGES = (
 )
 NAMES = {
     "Actor", "Authority", "Category", "Claimed", "Cleared", "Client", "ErrorStatus", "Failed", "NewError", "ParkReason",
-    "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures",
+    "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures", "run",
 }  # fmt: skip
 VERBS = {
     "archive", "assign", "blocked_locking", "blocking", "claim", "cleared", "escalate", "finish", "groups",

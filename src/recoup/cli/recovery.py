@@ -94,7 +94,7 @@ def evaluate(
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Have a match evaluated now. A stuck one begins anew."""
+    """Have a match evaluated now. A stuck one is new again."""
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         status = people.evaluate(tx, match)
     _print_match(match, status, "is evaluated next", json=json)
@@ -175,9 +175,7 @@ def _units(_: Transaction, names: Sequence[str]) -> list[str]:
 
 
 def _statuses(tx: Transaction, units: Sequence[str]) -> list[str | None]:
-    ids = [UUID(unit.partition(":")[0]) for unit in units]
-    found: dict[UUID, str] = dict(tx.execute(listing.Q["statuses"], {"ids": ids}).fetchall())
-    return [found.get(id_) for id_ in ids]
+    return listing.statuses(tx, [UUID(unit.partition(":")[0]) for unit in units])
 
 
 Verbs(

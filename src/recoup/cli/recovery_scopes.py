@@ -75,7 +75,7 @@ def open_(
     with acting(Authority.SCOPED_EXECUTION, demo=demo, reason=reason) as tx:
         policy = versions.active(tx).policy[RecoveryPolicy]
         made = of.open_scope(
-            tx, incident, policy, actions=action, reason=_said(reason), max_attempts=attempts, cost_limit=cost,
+            tx, incident, policy, actions=action, reason=_checked(reason), max_attempts=attempts, cost_limit=cost,
             ttl_seconds=seconds,
         )  # fmt: skip
         found = of.show(tx, made)
@@ -94,20 +94,20 @@ def revoke(
     demo: Demo = False,
     json: Json = False,
 ) -> None:
-    """Revoke a scope: nothing more is started within it. Lists what was started and goes on."""
-    with acting(Authority.SCOPED_EXECUTION, demo=demo, reason=_said(reason)) as tx:
+    """Revoke a scope: nothing more is started within it. Lists what was started before and continues."""
+    with acting(Authority.SCOPED_EXECUTION, demo=demo, reason=_checked(reason)) as tx:
         started = of.revoke(tx, scope)
     if not json:
         print(f"scope {scope} is revoked")
         if started:
-            print(f"\n{plural(len(started), 'candidate')} was started before, and goes on:\n" if len(started) == 1
-                  else f"\n{plural(len(started), 'candidate')} were started before, and go on:\n")  # fmt: skip
+            print(f"\n{plural(len(started), 'candidate')} was started before and continues:\n" if len(started) == 1
+                  else f"\n{plural(len(started), 'candidate')} were started before and continue:\n")  # fmt: skip
         else:
             return
     print_rows(started, as_json=json, empty="")
 
 
-def _said(reason: str) -> str:
+def _checked(reason: str) -> str:
     if not reason.strip() or "\0" in reason or len(reason.encode("utf-8", "replace")) > 2000:
         raise InputRefused("reason_unusable", "The reason is empty, too long, or holds a NUL.", "Give a short text.")
     return reason

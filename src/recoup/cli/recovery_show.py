@@ -6,7 +6,7 @@ from recoup.cli.layout import folded, shown, width
 from recoup.cli.output import PIPED_WIDTH, hint, print_wrapped
 from recoup.formatting import timestamp
 from recoup.recovery.scopes import Scope
-from recoup.recovery.story import Event, Shown, Standing, Tried
+from recoup.recovery.story import Event, Shown, Situation, Tried
 
 WORDS = {"failed": "still failed", "busy": "being worked on", "good": "recovered", "gone": "given up elsewhere"}
 
@@ -39,9 +39,9 @@ def print_shown(found: Shown, *, demo: bool) -> None:
 
 def _summary(found: Shown) -> list[tuple[str, object]]:
     match = found.match
-    lines: list[tuple[str, object]] = [("Status", _status(found)), ("Subject", _standing(found.subject, found))]
+    lines: list[tuple[str, object]] = [("Status", _status(found)), ("Subject", _where(found.subject, found))]
     if found.awaits is not None:
-        lines.append(("Awaits", _standing(found.awaits, found)))
+        lines.append(("Awaits", _where(found.awaits, found)))
     if match["error_code"] is not None:
         lines.append(("Code", match["error_code"]))
     lines.append(("Signature", match["error_signature"]))
@@ -72,7 +72,7 @@ def _status(found: Shown) -> str:
     return f"{match['status']}, next evaluation {timestamp(match['evaluate_at'])}{reported}"
 
 
-def _standing(one: Standing | None, found: Shown) -> str:
+def _where(one: Situation | None, found: Shown) -> str:
     if one is None:
         return f"{found.match['subject_kind']} {found.match['subject_ref']}: not there any more"
     newest = f", now {one.unit}" if one.unit not in (None, one.ref) else ""

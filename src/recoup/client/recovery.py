@@ -202,7 +202,7 @@ class Recovery(Verbs):
         return self._call(Authority.SCOPED_EXECUTION, opened, tx=tx, actor=self._person(actor), reason=reason)
 
     def revoke_scope(self, scope: Id, *, reason: str, tx: Tx = None, actor: Who = None) -> Sequence[Started]:
-        """Revoke a scope: nothing more is started within it. Returns what was started and goes on."""
+        """Revoke a scope: nothing more is started within it. Returns what was started before and continues."""
         id_ = _id(scope, "scope")
         return self._call(
             Authority.SCOPED_EXECUTION,
@@ -253,7 +253,7 @@ class Recovery(Verbs):
         self._call(OPERATOR, lambda on: people.cancel(on, id_, note=note), tx=tx, actor=self._person(actor))
 
     def evaluate(self, match: Id, *, reason: str | None = None, tx: Tx = None, actor: Who = None) -> str:
-        """Have an open match evaluated now; a stuck one begins anew. Returns its status."""
+        """Have an open match evaluated now; a stuck one is new again. Returns its status."""
         id_ = _id(match, "match")
         return self._call(
             OPERATOR, lambda on: people.evaluate(on, id_), tx=tx, actor=self._person(actor), reason=reason
@@ -292,7 +292,7 @@ class Recovery(Verbs):
         return self._call(Authority.EVALUATOR, lambda on: executing.finish(on, outcomes), tx=tx, actor=actor)
 
     def _person(self, actor: Who) -> Actor:
-        """People decide, and open scopes: the actor is one, unless the caller says otherwise."""
+        """People decide, and open scopes: the actor is one, unless the caller gives an Actor."""
         if isinstance(actor, Actor):
             return actor
         return Actor("human", self._database.settings.actor if actor is None else actor)

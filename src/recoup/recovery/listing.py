@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from psycopg.rows import class_row
+from psycopg.sql import Composed
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
@@ -242,6 +243,17 @@ def candidates(
     return found
 
 
+def candidates_of(tx: Transaction, match: UUID, kind: type[Row], *, limit: int) -> list[Row]:
+    """All candidates of a match in full, oldest first."""
+    return _rows(tx, kind, _composed("candidates_of"), {"match": match, "limit": limit})
+
+
+def statuses(tx: Transaction, candidates: Sequence[UUID]) -> list[str | None]:
+    """The status of candidates now; None: there is none."""
+    found: dict[UUID, str] = dict(tx.execute(Q["statuses"], {"ids": list(candidates)}).fetchall())
+    return [found.get(one) for one in candidates]
+
+
 def incidents(
     tx: Transaction, *, source: str | None = None, closed: bool = False, limit: int = 100, after: UUID | None = None
 ) -> list[Incident]:
@@ -305,8 +317,11 @@ def actions(tx: Transaction, policy: RecoveryPolicy) -> list[ListedAction]:
 
 
 def _candidates(tx: Transaction, query: str, given: Mapping[str, Any]) -> list[Candidate]:
-    composed = Q[query].format(columns=Q["candidate_columns"], details=Q["candidate_details"], matching=MATCHING)
-    return _rows(tx, Candidate, composed, given)
+    return _rows(tx, Candidate, _composed(query), given)
+
+
+def _composed(query: str) -> Composed:
+    return Q[query].format(columns=Q["candidate_columns"], details=Q["candidate_details"], matching=MATCHING)
 
 
 def _rows(tx: Transaction, kind: type[Row], query: Any, given: Mapping[str, Any]) -> list[Row]:

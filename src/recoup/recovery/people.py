@@ -23,7 +23,7 @@ class Held(NamedTuple):
 
 
 def evaluate(tx: Transaction, match: UUID) -> str:
-    """Have an open match evaluated now, as an operator; a stuck one begins anew. Returns its status."""
+    """Have an open match evaluated now, as an operator; a stuck one is new again. Returns its status."""
     row = tx.execute(Q["evaluate"], {"match": match}).fetchone()
     if row is None:
         raise _not_open(tx, match)
@@ -111,14 +111,14 @@ def report(
         raise LawRefused(
             "outcome_not_reported",
             f"The outcome of candidate {candidate} is that of the {makes} it awaits: nobody reports it.",
-            f"Look at it: recoup recovery show {candidate}",
+            f"See: recoup recovery show {candidate}",
             candidate=str(candidate),
         )
     if present is None:
         raise LawRefused(
             "candidate_not_claimed",
             f"Candidate {candidate} is {status}: nobody executes it.",
-            f"Look at it: recoup recovery show {candidate}",
+            f"See: recoup recovery show {candidate}",
             candidate=str(candidate), status=status,
         )  # fmt: skip
     held = Held(candidate, token or present)

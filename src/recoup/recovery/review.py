@@ -45,7 +45,7 @@ VERBS = (
     ),
 )
 UNKNOWN = Why("candidate_unknown", "There is no such candidate.", "List them: recoup recovery list")
-CHANGED = Why("candidate_changed", "It has changed since it was shown.", "Look at it again: recoup recovery list")
+CHANGED = Why("candidate_changed", "It has changed since it was shown.", "List it again: recoup recovery list")
 NO_SCOPE = Why(
     "scope_missing",
     "It has no active scope.",
@@ -126,7 +126,7 @@ def _why_not(decision: Act, unit: str, row: Mapping[str, Any] | None, who: str) 
         return CHANGED
     if row["overdue"]:
         return Why(
-            "decision_overdue", "Its time for a decision is over.", "Propose it anew: recoup recovery propose MATCH"
+            "decision_overdue", "It had to be decided earlier.", "Propose it again: recoup recovery propose MATCH"
         )
     if row["action_name"] is None:
         return Why("action_missing", "No action is selected yet.", "Wait for its evaluation.")

@@ -16,7 +16,6 @@ from recoup.database.queries import load
 from recoup.formatting import timestamp
 from recoup.recovery import listing
 from recoup.recovery.listing import Candidate, Incident
-from recoup.recovery.review import MATCHING
 from recoup.recovery.scopes import Scope
 from recoup.recovery.scopes import show as show_scope
 from recoup.recovery.vocabulary import CandidateStatus, MatchStatus, Skip
@@ -36,7 +35,7 @@ SHOWN_BY = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Situation:
     """Where a subject, or what was started for it, is now."""
 
     kind: str
@@ -114,11 +113,11 @@ class Shown:
 
     match: Mapping[str, Any]
     asked: UUID | None  # the candidate that was asked for, if it was one
-    subject: Standing | None  # None: it is not there any more
+    subject: Situation | None  # None: it is not there any more
     incident: Incident
     evaluations: Sequence[Evaluation]
     candidates: Sequence[Tried]
-    awaits: Standing | None  # what the open candidate started
+    awaits: Situation | None  # what the open candidate started
     scopes: Sequence[Scope]  # of its candidates, and active ones of its incident
     follows: Other | None
     followed_by: Sequence[Other]
@@ -143,7 +142,7 @@ def show(tx: Transaction, id_: UUID) -> Shown:
     assert match is not None
     read_at = match.pop("read_at")
     match["digest"] = match["digest"].hex()
-    candidates = _candidates(tx, match_id)
+    candidates = listing.candidates_of(tx, match_id, Tried, limit=MAX_CANDIDATES)
     subject, awaits = _standings(tx, match, candidates)
     scopes = _scopes(tx, match, candidates)
     events = {
@@ -169,17 +168,9 @@ def show(tx: Transaction, id_: UUID) -> Shown:
     )
 
 
-def _candidates(tx: Transaction, match: UUID) -> list[Tried]:
-    query = listing.Q["candidates_of"].format(
-        columns=listing.Q["candidate_columns"], details=listing.Q["candidate_details"], matching=MATCHING
-    )
-    with tx.cursor(row_factory=class_row(Tried)) as cursor:
-        return cursor.execute(query, {"match": match, "limit": MAX_CANDIDATES}, prepare=False).fetchall()
-
-
 def _standings(
     tx: Transaction, match: Mapping[str, Any], candidates: Sequence[Tried]
-) -> tuple[Standing | None, Standing | None]:
+) -> tuple[Situation | None, Situation | None]:
     """Of the subject, and of what the open candidate awaits."""
     latest = candidates[-1] if candidates else None
     waiting = latest.awaits if latest is not None and latest.status == CandidateStatus.EXECUTING else None
@@ -187,7 +178,7 @@ def _standings(
     if waiting is not None:
         asked.append((waiting["kind"], waiting["key"]))
     given = {"kinds": [kind for kind, _ in asked], "refs": [ref for _, ref in asked]}
-    found = {(one.kind, one.ref): one for one in _rows(tx, Standing, "standings", given)}
+    found = {(one.kind, one.ref): one for one in _rows(tx, Situation, "standings", given)}
     return found.get(asked[0]), found.get(asked[1]) if len(asked) > 1 else None
 
 

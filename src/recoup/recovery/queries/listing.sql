@@ -1,5 +1,5 @@
--- Lists of recovery. Each follows an index from where the page before ended, and reads no more rows than it shows, unless
--- few match. Planned again each time, so that conditions that are not used cost nothing.
+-- Lists of recovery. Each follows an index from where the page before ended, and reads no more rows than it shows,
+-- unless few match. Planned again each time, so that conditions that are not used cost nothing.
 
 -- name: match_columns
 m.failure_match_id, m.incident_id, m.source, m.idempotency_key, m.subject_kind, m.subject_ref, m.error_code,
@@ -39,7 +39,8 @@ c.candidate_id, c.failure_match_id, c.incident_id, m.source, c.subject_kind, m.s
        s.max_attempts - s.attempts_used as attempts_left, s.cost_limit - s.cost_used as cost_left,
        s.expires_at as scope_expires_at, c.decide_by, c.execute_by, c.outcome_by, c.decided_by, c.decided_at,
        c.decision_note, c.worker, c.executed_at, c.awaits, c.finished_at, c.skip_reason, c.error, c.created_at,
-       case when c.status = 'pending' and not c.is_ready then 'decision' when c.status in ('pending', 'approved') then 'start'
+       case when c.status = 'pending' and not c.is_ready then 'decision'
+            when c.status in ('pending', 'approved') then 'start'
             when c.status = 'executing' then 'outcome' end as waits_for,
        c.candidate_id || ':' || recovery.decision_digest(c) as unit
 
@@ -145,7 +146,8 @@ select {columns} where t.task_id = %(task)s;
 
 -- name: paused_actions
 select p.scope_id, p.changed_by, p.reason from recoup.pause p
- where p.status = 'PAUSED' and (p.scope in ('global', 'action') or p.scope = 'table' and p.scope_id = 'recovery.candidate');
+ where p.status = 'PAUSED'
+   and (p.scope in ('global', 'action') or p.scope = 'table' and p.scope_id = 'recovery.candidate');
 
 -- name: statuses
 select c.candidate_id, c.status from recovery.candidate c where c.candidate_id = any(%(ids)s::uuid[]);

@@ -1,7 +1,7 @@
 -- What operators do with matches and tasks.
 
 -- name: evaluate
--- A stuck match begins anew; an open one is looked at now.
+-- A stuck match is new again; an open one is evaluated now.
 with t as materialized (select recoup.now() as now_)
 update recovery.failure_match m
    set status = case m.status when 'stuck' then 'new' else m.status end, evaluate_at = least(m.evaluate_at, t.now_),

@@ -2,7 +2,8 @@
 
 -- name: place
 -- The match that an id means: its own, or that of a candidate.
-select m.failure_match_id, null::uuid as candidate_id from recovery.failure_match m where m.failure_match_id = %(id)s
+select m.failure_match_id, null::uuid as candidate_id from recovery.failure_match m
+ where m.failure_match_id = %(id)s
 union all
 select c.failure_match_id, c.candidate_id from recovery.candidate c where c.candidate_id = %(id)s
 limit 1;
@@ -38,9 +39,10 @@ select m.failure_match_id, m.status, m.created_at from recovery.failure_match m
 -- name: events
 -- Its own, and those of its incident and its scopes: the newest ones, oldest first.
 select e.* from (
-  select p.seq, p.logged_at, p.event_type, p.candidate_id, p.scope_id, p.number, p.from_status, p.to_status, p.action_name,
-         p.confidence, p.evidence, p.outcome, p.reason, p.facts, p.policy_version, p.actor, p.actor_id, p.authority
-    from ((select p.* from recovery.provenance p where p.failure_match_id = %(match)s order by p.seq desc limit %(limit)s)
+  select p.seq, p.logged_at, p.event_type, p.candidate_id, p.scope_id, p.number, p.from_status, p.to_status,
+         p.action_name, p.confidence, p.evidence, p.outcome, p.reason, p.facts, p.policy_version, p.actor, p.actor_id, p.authority
+    from ((select p.* from recovery.provenance p
+            where p.failure_match_id = %(match)s order by p.seq desc limit %(limit)s)
           union all
           (select p.* from recovery.provenance p
             where p.incident_id = %(incident)s and p.failure_match_id is null
