@@ -251,9 +251,7 @@ def _tasks(board: Board) -> dict[str, UUID]:
     assert board.execute() == 4
     tasks = {
         f"task_{key}": UUID(
-            board.one(
-                "select awaits ->> 'key' from recovery.candidate where candidate_id = %s", board.candidate(match)
-            )
+            board.one("select awaits ->> 'key' from recovery.candidate where candidate_id = %s", board.candidate(match))
         )
         for key, match in matches.items()
         if key != "told"

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 import recoup
-from recoup.client import Client, Deliveries, Errors, Gate, Policies, Runs, Subscription
-from recoup.client.aio import AsyncDeliveries, AsyncErrors, AsyncGate
+from recoup.client import Client, Deliveries, Errors, Gate, Policies, Recovery, Runs, Subscription
+from recoup.client.aio import AsyncDeliveries, AsyncErrors, AsyncGate, AsyncRecovery
 
 PACKAGES = (
     "recoup",
@@ -32,6 +32,13 @@ VERBS = {
     "archive", "assign", "blocked_locking", "blocking", "claim", "cleared", "escalate", "finish", "groups",
     "is_blocked", "list", "park", "record", "resolve", "review", "show", "stats", "unpark",
 }  # fmt: skip
+RECOVERY = {
+    "actions", "approve", "claim", "evaluate", "finish", "incidents", "ingest", "list", "matches", "open_scope",
+    "propose", "recovered", "reject", "revoke_scope", "scopes", "show", "task_cancel", "task_done", "tasks",
+}  # fmt: skip
+TWINS = (
+    (AsyncErrors, Errors), (AsyncGate, Gate), (AsyncDeliveries, Deliveries), (AsyncRecovery, Recovery)
+)  # fmt: skip
 HEAVY = "import sys, recoup; print(sorted({'psycopg', 'pydantic', 'structlog', 'recoup.errors'} & {*sys.modules}))"
 
 
@@ -44,6 +51,7 @@ def test_the_names_are_these() -> None:
     assert set(recoup.__all__) >= NAMES
     assert set(recoup.__all__) - NAMES <= {"Worker"}
     assert verbs(Errors).keys() == VERBS
+    assert verbs(Recovery).keys() == RECOVERY
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -56,7 +64,21 @@ def test_every_exported_name_is_there_and_is_shown(package: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [Client, Deliveries, Errors, Gate, Policies, Runs, Subscription, AsyncDeliveries, AsyncErrors, AsyncGate]
+    "kind",
+    [
+        Client,
+        Deliveries,
+        Errors,
+        Gate,
+        Policies,
+        Recovery,
+        Runs,
+        Subscription,
+        AsyncDeliveries,
+        AsyncErrors,
+        AsyncGate,
+        AsyncRecovery,
+    ],
 )
 def test_every_verb_says_what_it_does_and_takes_the_callers_transaction(kind: type) -> None:
     for name, verb in verbs(kind).items():
@@ -66,7 +88,7 @@ def test_every_verb_says_what_it_does_and_takes_the_callers_transaction(kind: ty
 
 
 def test_an_async_twin_takes_what_its_verb_takes() -> None:
-    for twins, kind in ((AsyncErrors, Errors), (AsyncGate, Gate), (AsyncDeliveries, Deliveries)):
+    for twins, kind in TWINS:
         for name, twin in verbs(twins).items():
             assert inspect.iscoroutinefunction(twin), name
             assert inspect.signature(twin) == inspect.signature(getattr(kind, name)), name

@@ -13,9 +13,9 @@ from recoup.lifecycles.declaration import Authority
 def find(*text: str, limit: Limit = 20, demo: Demo = False, json: Json = False) -> None:
     """Find something by what you have at hand, and show what it is, its status, and the next command.
 
-    A company by name or domain, whole or its beginning; an entity, intake, identity or operation by its uuid, whole or
-    its beginning; an error by its id or work key; a signature; a batch. If nothing matches, the newest names and
-    messages are searched for the text.
+    A company by name or domain, whole or its beginning; an entity, intake, identity, operation or run, or a match,
+    candidate, incident, scope or task of recovery by its uuid, whole or its beginning; an error by its id or work key;
+    a signature; a batch. If nothing matches, the newest names and messages are searched for the text.
 
     For example: recoup find acme.example
 

@@ -23,7 +23,7 @@ def pause(scope: Scope, name: str | None = None, *, reason: str, demo: Demo = Fa
     Parameters
     ----------
     scope
-        global, duty, table, operation or batch.
+        global, duty, table, operation, batch or action.
     name
         Its name; none for global.
     reason
@@ -43,7 +43,7 @@ def resume(scope: Scope, name: str | None = None, *, reason: str, demo: Demo = F
     Parameters
     ----------
     scope
-        global, duty, table, operation or batch.
+        global, duty, table, operation, batch or action.
     name
         Its name; none for global.
     reason

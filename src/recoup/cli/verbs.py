@@ -111,7 +111,7 @@ class _Call:
             self._preview(Act(verb=self.verb.name, given={k: v for k, v in given.items() if v is not None}), asked)
         else:
             act = self.subject.act(self.verb.name, **given)
-            with acting(self.subject.authority, demo=self.demo, reason=act.reason) as tx:
+            with acting(Authority.OPERATOR, demo=self.demo, reason=act.reason) as tx:
                 operation = begin(tx, self.subject, act, asked)
             self._carry_on(operation)
 

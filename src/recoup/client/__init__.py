@@ -18,6 +18,7 @@ from recoup.client.errors import Errors
 from recoup.client.gate import Gate
 from recoup.client.logs import Subscription
 from recoup.client.policies import Policies
+from recoup.client.recovery import Recovery
 from recoup.client.runs import Runs
 from recoup.database import access
 from recoup.database.connection import Database, connect
@@ -26,7 +27,18 @@ from recoup.ledger.subscriptions import Log
 from recoup.schema import laws
 from recoup.settings import load
 
-__all__ = ["Aio", "Client", "Deliveries", "Errors", "Gate", "Policies", "Runs", "Subscription", "open_client"]
+__all__ = [
+    "Aio",
+    "Client",
+    "Deliveries",
+    "Errors",
+    "Gate",
+    "Policies",
+    "Recovery",
+    "Runs",
+    "Subscription",
+    "open_client",
+]
 
 
 class Client(Database):
@@ -46,6 +58,11 @@ class Client(Database):
     def runs(self) -> Runs:
         """Runs: start, queue, claim, keep alive, finish, list, show."""
         return Runs(self)
+
+    @cached_property
+    def recovery(self) -> Recovery:
+        """Recovery: report failures, see matches and candidates, decide, open scopes, claim and finish."""
+        return Recovery(self)
 
     @cached_property
     def deliveries(self) -> Deliveries:

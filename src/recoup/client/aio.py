@@ -22,6 +22,7 @@ from recoup.client.calls import Verbs
 from recoup.client.deliveries import Deliveries
 from recoup.client.errors import Errors
 from recoup.client.gate import Gate
+from recoup.client.recovery import Recovery
 from recoup.database.callers import ADAPTERS
 from recoup.database.connection import Database
 from recoup.errors.promotion import PROMOTING
@@ -203,6 +204,22 @@ class AsyncDeliveries(_Twins):
     list = _twin(Deliveries.list)
 
 
+class AsyncRecovery(_Twins):
+    """``await db.aio.recovery.ingest(…)``: the verbs of ``db.recovery`` that services use."""
+
+    ingest = _twin(Recovery.ingest)
+    matches = _twin(Recovery.matches)
+    list = _twin(Recovery.list)
+    show = _twin(Recovery.show)
+    propose = _twin(Recovery.propose)
+    approve = _twin(Recovery.approve)
+    reject = _twin(Recovery.reject)
+    evaluate = _twin(Recovery.evaluate)
+    recovered = _twin(Recovery.recovered)
+    claim = _twin(Recovery.claim)
+    finish = _twin(Recovery.finish)
+
+
 class Aio:
     """The async twins of a client's verbs."""
 
@@ -210,3 +227,4 @@ class Aio:
         self.errors = AsyncErrors(Errors(database))
         self.gate = AsyncGate(Gate(database))
         self.deliveries = AsyncDeliveries(Deliveries(database))
+        self.recovery = AsyncRecovery(Recovery(database))

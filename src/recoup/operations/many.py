@@ -5,6 +5,7 @@ are. A batch changes its rows and writes their results in one transaction: after
 be resumed, and nothing is done twice. Several processes may work on one operation at the same time.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from psycopg import errors
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
+from recoup.database.acting import acting_as
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
@@ -133,7 +135,7 @@ def carry_on(
         ended += batch
         if progress is not None:
             progress(ended, operation.items)
-    with database.transaction(subject.authority, actor=actor, reason=operation.act.reason) as tx:
+    with database.transaction(Authority.OPERATOR, actor=actor, reason=operation.act.reason) as tx:
         tx.execute(Q["close"], {"operation": operation_id})
         return find(tx, operation_id)
 
@@ -178,11 +180,12 @@ def _batch(database: Database, subject: Subject, operation: Operation, actor: Ac
 
 def _carried_out(database: Database, subject: Subject, operation: Operation, actor: Actor | None) -> int:
     act = operation.act
-    with database.transaction(subject.authority, actor=actor, reason=act.reason) as tx:
+    with database.transaction(Authority.OPERATOR, actor=actor, reason=act.reason) as tx:
         rows = tx.execute(Q["take"], {"operation": operation.operation_id, "limit": BATCH}).fetchall()
         if not rows:
             return 0
-        answers = subject.carry_out(tx, act, [unit for _, unit in rows])
+        with _deciding(tx, subject):
+            answers = subject.carry_out(tx, act, [unit for _, unit in rows])
         results = {
             "operation": operation.operation_id,
             "places": [place for place, _ in rows],
@@ -190,6 +193,12 @@ def _carried_out(database: Database, subject: Subject, operation: Operation, act
         }
         tx.execute(Q["write_results"], results)
     return len(rows)
+
+
+def _deciding(tx: Transaction, subject: Subject) -> contextlib.AbstractContextManager[None]:
+    """The authority that may change the rows; an operation and its items are the operator's."""
+    own = subject.authority is Authority.OPERATOR
+    return contextlib.nullcontext() if own else acting_as(tx, subject.authority)
 
 
 def _refusal(answer: Answer) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import psycopg
@@ -38,7 +38,7 @@ LEASE_SPARE_S = 30  # to write an outcome after the timeout of its action
 MAX_LEASE = timedelta(hours=24)
 CLAIM = Routine(
     name="recovery.claim_candidates",
-    plain={"among": "text[]", "most": "integer", "worker_": "text", "lease": "interval"},
+    plain={"among": "text[]", "most": "integer", "worker_": "text", "lease": "interval", "outside": "boolean"},
     results={
         "candidate_id": "ids", "failure_match_id": "matches", "action_name": "actions", "action_type": "types",
         "subject_kind": "kinds", "parameters": "given", "idempotency_key": "keys", "timeout_s": "timeouts",
@@ -138,25 +138,44 @@ _OVERRUN: dict[str, "Overrun[Claimed, Outcome]"] = {}
 
 
 def claim(
-    tx: Transaction, *, limit: int, worker: str, actions: Sequence[str] | None = None, lease: timedelta | None = None
+    tx: Transaction,
+    *,
+    limit: int,
+    worker: str,
+    actions: Sequence[str] | None = None,
+    lease: timedelta | None = None,
+    outside: bool = False,
 ) -> list[Claimed]:
     """Start up to ``limit`` candidates that may start, approved ones first, within what is left of their scopes.
 
-    actions: those that you can execute outside of this database; None: all.
+    actions: those that you can execute outside of this database; None: all. outside: only what is executed there.
     """
     check_lease(lease, most=MAX_LEASE)
     among = None if actions is None else list(actions)
-    return records(Claimed, CLAIM.call(tx, among=among, most=limit, worker_=worker, lease=lease))
+    return records(Claimed, CLAIM.call(tx, among=among, most=limit, worker_=worker, lease=lease, outside=outside))
 
 
-def finish(tx: Transaction, ended: Sequence[tuple[Claimed, Outcome]]) -> list[str]:
-    """End candidates as their actions reported, in one statement. Late ones are stored, and not applied."""
+class Held(Protocol):
+    """A claim: the candidate, and the token under which it was claimed."""
+
+    @property
+    def candidate_id(self) -> UUID: ...
+
+    @property
+    def token(self) -> UUID: ...
+
+
+def finish(tx: Transaction, ended: Sequence[tuple[Held, Outcome]]) -> list[str]:
+    """End candidates as their actions reported, in one statement. Late ones are stored, and not applied.
+
+    Of each: succeeded, failed, or late; made, if it was reported before.
+    """
     return _statuses(ended, FINISH.call(tx, **_reports(ended))) if ended else []
 
 
 def turn(
     tx: Transaction,
-    ended: Sequence[tuple[Claimed, Outcome]],
+    ended: Sequence[tuple[Held, Outcome]],
     *,
     limit: int,
     worker: str,
@@ -174,7 +193,7 @@ def turn(
     return _statuses(ended, ended_now) if ended else [], records(Claimed, found)
 
 
-def _reports(ended: Sequence[tuple[Claimed, Outcome]]) -> dict[str, Any]:
+def _reports(ended: Sequence[tuple[Held, Outcome]]) -> dict[str, Any]:
     ended = sorted(ended, key=lambda pair: pair[0].candidate_id)  # the order in which everybody locks candidates
     results = [None if o.result is None else json_text(o.result) for _, o in ended]
     errors = [None if o.succeeded else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended]
@@ -187,7 +206,7 @@ def _reports(ended: Sequence[tuple[Claimed, Outcome]]) -> dict[str, Any]:
     }
 
 
-def _statuses(ended: Sequence[tuple[Claimed, Outcome]], found: Mapping[str, Any]) -> list[str]:
+def _statuses(ended: Sequence[tuple[Held, Outcome]], found: Mapping[str, Any]) -> list[str]:
     became = dict(zip(found["candidate_id"], found["status"], strict=True))
     return [became[one.candidate_id] for one, _ in ended]
 

@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 
-from recoup.domain import Demo, Domain, routines
+from recoup.domain import Command, Demo, Domain, routines
 from recoup.pauses.scopes import Pausable
-from recoup.recovery import refusals
+from recoup.recovery import checks, refusals
 from recoup.recovery.duties import DUTIES
+from recoup.recovery.finding import FINDER
 from recoup.recovery.invariants import HELD, INVARIANTS
 from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
 from recoup.recovery.policy import RecoveryPolicy
@@ -45,8 +46,17 @@ RECOVERY = Domain(
             " order by p.version desc limit 1)) a",
         ),
     ),
+    checks=(checks.matches, checks.candidates, checks.separation),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
+    finders=(FINDER,),
+    commands=(
+        Command(
+            name="recovery",
+            path="recoup.cli.recovery:app",
+            help="Report failures, decide what recovers them, and see what was tried.",
+        ),
+    ),
     demo=Demo(
         name="recovery",
         help="Show five days of recovery: a failure storm to its end, with approved and automatic actions, scopes that"

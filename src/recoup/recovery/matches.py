@@ -67,6 +67,12 @@ def ingest(tx: Transaction, failures: Sequence[NewFailure]) -> list[Ingested]:
     return done
 
 
+def checked(given: NewFailure) -> NewFailure:
+    """The failure, if it could be ingested; or a refusal."""
+    _row(given)
+    return given
+
+
 def _columns(failures: Sequence[NewFailure]) -> dict[str, list[Any]]:
     rows = [_row(one) for one in failures]
     return {name: [row[name] for row in rows] for name in INGEST.parameters}

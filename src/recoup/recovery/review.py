@@ -8,7 +8,7 @@ proposed a candidate approves it.
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -47,7 +47,7 @@ VERBS = (
     ),
 )
 UNKNOWN = Why("candidate_unknown", "There is no such candidate.", "List them: recoup recovery list")
-CHANGED = Why("candidate_changed", "It has changed since it was shown.", "Look at it again: recoup recovery list")
+CHANGED = Why("candidate_changed", "It has changed since it was shown.", "List it again: recoup recovery list")
 NO_SCOPE = Why(
     "scope_missing",
     "It has no active scope.",
@@ -63,14 +63,15 @@ class Filter:
     source: str | None = None
     incident: str | None = None
     signature: str | None = None
+    approving: bool = False  # set by the verb: the set has to fit its scopes
 
     @property
     def is_empty(self) -> bool:
-        return all(value is None for value in asdict(self).values())
+        return all(value is None for value in self.conditions.values())
 
     @property
     def conditions(self) -> Mapping[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "approving"}
 
 
 MATCHING = SQL(
@@ -127,7 +128,7 @@ def _why_not(decision: Act, unit: str, row: Mapping[str, Any] | None, who: str) 
         return CHANGED
     if row["overdue"]:
         return Why(
-            "decision_overdue", "Its time for a decision is over.", "Propose it anew: recoup recovery propose MATCH"
+            "decision_overdue", "It had to be decided earlier.", "Propose it again: recoup recovery propose MATCH"
         )
     if row["action_name"] is None:
         return Why("action_missing", "No action is selected yet.", "Wait for its evaluation.")
@@ -153,13 +154,17 @@ def _too_many(tx: Transaction, rows: Mapping[str, Mapping[str, Any]]) -> dict[st
     small: dict[UUID, Why] = {}
     for scope, attempts, left in tx.execute(Q["rest"], {"scopes": list(asked)}):
         if asked[scope] > attempts or units[scope] > left:
-            small[scope] = Why(
-                "scope_too_small",
-                f"Scope {scope} has {attempts:,} attempts and {left:,} units left, and {asked[scope]:,} candidates for"
-                f" {units[scope]:,} units are to be approved.",
-                f"Approve at most {max(attempts, 0):,}, or open a larger scope: recoup recovery scope open INCIDENT",
-            )
+            small[scope] = _too_small(scope, attempts, left, asked[scope], units[scope])
     return {unit: small[row["scope_id"]] for unit, row in rows.items() if row["scope_id"] in small}
+
+
+def _too_small(scope: UUID, attempts: int, left: int, candidates: int, units: int) -> Why:
+    return Why(
+        "scope_too_small",
+        f"Scope {scope} has {attempts:,} attempts and {left:,} units left, and {candidates:,} candidates for"
+        f" {units:,} units are to be approved.",
+        f"Approve at most {max(attempts, 0):,}, or open a larger scope: recoup recovery scope open INCIDENT",
+    )
 
 
 def _decided(tx: Transaction, decision: Act, chosen: Mapping[str, UUID | None]) -> dict[str, Why]:
@@ -191,7 +196,14 @@ def _groups(tx: Transaction, decision: Act, asked: Filter) -> list[Group]:
     with tx.cursor(row_factory=dict_row) as cursor:
         query = Q["standings"].format(matching=MATCHING)
         rows = cursor.execute(query, {**asked.conditions, "who": who}, prepare=False).fetchall()
-    return [Group({"action": row["action_name"]}, row["candidates"], _group_refusal(decision, row)) for row in rows]
+    small = _small_scopes(tx, asked) if decision.verb == APPROVE else {}
+    return [
+        Group(
+            {"action": row["action_name"]}, row["candidates"],
+            _group_refusal(decision, row) or small.get(row["scope_id"]),
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def _group_refusal(decision: Act, row: Mapping[str, Any]) -> Why | None:
@@ -203,7 +215,25 @@ def _group_refusal(decision: Act, row: Mapping[str, Any]) -> Why | None:
     return _why_not(decision, "", stood, "you")
 
 
-def _chosen(_: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, Any]]:
+def _small_scopes(tx: Transaction, asked: Filter) -> dict[UUID, Why]:
+    """Scopes that have less left than the candidates that match: the whole set, however it is divided later."""
+    (who,) = tx.execute("select recoup.acting_id()").fetchone() or ("",)
+    query = Q["fitting"].format(matching=MATCHING)
+    wanted = {
+        scope: (candidates, units)
+        for scope, candidates, units in tx.execute(query, {**asked.conditions, "who": who}, prepare=False)
+    }
+    rest = tx.execute(Q["rest"], {"scopes": list(wanted)}).fetchall() if wanted else []
+    return {
+        scope: _too_small(scope, attempts, left, *wanted[scope])
+        for scope, attempts, left in rest
+        if wanted[scope][0] > attempts or wanted[scope][1] > left
+    }
+
+
+def _chosen(tx: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, Any]]:
+    for why in _small_scopes(tx, asked).values() if asked.approving else ():
+        raise LawRefused("scope_too_small", why.happened, why.next_step)
     return Q["chosen"].format(matching=MATCHING), asked.conditions
 
 
@@ -215,6 +245,7 @@ SUBJECT = Subject(
     chosen=_chosen,
     carry_out=carry_out,
     authority=Authority.REVIEWER,
+    narrowed=lambda decision, asked: replace(asked, approving=decision.verb == APPROVE),
     named=lambda unit: {"candidate_id": unit.partition(":")[0]},
 )
 

@@ -5057,6 +5057,53 @@ create table recovery.candidate (
   constraint candidate_updated_at_check CHECK (isfinite(updated_at)),
   constraint candidate_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=60);
+comment on table recovery.candidate is 'One action that may recover a match. Started at most once, within a scope, if approved or if all gates allow it.';
+comment on column recovery.candidate.candidate_id is 'Id of the candidate.';
+comment on column recovery.candidate.failure_match_id is 'The match that it may recover.';
+comment on column recovery.candidate.incident_id is 'The incident of its match.';
+comment on column recovery.candidate.error_signature is 'The signature of its match.';
+comment on column recovery.candidate.subject_kind is 'The kind of its match''s subject.';
+comment on column recovery.candidate.follows is 'The candidate of the same match before it.';
+comment on column recovery.candidate.proposed_by is 'The person who proposed it; null: the evaluation did.';
+comment on column recovery.candidate.recommended_action is 'The action that was recommended when it was created.';
+comment on column recovery.candidate.action_name is 'The selected action.';
+comment on column recovery.candidate.action_type is 'retry, fallback, circuit_breaker, reconfigure, rollback, escalate, notify, manual or skip.';
+comment on column recovery.candidate.parameters is 'What the action is given.';
+comment on column recovery.candidate.cost is 'Units that it takes from its scope.';
+comment on column recovery.candidate.timeout_s is 'Seconds that the action may take.';
+comment on column recovery.candidate.is_automated is 'Whether its action may start without a person.';
+comment on column recovery.candidate.requires_approval is 'Whether its action needs an approval all the same.';
+comment on column recovery.candidate.held_for_review is 'Whether this one was held back for a person.';
+comment on column recovery.candidate.scope_id is 'The scope within which it may start; null: none allows it yet.';
+comment on column recovery.candidate.confidence is 'How likely its action makes the failure go away, from 0 to 1.';
+comment on column recovery.candidate.confidence_of is 'The action that the confidence is of; null: it was not estimated for the selected one.';
+comment on column recovery.candidate.evidence is 'Number of outcomes that the confidence rests on.';
+comment on column recovery.candidate.status is 'pending, approved, rejected, executing, succeeded, failed, rolled_back or skipped.';
+comment on column recovery.candidate.decide_by is 'Pending until then, it is skipped.';
+comment on column recovery.candidate.decided_by is 'Who approved or rejected it.';
+comment on column recovery.candidate.decided_at is 'When it was approved or rejected.';
+comment on column recovery.candidate.decision_note is 'What the person said about it; a rejection has a reason.';
+comment on column recovery.candidate.execute_by is 'Not started before this time, it is skipped.';
+comment on column recovery.candidate.executed_at is 'When it was started, once.';
+comment on column recovery.candidate.worker is 'Who started it.';
+comment on column recovery.candidate.token is 'Token of the claim that started it: its outcome is accepted with it only.';
+comment on column recovery.candidate.lease_until is 'Until when its effect has to be made; otherwise it has failed (CRASHED).';
+comment on column recovery.candidate.idempotency_key is 'Given to the action, the same for a repetition: one that honours it makes its effect once.';
+comment on column recovery.candidate.effect_made_at is 'When its effect was made, once.';
+comment on column recovery.candidate.reported is 'The outcome that its action reported; null: none, or one is awaited.';
+comment on column recovery.candidate.awaits is 'What its effect started and whose end is its outcome: kind, key, since_seq.';
+comment on column recovery.candidate.outcome_by is 'Until when that outcome is awaited.';
+comment on column recovery.candidate.overridden_by is 'The person who acted on its subject meanwhile, or overtook it.';
+comment on column recovery.candidate.finished_at is 'When it ended.';
+comment on column recovery.candidate.skip_reason is 'Why it was not executed.';
+comment on column recovery.candidate.result is 'What its action returned.';
+comment on column recovery.candidate.error is 'Why it failed.';
+comment on column recovery.candidate.teaches is 'Whether its outcome counts as evidence for its action.';
+comment on column recovery.candidate.policy_version is 'Version of the policy when it was created.';
+comment on column recovery.candidate.created_at is 'When it was created.';
+comment on column recovery.candidate.updated_at is 'When it last changed.';
+comment on column recovery.candidate.automatic is 'Whether its action may ever start without a person for a subject of this kind. Generated.';
+comment on column recovery.candidate.is_ready is 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
 CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name) WHERE awaits IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX candidate_awaits ON recovery.candidate USING btree ((awaits ->> 'key'::text)) WHERE awaits IS NOT NULL;
 CREATE INDEX candidate_match ON recovery.candidate USING btree (failure_match_id, candidate_id);
@@ -5109,6 +5156,17 @@ create table recovery.evaluation (
   constraint evaluation_status_check CHECK (status = 'done'::text),
   constraint evaluation_weight_check CHECK (weight >= 0::double precision AND weight <= 1::double precision)
 );
+comment on table recovery.evaluation is 'What the rules recommended for a match, and on which facts. It never changes.';
+comment on column recovery.evaluation.failure_match_id is 'The match.';
+comment on column recovery.evaluation.evaluation_no is 'Number of the evaluation, from 1.';
+comment on column recovery.evaluation.status is 'done.';
+comment on column recovery.evaluation.rules is 'Which rules were evaluated.';
+comment on column recovery.evaluation.fired is 'The rules that applied.';
+comment on column recovery.evaluation.recommended_action is 'The action that they recommend; null: none.';
+comment on column recovery.evaluation.weight is 'How strongly they recommend it, from 0 to 1.';
+comment on column recovery.evaluation.facts is 'What they were evaluated on.';
+comment on column recovery.evaluation.policy_version is 'Version of the policy that they are from.';
+comment on column recovery.evaluation.evaluated_at is 'When they were evaluated.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_evaluation_births('recovery.evaluation');
 alter table recovery.evaluation enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.evaluation');
@@ -5183,6 +5241,37 @@ create table recovery.failure_match (
   constraint match_recovered CHECK ((status = 'recovered'::text) = (recovered_at IS NOT NULL)),
   constraint match_reported CHECK ((reported_end IS NULL) = (reported_by IS NULL))
 ) with (fillfactor=80);
+comment on table recovery.failure_match is 'One failure, to be recovered from. It is evaluated again whenever something happens, until it ends.';
+comment on column recovery.failure_match.failure_match_id is 'Id of the match.';
+comment on column recovery.failure_match.incident_id is 'The incident that it belongs to.';
+comment on column recovery.failure_match.source is 'Where it failed: an error table, a kind of run, a system.';
+comment on column recovery.failure_match.idempotency_key is 'Given by its reporter, unique within the source: a failure that is reported again is the same match.';
+comment on column recovery.failure_match.subject_kind is 'error, intake, run, partition or outside.';
+comment on column recovery.failure_match.subject_ref is 'What failed: table and first error of a lineage, id of an intake or run, or a name from outside.';
+comment on column recovery.failure_match.error_code is 'Code of the failure, if it has one.';
+comment on column recovery.failure_match.error_message is 'Message of the failure; known secrets are redacted.';
+comment on column recovery.failure_match.error_signature is 'What failures of the same kind have in common.';
+comment on column recovery.failure_match.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL.';
+comment on column recovery.failure_match.context is 'Details from its reporter; known secrets are redacted.';
+comment on column recovery.failure_match.digest is 'Digest of what was reported: the same key with other content is refused.';
+comment on column recovery.failure_match.status is 'new, evaluated, stuck, recovered, accepted or unrecovered.';
+comment on column recovery.failure_match.follows is 'The match of the same subject before it, which has ended.';
+comment on column recovery.failure_match.evaluate_at is 'When it is evaluated next, at the latest.';
+comment on column recovery.failure_match.match_until is 'Without an open candidate and without a started unit it ends as unrecovered at this time.';
+comment on column recovery.failure_match.evaluation_no is 'Number of evaluations that have ended.';
+comment on column recovery.failure_match.evaluation_failures is 'Number of evaluations in a row that failed.';
+comment on column recovery.failure_match.wakes is 'Number of times that something happened to it; an evaluation that saw fewer is repeated.';
+comment on column recovery.failure_match.token is 'Token of the last evaluation that ended.';
+comment on column recovery.failure_match.last_failure is 'Why its last evaluation failed; null: it did not.';
+comment on column recovery.failure_match.reported_end is 'recovered: an operator reported that the failure is gone.';
+comment on column recovery.failure_match.reported_by is 'Who reported that.';
+comment on column recovery.failure_match.end_reason is 'Why it ended.';
+comment on column recovery.failure_match.policy_version is 'Version of the policy when it was created.';
+comment on column recovery.failure_match.created_at is 'When it was ingested.';
+comment on column recovery.failure_match.updated_at is 'When it last changed.';
+comment on column recovery.failure_match.ended_at is 'When it ended.';
+comment on column recovery.failure_match.recovered_at is 'When the failure was gone.';
+CREATE INDEX match_failing ON recovery.failure_match USING btree (failure_match_id) WHERE evaluation_failures > 0;
 CREATE UNIQUE INDEX match_idempotency ON recovery.failure_match USING btree (source, idempotency_key);
 CREATE INDEX match_incident ON recovery.failure_match USING btree (incident_id, created_at);
 CREATE INDEX match_subject ON recovery.failure_match USING btree (subject_ref, subject_kind);
@@ -5231,6 +5320,14 @@ create table recovery.incident (
   constraint incident_source_check CHECK (octet_length(source) >= 1 AND octet_length(source) <= 500),
   constraint incident_status_check CHECK (status = ANY (ARRAY['open'::text, 'closed'::text]))
 );
+comment on table recovery.incident is 'Failures of one source with one signature, while they come. Scopes are opened for incidents.';
+comment on column recovery.incident.incident_id is 'Id of the incident.';
+comment on column recovery.incident.source is 'Where the failures occur: an error table, a kind of run, a system.';
+comment on column recovery.incident.error_signature is 'What the failures have in common.';
+comment on column recovery.incident.status is 'open: matches join it; closed: it was quiet, and none of its matches is open.';
+comment on column recovery.incident.follows is 'The incident of the same source and signature before it, if any.';
+comment on column recovery.incident.opened_at is 'When its first match came.';
+comment on column recovery.incident.closed_at is 'When it was closed.';
 CREATE UNIQUE INDEX incident_open ON recovery.incident USING btree (source, error_signature) WHERE status = 'open'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.incident REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_incident_births('recovery.incident');
 alter table recovery.incident enable always trigger a_guard_births;
@@ -5266,6 +5363,11 @@ create table recovery.lease (
   constraint lease_candidates_check CHECK (cardinality(candidates) > 0),
   constraint lease_lease_until_check CHECK (isfinite(lease_until))
 );
+comment on table recovery.lease is 'Claims of candidates, and until when their effects have to be made. Managed by the database.';
+comment on column recovery.lease.token is 'Token of the claim.';
+comment on column recovery.lease.worker is 'Who claimed.';
+comment on column recovery.lease.lease_until is 'Until when.';
+comment on column recovery.lease.candidates is 'The candidates that were started with it.';
 CREATE INDEX lease_expiry ON recovery.lease USING btree (lease_until);
 CREATE TRIGGER a_guard_leases BEFORE INSERT OR DELETE OR UPDATE ON recovery.lease FOR EACH ROW EXECUTE FUNCTION recovery.guard_leases();
 alter table recovery.lease enable always trigger a_guard_leases;
@@ -5293,6 +5395,8 @@ create table recovery.match_queue (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=70);
+comment on table recovery.match_queue is 'Matches that wait for their next evaluation. Managed by the database.';
+comment on column recovery.match_queue.unit is 'The match''s id; round is the number of evaluations that have ended.';
 comment on column recovery.match_queue.part is 'Where the unit is, of a subject in several tables.';
 comment on column recovery.match_queue.round is 'Attempts that have ended.';
 comment on column recovery.match_queue.wake_at is 'When it is due; while it is claimed, the end of the lease.';
@@ -5344,6 +5448,31 @@ create table recovery.provenance (
   constraint provenance_event CHECK (event_type = ANY (ARRAY['created'::text, 'rule_evaluated'::text, 'action_selected'::text, 'confidence_updated'::text, 'approved'::text, 'rejected'::text, 'executed'::text, 'effect_made'::text, 'success'::text, 'failure'::text, 'crashed'::text, 'rolled_back'::text, 'skipped'::text, 'manual_override'::text, 'match_created'::text, 'match_evaluated'::text, 'match_resumed'::text, 'match_ended'::text, 'incident_opened'::text, 'incident_closed'::text, 'scope_opened'::text, 'scope_exhausted'::text, 'scope_expired'::text, 'scope_revoked'::text])),
   constraint provenance_logged_at_check CHECK (isfinite(logged_at))
 );
+comment on table recovery.provenance is 'Log of incidents, matches, evaluations, candidates and scopes: every step of each. Append-only.';
+comment on column recovery.provenance.seq is 'Position in the order of all events.';
+comment on column recovery.provenance.xid is 'The transaction that wrote it.';
+comment on column recovery.provenance.incarnation is 'Number of the cluster that wrote it.';
+comment on column recovery.provenance.logged_at is 'When it happened.';
+comment on column recovery.provenance.event_type is 'What happened.';
+comment on column recovery.provenance.candidate_id is 'The candidate, if it is about one.';
+comment on column recovery.provenance.failure_match_id is 'The match, if it is about one.';
+comment on column recovery.provenance.incident_id is 'The incident.';
+comment on column recovery.provenance.scope_id is 'The scope, if one is involved.';
+comment on column recovery.provenance.number is 'Number of the evaluation, if it is about one.';
+comment on column recovery.provenance.from_status is 'Status before; null: it was created.';
+comment on column recovery.provenance.to_status is 'Status after.';
+comment on column recovery.provenance.action_name is 'The action.';
+comment on column recovery.provenance.confidence is 'The confidence at that time; of an evaluation, its weight.';
+comment on column recovery.provenance.evidence is 'Number of outcomes that it rested on.';
+comment on column recovery.provenance.token is 'Token of the claim.';
+comment on column recovery.provenance.outcome is 'How an evaluation ended: SUCCEEDED or FAILED.';
+comment on column recovery.provenance.reason is 'Why: a note, a skip reason, an error, or who claimed.';
+comment on column recovery.provenance.facts is 'Further facts; of parameters and results digests only.';
+comment on column recovery.provenance.policy_version is 'Version of the policy that was decided by.';
+comment on column recovery.provenance.actor is 'Kind of the actor: system, ai or human.';
+comment on column recovery.provenance.actor_id is 'The actor.';
+comment on column recovery.provenance.authority is 'Authority under which it was done.';
+comment on column recovery.provenance.login is 'Login of the session.';
 CREATE INDEX provenance_incident ON recovery.provenance USING btree (incident_id, seq) WHERE failure_match_id IS NULL;
 CREATE INDEX provenance_match ON recovery.provenance USING btree (failure_match_id, seq) WHERE failure_match_id IS NOT NULL;
 CREATE INDEX provenance_xid ON recovery.provenance USING btree (xid);
@@ -5522,7 +5651,6 @@ create table recovery.scope (
   constraint scope_ended CHECK ((status = 'active'::text) = (ended_at IS NULL)),
   constraint scope_ended_at_check CHECK (isfinite(ended_at)),
   constraint scope_exhausted CHECK (status <> 'active'::text OR attempts_used < max_attempts AND (cost_used + least_cost) <= cost_limit),
-  constraint scope_expires_at_check CHECK (isfinite(expires_at)),
   constraint scope_least_cost_check CHECK (least_cost > 0),
   constraint scope_max_attempts_check CHECK (max_attempts > 0),
   constraint scope_opened_at_check CHECK (isfinite(opened_at)),
@@ -5532,6 +5660,23 @@ create table recovery.scope (
   constraint scope_ttl CHECK (expires_at = (opened_at + make_interval(secs => ttl_seconds::double precision))),
   constraint scope_ttl_seconds_check CHECK (ttl_seconds > 0)
 ) with (fillfactor=50);
+comment on table recovery.scope is 'A boundary: which actions may be executed for an incident, how often, at what cost, until when.';
+comment on column recovery.scope.scope_id is 'Id of the scope.';
+comment on column recovery.scope.incident_id is 'The incident that it is for.';
+comment on column recovery.scope.allowed_actions is 'The actions that may be executed within it.';
+comment on column recovery.scope.max_attempts is 'How many candidates may be started within it.';
+comment on column recovery.scope.attempts_used is 'How many were started. Never decreases.';
+comment on column recovery.scope.cost_limit is 'How many units of cost may be spent within it.';
+comment on column recovery.scope.cost_used is 'How many were spent. Never decreases.';
+comment on column recovery.scope.least_cost is 'Cost of the cheapest of its actions: when that does not fit, it is exhausted.';
+comment on column recovery.scope.ttl_seconds is 'How long it is valid.';
+comment on column recovery.scope.expires_at is 'Until when it is valid.';
+comment on column recovery.scope.status is 'active, exhausted, expired or revoked.';
+comment on column recovery.scope.opened_by is 'Who opened it.';
+comment on column recovery.scope.reason is 'Why it was opened.';
+comment on column recovery.scope.policy_version is 'Version of the policy when it was opened.';
+comment on column recovery.scope.opened_at is 'When it was opened.';
+comment on column recovery.scope.ended_at is 'When it was exhausted, expired or revoked.';
 CREATE INDEX scope_expiry ON recovery.scope USING btree (expires_at) WHERE status = 'active'::text;
 CREATE INDEX scope_incident ON recovery.scope USING btree (incident_id);
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.scope REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_scope_births('recovery.scope');
@@ -5554,7 +5699,7 @@ CREATE TRIGGER c_record_scope_moves_on_update AFTER UPDATE ON recovery.scope REF
 alter table recovery.scope enable always trigger c_record_scope_moves_on_update;
 grant insert (allowed_actions, cost_limit, expires_at, incident_id, least_cost, max_attempts, opened_at, opened_by, policy_version, reason, scope_id, ttl_seconds), update (ended_at, status) on table recovery.scope to recoup_scoped_execution;
 grant select on table recovery.scope to recoup_reader;
-grant update (attempts_used) on table recovery.scope to recoup_claim_worker;
+grant update (attempts_used, cost_used, ended_at, status) on table recovery.scope to recoup_claim_worker;
 
 create table recovery.task (
   task_id uuid not null default recoup.new_id(),
@@ -5580,6 +5725,18 @@ create table recovery.task (
   constraint task_status_check CHECK (status = ANY (ARRAY['open'::text, 'done'::text, 'cancelled'::text])),
   constraint task_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 2000)
 );
+comment on table recovery.task is 'Something that a person is asked to do, with a due time.';
+comment on column recovery.task.task_id is 'Id of the task.';
+comment on column recovery.task.incident_id is 'The incident that it is about.';
+comment on column recovery.task.action_name is 'The action that made it.';
+comment on column recovery.task.owner is 'Who is asked.';
+comment on column recovery.task.subject is 'What failed.';
+comment on column recovery.task.status is 'open, done or cancelled.';
+comment on column recovery.task.due_at is 'Until when it is to be done.';
+comment on column recovery.task.created_at is 'When it was made.';
+comment on column recovery.task.ended_at is 'When it was done or cancelled.';
+comment on column recovery.task.ended_by is 'Who did or cancelled it.';
+comment on column recovery.task.note is 'What that person said about it.';
 CREATE INDEX task_due ON recovery.task USING btree (due_at) WHERE status = 'open'::text;
 CREATE UNIQUE INDEX task_open ON recovery.task USING btree (incident_id, action_name, owner) WHERE status = 'open'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.task REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_task_births('recovery.task');
@@ -5600,6 +5757,7 @@ CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recovery.task REFERENC
 alter table recovery.task enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recovery.task REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_by', 'note');
 alter table recovery.task enable always trigger c_record_control_on_update;
+grant insert (action_name, created_at, due_at, incident_id, owner, subject, task_id) on table recovery.task to recoup_executor;
 grant select on table recovery.task to recoup_reader;
 grant update (ended_at, ended_by, note, status) on table recovery.task to recoup_operator;
 
@@ -5649,9 +5807,9 @@ CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
 comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
 grant execute on function recovery.candidate_move_rules() to public;
 
-grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean DEFAULT false, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5661,8 +5819,8 @@ CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer,
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 73f4214e3d45bd959c6db43bb77617d3
-comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
+ SET jit TO 'off'; -- body 4ca4fcef186244ea9135ea90bc78753f
+comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
 
 grant execute on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
@@ -5822,7 +5980,7 @@ CREATE OR REPLACE FUNCTION recovery.end_evaluations(units uuid[], tokens uuid[],
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'; -- body 49e102922e52aaf39a9590f270036163
+ SET jit TO 'off'; -- body 4d81c4bf0d9c2753e6ee63e4cebd6b42
 comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is looked at again; five failures in a row make it stuck.';
 
 CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
@@ -6149,7 +6307,7 @@ grant execute on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], out
 CREATE OR REPLACE FUNCTION recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[])
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 677fdaab0d6ac3c1a62f5ba5248d1b6f
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9fd5382f8b4f6a5c17f24f4dc9dc489a
 comment on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) is 'Adds to what was reported what was reported before, and stores as late what comes late.';
 
 CREATE OR REPLACE FUNCTION recovery.leases_expire()

@@ -53,6 +53,8 @@ create table recovery.failure_match (
 ) with (fillfactor = 80);
 create unique index match_idempotency on recovery.failure_match (source, idempotency_key);
 create index match_subject on recovery.failure_match (subject_ref, subject_kind);
+-- Those whose evaluation fails; the stuck ones are among them. Other evaluations do not touch it.
+create index match_failing on recovery.failure_match (failure_match_id) where evaluation_failures > 0;
 create index match_incident on recovery.failure_match (incident_id, created_at);
 create table recovery.match_queue (unit uuid primary key, like recoup.queue_form including all)
   with (fillfactor = 70);

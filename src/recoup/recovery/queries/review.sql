@@ -1,8 +1,9 @@
 -- Decisions of people: what may be decided, and the decision itself, for sets.
 
 -- name: lock
--- With a digest of what is decided on: whoever changed it since, changed this.
-select c.candidate_id, c.status, c.action_name, c.proposed_by, c.scope_id, c.decide_by <= (select recoup.now()) as overdue,
+-- With a digest of what is decided on: a change since changes this.
+select c.candidate_id, c.status, c.action_name, c.proposed_by, c.scope_id,
+       c.decide_by <= (select recoup.now()) as overdue,
        s.status as scope_status, s.expires_at <= (select recoup.now()) as scope_expired,
        recovery.decision_digest(c) as digest
   from (select i.id from unnest(%(ids)s::uuid[]) i (id) order by i.id) i
@@ -11,7 +12,8 @@ select c.candidate_id, c.status, c.action_name, c.proposed_by, c.scope_id, c.dec
 
 -- name: rest
 -- What is left of scopes, less what was approved and not started yet.
-select s.scope_id, s.max_attempts - s.attempts_used - a.approved as attempts, s.cost_limit - s.cost_used - a.cost as units
+select s.scope_id, s.max_attempts - s.attempts_used - a.approved as attempts,
+       s.cost_limit - s.cost_used - a.cost as units
   from unnest(%(scopes)s::uuid[]) i (id)
  cross join lateral (select s.* from recovery.scope s where s.scope_id = i.id limit 1) s
  cross join lateral (
@@ -38,15 +40,25 @@ update recovery.candidate c
 returning c.candidate_id;
 
 -- name: standings
-select c.action_name, c.scope_id, s.status as scope_status, c.proposed_by = %(who)s as is_own,
+select c.action_name, c.scope_id, c.proposed_by = %(who)s as is_own,
+       case when s.expires_at <= (select recoup.now()) then 'expired' else s.status end as scope_status,
        c.decide_by <= (select recoup.now()) as overdue, c.action_name is null as unselected, count(*) as candidates
   from recovery.candidate c left join recovery.scope s on s.scope_id = c.scope_id
- where c.status = 'pending' and {matching}
+ where c.finished_at is null and c.status = 'pending' and {matching}
  group by 1, 2, 3, 4, 5, 6 order by 1, 2;
+
+-- name: fitting
+-- What could be approved, by scope.
+select c.scope_id, count(*), coalesce(sum(c.cost), 0)::bigint
+  from recovery.candidate c join recovery.scope s on s.scope_id = c.scope_id
+ where c.finished_at is null and c.status = 'pending' and c.decide_by > (select recoup.now())
+   and s.status = 'active' and s.expires_at > (select recoup.now()) and c.proposed_by is distinct from %(who)s
+   and {matching}
+ group by 1;
 
 -- name: chosen
 select c.candidate_id || ':' || recovery.decision_digest(c) as unit from recovery.candidate c
- where c.status = 'pending' and {matching}
+ where c.finished_at is null and c.status = 'pending' and {matching}
  order by c.candidate_id
 
 -- name: match
@@ -81,7 +93,8 @@ update recovery.candidate c
 returning c.candidate_id;
 
 -- name: latest
-select c.candidate_id from recovery.candidate c where c.failure_match_id = %(match)s order by c.candidate_id desc limit 1;
+select c.candidate_id from recovery.candidate c
+ where c.failure_match_id = %(match)s order by c.candidate_id desc limit 1;
 
 -- name: active_scope
 select s.scope_id, s.allowed_actions, s.expires_at from recovery.scope s

@@ -1,7 +1,7 @@
 -- Claiming candidates within their scopes, making effects, ending candidates: each in sets, one call of one function.
 
 create or replace function recovery.claim_candidates(
-  among text[], most integer, worker_ text, lease interval,
+  among text[], most integer, worker_ text, lease interval, outside boolean default false,
   out ids uuid[], out matches uuid[], out actions text[], out types text[], out kinds text[], out given jsonb[],
   out keys text[], out timeouts integer[], out token_ uuid, out until_ timestamptz)
 language plpgsql
@@ -34,7 +34,10 @@ begin
           and s.attempts_used < s.max_attempts and s.cost_used + c.cost <= s.cost_limit limit 1) s
      where c.is_ready and c.executed_at is null and c.execute_by > now_ and c.action_name = any(allowed)
        -- What is made outside of this database needs a worker that has the action.
-       and (among is null or c.action_name = any(among) or recovery.makes(c.action_type, c.subject_kind) is not null)
+       -- A program that executes nothing else leaves the rest to workers.
+       and (among is null or c.action_name = any(among)
+            or not outside and recovery.makes(c.action_type, c.subject_kind) is not null)
+       and (not outside or recovery.makes(c.action_type, c.subject_kind) is null)
        and (c.status = 'approved'
             or c.confidence >= floor_ and c.evidence >= least_
                and (gates -> 'actions' -> c.action_name ->> 'is_automated')::boolean
@@ -70,5 +73,5 @@ begin
     into ids, matches, actions, types, kinds, given, keys, timeouts
     from claimed c;
 end $$;
-comment on function recovery.claim_candidates(text[], integer, text, interval) is
+comment on function recovery.claim_candidates(text[], integer, text, interval, boolean) is
 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';

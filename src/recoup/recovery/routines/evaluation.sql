@@ -22,8 +22,10 @@ begin
   with applied as (
     update recovery.failure_match m
        set status = d.status, evaluation_no = m.evaluation_no + 1, token = g.token,
-           evaluation_failures = case when g.failed then m.evaluation_failures + 1 else 0 end,
-           last_failure = case when g.failed then g.failure end,
+           -- What stays stuck keeps why: an operator looks for it by its failures.
+           evaluation_failures = case when g.failed then m.evaluation_failures + 1
+                                      when d.status = 'stuck' then m.evaluation_failures else 0 end,
+           last_failure = case when g.failed then g.failure when d.status = 'stuck' then m.last_failure end,
            end_reason = case when d.status in ('recovered', 'accepted', 'unrecovered') then g.reason end,
            ended_at = case when d.status in ('recovered', 'accepted', 'unrecovered') then now_ end,
            recovered_at = case when d.status = 'recovered' then now_ end,
