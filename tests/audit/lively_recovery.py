@@ -94,7 +94,7 @@ class Board:
         """Wake and evaluate until nothing is due."""
         while True:
             with self.db.transaction(Authority.EVALUATOR) as tx:
-                read = following.wake_matches(tx, self.policy)
+                read = following.wake_matches(tx)
             done = evaluation.evaluate_due(Standalone(self.db, Authority.EVALUATOR, name="evaluator"))
             if not read + done:
                 return

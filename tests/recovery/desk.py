@@ -16,7 +16,6 @@ from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy, versions
 from recoup.recovery import evaluation, executing, following
 from recoup.recovery.executing import Executors
-from recoup.recovery.policy import RecoveryPolicy
 
 RETRY, NOTIFY, MANUAL = "retry_exponential", "notify_ops", "manual_intervention"
 
@@ -70,7 +69,7 @@ class Desk:
     def evaluate(self) -> None:
         """What workers do but for executing: follow the logs, evaluate what is due."""
         with self.client.transaction(Authority.EVALUATOR) as tx:
-            following.wake_matches(tx, self.active[RecoveryPolicy])
+            following.wake_matches(tx)
         evaluation.evaluate_due(At(self, Authority.EVALUATOR))
 
     def execute(self, executors: Executors | None = None) -> int:

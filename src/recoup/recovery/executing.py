@@ -55,7 +55,7 @@ TURN = Routine(
     name="recovery.turn",
     sets=FINISH.sets,
     optional=FINISH.optional,
-    plain=CLAIM.plain,
+    plain={name: kind for name, kind in CLAIM.plain.items() if name != "outside"},
     results={**CLAIM.results, "finished": "finished", "statuses": "statuses"},
 )
 EFFECTS = Routine(
