@@ -152,9 +152,10 @@ def wake(tx: Transaction, ids: Iterable[UUID]) -> int:
 
 
 def _of_errors(tx: Transaction, events: Sequence[Event]) -> int:
-    ended = [event for event in events if event["to_status"] != "RETRY_PENDING" or event["event_type"] == "UNPARKED"]
-    given = {"tables": [e["error_table"] for e in ended], "ids": [e["error_id"] for e in ended]}
-    return _wake(tx, "of_errors", given) if ended else 0
+    # A retry that failed and is tried again is no end. What is archived keeps its status, so that does not tell.
+    told = [e for e in events if e["to_status"] != "RETRY_PENDING" or e["event_type"] not in ("FAILED", "LAPSED")]
+    given = {"tables": [e["error_table"] for e in told], "ids": [e["error_id"] for e in told]}
+    return _wake(tx, "of_errors", given) if told else 0
 
 
 def _of_units(kind: str, column: str, also: str | None = None) -> Callable[[Transaction, Sequence[Event]], int]:
