@@ -1,4 +1,4 @@
-"""A database for each module of recovery, or for each test: subscriptions, confidence and the clock are of all of it."""
+"""A database for each module, or for each test: subscriptions, confidence and the clock are of a whole database."""
 
 from __future__ import annotations
 

@@ -282,9 +282,10 @@ class Stage:
 
     def broken(self) -> list[str]:
         """What the audit finds of recovery, and of what it starts."""
+        ours = ("recovery", "errors/", "runs/")
         asked = [
             one for one in product.chosen(())
-            if one.id.startswith(("recovery", "errors/", "runs/")) or "/recovery." in one.id or "/recoup.error" in one.id
+            if one.id.startswith(ours) or "/recovery." in one.id or "/recoup.error" in one.id
         ]  # fmt: skip
         with contextlib.closing(connect(self.db.conninfo, self.db.settings)) as connection:
             return [f"{v.id}: {v.rows[:2]}" for v in audit(connection, asked) if not v.holds]

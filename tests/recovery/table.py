@@ -44,7 +44,12 @@ def candidate(status: str = "pending", action: str = RETRY, **more: Any) -> Cand
 
 def started(action: str = RETRY, **more: Any) -> Candidate:
     """Its effect is not made yet."""
-    given: dict[str, Any] = {"lease_until": NOW + HOUR, "scope": scope(), "execute_by": NOW + DAY, "idempotency_key": "k"}
+    given: dict[str, Any] = {
+        "lease_until": NOW + HOUR,
+        "scope": scope(),
+        "execute_by": NOW + DAY,
+        "idempotency_key": "k",
+    }
     return candidate("executing", action, **given | more)
 
 

@@ -193,7 +193,9 @@ class Life(RuleBasedStateMachine):
             return
         if self._is("pending"):
             self._put(status=CandidateStatus.SKIPPED, skip_reason=Skip.OVERTAKEN)
-        scope = next((one for one in map(self._now, self.scopes) if one.is_active and name in one.allowed_actions), None)
+        scope = next(
+            (one for one in map(self._now, self.scopes) if one.is_active and name in one.allowed_actions), None
+        )
         self._born(name, scope, low=False, proposer="ada")
 
     @precondition(lambda self: self.ended is None and self.kind in (*CORRECTED, SubjectKind.INTAKE))
@@ -278,13 +280,12 @@ class Life(RuleBasedStateMachine):
         while self.ended is None:
             for _ in range(MOST_AT_ONCE):
                 step = self._evaluate().step
-                if self.ended is not None or isinstance(step, Wait):
+                if isinstance(step, Wait | EndMatch):
                     break
             else:
                 raise AssertionError(f"evaluated {MOST_AT_ONCE} times at once: {self.candidates}")
-            if self.ended is not None:
+            if not isinstance(step, Wait):
                 break
-            assert isinstance(step, Wait)
             jumps += 1
             assert jumps < MOST_JUMPS, f"still open: {self.facts()}"
             self.now = step.until

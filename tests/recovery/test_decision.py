@@ -184,7 +184,7 @@ def test_an_action_that_was_rejected_or_is_hopeless_is_not_proposed_again(why: t
 
 # Not started: why it is skipped ---------------------------------------------------------------------------------------
 
-PEOPLE = {"person": "grace"}
+PEOPLE: dict[str, Any] = {"person": "grace"}
 
 
 @pytest.mark.parametrize("status", ["pending", "approved"])

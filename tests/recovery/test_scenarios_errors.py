@@ -141,7 +141,7 @@ def test_an_evaluator_that_dies_five_times_leaves_a_match_that_still_ends(new_st
 
 @pytest.mark.parametrize("when", ["pending", "approved"])
 def test_superseded_before_it_starts(stage: Stage, when: str) -> None:
-    """The newer one is as parked as the older was: candidate and approval stand, and it is the newer that is retried."""
+    """The newer one is as parked as the older was: candidate and approval stand, and the newer one is retried."""
     entity, code = uuid.uuid4(), f"S{uuid.uuid4().hex[:10]}"
     error = stage.park(outreach_id=entity, code=code)
     match = stage.pending(error)

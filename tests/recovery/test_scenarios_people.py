@@ -59,7 +59,9 @@ def test_a_person_acts_and_it_is_found_only_at_the_effect(stage: Stage, verb: st
         ("park", ("failed", "UNIT_FAILED"), "evaluated"),
     ],
 )
-def test_a_person_acts_while_it_is_awaited(stage: Stage, verb: str, end: tuple[str, str | None], match_end: str) -> None:
+def test_a_person_acts_while_it_is_awaited(
+    stage: Stage, verb: str, end: tuple[str, str | None], match_end: str
+) -> None:
     """The table of ends holds; it says by whom, and is no evidence."""
     error = stage.park()
     match = stage.awaiting(error)
@@ -113,7 +115,7 @@ def test_one_scope_for_ten(new_stage: NewStage) -> None:
 
 
 def test_revoked_while_executing(stage: Stage) -> None:
-    """Between claim and effect: refused and failed, the attempt is spent. What awaits already goes on, and is listed."""
+    """Between claim and effect: refused, failed, its attempt spent. What awaits already goes on, and is listed."""
     first, second = stage.park(), stage.park()
     awaited, claimed_only = stage.awaiting(first), stage.approved(second)
     (claimed,) = stage.claim()
@@ -156,7 +158,10 @@ def test_the_same_person_proposes_and_approves(stage: Stage) -> None:
     assert stage.told(match) == [(RETRY, "skipped", "OVERTAKEN"), (SKIP, "pending", None)]
     assert stage.events(match, "manual_override")[0]["candidate_id"] == machine
     assert stage.approve(proposed, by="paul") == ["same_person"]
-    with pytest.raises(psycopg.errors.CheckViolation, match="other_person"), stage.person("paul", Authority.REVIEWER) as tx:
+    with (
+        pytest.raises(psycopg.errors.CheckViolation, match="other_person"),
+        stage.person("paul", Authority.REVIEWER) as tx,
+    ):
         tx.execute(  # and past the library
             "update recovery.candidate set status = 'approved', decided_by = 'paul', decided_at = recoup.now(),"
             " decision_note = 'x', updated_at = recoup.now() where candidate_id = %s",

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from product import pause, resume
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import evaluation, executing
 from recoup.recovery.executing import Executor, Outcome
 from recoup.worker import register
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
-from product import pause, resume
 
 TWICE = '[recovery.plan]\noutside = ["call", "call", "notify_ops"]\n'
 CALL = """
@@ -73,9 +73,7 @@ def test_a_person_who_repeats_it_gets_the_same_key(new_stage: NewStage) -> None:
     stage.advance(minutes=6)
     stage.settle()
     assert stage.told(match) == [(RETRY, "failed", "CRASHED"), (NOTIFY, "pending", None)]
-    proposed = stage.row(
-        "select * from recovery.candidate where candidate_id = %s", stage.propose(match, RETRY)
-    )
+    proposed = stage.row("select * from recovery.candidate where candidate_id = %s", stage.propose(match, RETRY))
     assert proposed["idempotency_key"] == claimed.idempotency_key
     other = stage.row(
         "select * from recovery.candidate where candidate_id = %s", stage.propose(match, RETRY, by="peggy", wait=3)

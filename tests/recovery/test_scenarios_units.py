@@ -9,10 +9,12 @@ from uuid import UUID
 import pytest
 
 import company
-from recoup import deliveries
+from recoup import deliveries, gate
 from recoup.deliveries import delivering
 from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
 from recoup.recovery.matches import NewFailure
+from recoup.recovery.vocabulary import SubjectKind
 from recoup.runs import NewRun, running
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
 
@@ -80,8 +82,8 @@ def test_a_retry_run_that_crashes_too(new_stage: NewStage) -> None:
     stage.whole()
 
 
-def test_a_run_that_recovers_by_itself_while_its_candidate_is_paged(stage: Stage) -> None:
-    """The delivery goes its way; the match is recovered by other means."""
+def test_a_page_that_is_delivered_leaves_the_failure_as_it_is(stage: Stage) -> None:
+    """A compensating action has succeeded; its match waits for its subject, and ends with its time."""
     run = crashed_run(stage)
     stage.settle()
     match = stage.match_of(run)["failure_match_id"]
@@ -137,7 +139,7 @@ def test_an_intake_restarts_once(new_stage: NewStage) -> None:
     again = retry_of(stage, match)
     with stage.db.transaction(Authority.READER) as tx:
         for wait in (24, 72, 0):
-            company.attempt_and(tx, again, company.ReasonCode.NO_LINKEDIN_COMPANY)
+            company.attempt_and(tx, again, ReasonCode.NO_LINKEDIN_COMPANY)
             if wait:
                 company.advance(tx, timedelta(hours=wait))
     stage.settle()
@@ -188,3 +190,44 @@ def test_ten_thousand_of_one_signature(new_stage: NewStage) -> None:
     (scope,) = stage.rows("select status, attempts_used, cost_used from recovery.scope")
     assert scope == {"status": "exhausted", "attempts_used": count, "cost_used": count}
     assert stage.broken() == []
+
+
+def test_an_intake_that_a_person_restarted_meanwhile_is_of_the_open_match(new_stage: NewStage) -> None:
+    stage = new_stage()
+    with stage.db.transaction(Authority.READER) as tx:
+        intake = company.failed_intake(tx, times=3)
+    stage.settle()
+    match = stage.match_of(intake)["failure_match_id"]
+    with stage.person("grace", Authority.OPERATOR) as tx:
+        again = gate.restart(tx, intake)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "skipped", "SUBJECT_CHANGED")]
+    assert stage.candidate(match)["overridden_by"] == "grace"
+    with stage.db.transaction(Authority.READER) as tx:
+        for wait in (24, 72, 0):
+            company.attempt_and(tx, again, ReasonCode.NO_LINKEDIN_COMPANY)
+            if wait:
+                company.advance(tx, timedelta(hours=wait))
+    stage.settle()
+    assert stage.told(match)[1:] == [(MANUAL, "pending", None)]  # what was restarted is not restarted again
+    assert stage.matches_of(again) == []
+    stage.whole()
+
+
+def test_a_failure_that_cannot_be_evaluated_stops_no_other_and_ends(new_stage: NewStage) -> None:
+    """Stuck after five failures, and unrecovered when its time is over, without anybody resuming it."""
+    stage = new_stage()
+    bad = NewFailure(source="s", message="broken", key="bad", kind=SubjectKind.INTAKE, ref="no id at all")
+    (ingested,) = stage.ingest([bad])
+    match = ingested.failure_match_id
+    assert match is not None
+    (good,) = stage.outside()
+    for _ in range(stage.policy.evaluation_failures_max):
+        stage.settle()
+        assert stage.told(good) == [(RETRY, "pending", None)]
+        stage.advance(hours=2)
+    assert stage.match(match)["status"] == "stuck"
+    stage.advance(days=40)
+    stage.settle()
+    assert stage.status(match) == ("unrecovered", "EVALUATION_FAILED")
+    stage.whole()

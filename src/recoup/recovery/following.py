@@ -166,9 +166,12 @@ def _of_units(kind: str, column: str, also: str | None = None) -> Callable[[Tran
     return then
 
 
-def _of_tasks(tx: Transaction, events: Sequence[Event]) -> int:
-    keys = [event["key"] for event in events if event["subject"] == "recovery.task"]
-    return _wake(tx, "of_units", {"keys": keys, "kind": "task"}) if keys else 0
+def _of_controlled(tx: Transaction, events: Sequence[Event]) -> int:
+    """Tasks that ended, and intakes that a person restarted."""
+    tasks = [event["key"] for event in events if event["subject"] == "recovery.task"]
+    intakes = [event["key"] for event in events if event["subject"] == "cl.gate_zero_intake"]
+    woken = _wake(tx, "of_units", {"keys": tasks, "kind": "task"}) if tasks else 0
+    return woken + (_wake(tx, "of_restarted_intakes", {"keys": intakes}) if intakes else 0)
 
 
 def _of_provenance(tx: Transaction, events: Sequence[Event]) -> int:
@@ -196,7 +199,7 @@ WAKERS = (
     Followed(INTAKES, ("AUTH", "EXHAUSTED"), _of_units("intake", "entity_id", "of_restarted_intakes")),
     Followed(RUNS, ("queued", "succeeded", "failed", "crashed"), _of_units("run", "run_id", "of_retried_runs")),
     Followed(DELIVERIES, ("delivered", "dead"), _of_units("delivery", "delivery_id")),
-    Followed(CONTROL, ("MOVE",), _of_tasks),
+    Followed(CONTROL, ("BIRTH", "MOVE"), _of_controlled),
     Followed(
         PROVENANCE,
         (
