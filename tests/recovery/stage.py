@@ -111,6 +111,10 @@ class Stage:
     def candidates(self, match: UUID) -> list[Row]:
         return self.rows("select * from recovery.candidate where failure_match_id = %s order by candidate_id", match)
 
+    def status(self, match: UUID) -> tuple[str, str | None]:
+        row = self.match(match)
+        return row["status"], row["end_reason"]
+
     def candidate(self, match: UUID) -> Row:
         """The latest candidate of a match."""
         return self.candidates(match)[-1]
@@ -130,8 +134,9 @@ class Stage:
     # Failures
 
     def park(self, *, table: str = DOL, **more: Any) -> int:
-        """An error that is parked because its retries are used up."""
-        error = self.hub.record(TRANSIENT, table=table, **more)
+        """An error that is parked because its retries are used up; of an incident of its own."""
+        given = {"code": f"E{uuid.uuid4().hex[:12]}"} | more
+        error = self.hub.record(TRANSIENT, table=table, **given)
         self.fail(error)
         return error
 
@@ -264,7 +269,7 @@ class Stage:
         matches = self.outside(len(wanted))
         self.settle()
         made = [self.propose(match, action) for match in matches]
-        self.scope(matches[0], actions=[action], max_attempts=len(wanted), cost_limit=len(wanted))
+        self.scope(matches[0], actions=[action], max_attempts=len(wanted), cost_limit=1000)
         self.settle(executing=False)
         assert set(self.approve(*made)) == {None}
         told = dict(zip(made, wanted, strict=True))
@@ -277,9 +282,10 @@ class Stage:
 
     def broken(self) -> list[str]:
         """What the audit finds of recovery, and of what it starts."""
+        ours = ("recovery", "errors/", "runs/")
         asked = [
             one for one in product.chosen(())
-            if one.id.startswith(("recovery", "errors/", "runs/")) or "/recovery." in one.id or "/recoup.error" in one.id
+            if one.id.startswith(ours) or "/recovery." in one.id or "/recoup.error" in one.id
         ]  # fmt: skip
         with contextlib.closing(connect(self.db.conninfo, self.db.settings)) as connection:
             return [f"{v.id}: {v.rows[:2]}" for v in audit(connection, asked) if not v.holds]

@@ -189,9 +189,10 @@ def wake(tx: Transaction, ids: Iterable[UUID]) -> int:
 
 
 def _of_errors(tx: Transaction, events: Sequence[Event]) -> int:
-    ended = [event for event in events if event["to_status"] != "RETRY_PENDING" or event["event_type"] == "UNPARKED"]
-    given = {"tables": [e["error_table"] for e in ended], "ids": [e["error_id"] for e in ended]}
-    return _wake(tx, "of_errors", given) if ended else 0
+    # A retry that failed and is tried again is no end. What is archived keeps its status, so that does not tell.
+    told = [e for e in events if e["to_status"] != "RETRY_PENDING" or e["event_type"] not in ("FAILED", "LAPSED")]
+    given = {"tables": [e["error_table"] for e in told], "ids": [e["error_id"] for e in told]}
+    return _wake(tx, "of_errors", given) if told else 0
 
 
 def _of_units(kind: str, column: str, also: str | None = None) -> Callable[[Transaction, Sequence[Event]], int]:
@@ -202,9 +203,12 @@ def _of_units(kind: str, column: str, also: str | None = None) -> Callable[[Tran
     return then
 
 
-def _of_tasks(tx: Transaction, events: Sequence[Event]) -> int:
-    keys = [event["key"] for event in events if event["subject"] == "recovery.task"]
-    return _wake(tx, "of_units", {"keys": keys, "kind": "task"}) if keys else 0
+def _of_controlled(tx: Transaction, events: Sequence[Event]) -> int:
+    """Tasks that ended, and intakes that a person restarted."""
+    tasks = [event["key"] for event in events if event["subject"] == "recovery.task"]
+    intakes = [event["key"] for event in events if event["subject"] == "cl.gate_zero_intake"]
+    woken = _wake(tx, "of_units", {"keys": tasks, "kind": "task"}) if tasks else 0
+    return woken + (_wake(tx, "of_restarted_intakes", {"keys": intakes}) if intakes else 0)
 
 
 def _of_provenance(tx: Transaction, events: Sequence[Event]) -> int:
@@ -234,7 +238,7 @@ WAKERS = (
     ),
     Followed(RUNS, ("queued", "succeeded", "failed", "crashed"), _of_units("run", "run_id", "of_retried_runs")),
     Followed(DELIVERIES, ("delivered", "dead"), _of_units("delivery", "delivery_id")),
-    Followed(CONTROL, ("MOVE",), _of_tasks),
+    Followed(CONTROL, ("BIRTH", "MOVE"), _of_controlled),
     Followed(
         PROVENANCE,
         (

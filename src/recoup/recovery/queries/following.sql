@@ -34,16 +34,9 @@ select m.failure_match_id
     where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null) m;
 
 -- name: of_retried_runs
--- Of every earlier run of the chain: the first of them is the subject.
-with recursive r as (
-  select r.retry_of
-    from unnest(%(keys)s::text[]) g (key)
-   cross join lateral (select r.retry_of from recovery.run r where r.run_id = g.key::uuid limit 1) r
-  union
-  select b.retry_of from r
-   cross join lateral (select b.retry_of from recovery.run b where b.run_id = r.retry_of limit 1) b)
 select m.failure_match_id
-  from r
+  from unnest(%(keys)s::text[]) g (key)
+ cross join lateral (select r.retry_of from recovery.run r where r.run_id = g.key::uuid limit 1) r
  cross join lateral (
    select m.failure_match_id from recovery.failure_match m
     where m.subject_ref = r.retry_of::text and m.subject_kind = 'run' and m.ended_at is null) m;
@@ -99,18 +92,7 @@ select i.intake_id::text as intake_id, i.company_name, i.batch_id, r.failure_rea
 select r.run_id::text as run_id, r.kind, r.source, r.message, r.crash_reason
   from (select distinct u.key from unnest(%(keys)s::text[]) u (key)) g
  cross join lateral (select r.* from recovery.run r where r.run_id = g.key::uuid limit 1) r
- where r.status = 'crashed' and r.candidate_id is null
-   -- What a person retried while the match of an earlier run of the chain is open is of that match.
-   and not exists (
-     with recursive before as (
-       select r.retry_of
-       union all
-       select b.retry_of from before x
-        cross join lateral (select b.retry_of from recovery.run b where b.run_id = x.retry_of limit 1) b)
-     select from before x
-      cross join lateral (
-        select from recovery.failure_match m
-         where m.subject_ref = x.retry_of::text and m.subject_kind = 'run' and m.ended_at is null limit 1) m);
+ where r.status = 'crashed' and r.candidate_id is null;
 
 -- name: expire_scopes
 with t as materialized (select recoup.now() as now_)

@@ -26,7 +26,8 @@ begin
            evaluation_failures = case when g.failed then m.evaluation_failures + 1
                                       when d.status = 'stuck' then m.evaluation_failures else 0 end,
            last_failure = case when g.failed then g.failure when d.status = 'stuck' then m.last_failure end,
-           end_reason = case when d.status in ('recovered', 'accepted', 'unrecovered') then g.reason end,
+           end_reason = case when d.status in ('recovered', 'accepted', 'unrecovered')
+                             then case when g.failed then 'EVALUATION_FAILED' else g.reason end end,
            ended_at = case when d.status in ('recovered', 'accepted', 'unrecovered') then now_ end,
            recovered_at = case when d.status = 'recovered' then now_ end,
            evaluate_at = case
@@ -47,11 +48,15 @@ begin
       join recovery.match_queue q on q.unit = g.unit and q.token = g.token
            and (q.wake_at >= now_ or g.outcome = 'LAPSED')
      cross join lateral (
-       select m.status as was from recovery.failure_match m where m.failure_match_id = g.unit limit 1) w
+       select m.status as was, m.match_until <= now_ and not exists (
+                select from recovery.candidate c
+                 where c.failure_match_id = m.failure_match_id and c.finished_at is null) as is_over
+         from recovery.failure_match m where m.failure_match_id = g.unit limit 1) w
      cross join lateral (
        select case when not g.failed then case when w.was = 'stuck' and g.target in ('new', 'evaluated') then 'stuck'
                                                else coalesce(g.target, w.was) end
-                   when w.was = 'stuck' then 'stuck'
+                   -- Nothing waits for ever, also if nobody resumes it.
+                   when w.was = 'stuck' then case when w.is_over then 'unrecovered' else 'stuck' end
                    when (select m.evaluation_failures + 1 >= most from recovery.failure_match m
                           where m.failure_match_id = g.unit limit 1) then 'stuck'
                    else w.was end as status) d

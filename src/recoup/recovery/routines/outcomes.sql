@@ -42,10 +42,11 @@ begin
   with others as materialized (
     select g.*, c.candidate_id is not null as known,
            c.token = g.token and c.effect_made_at is not null
-             and (c.reported is null or g.outcome is null or c.reported = g.outcome) as again
+             and (c.told is null or g.outcome is null or c.told = g.outcome) as again
       from unnest(ids_, tokens, outcomes, coalesce(errors, array_fill(null::text, array[cardinality(ids_)])))
              g (id, token, outcome, error)
-      left join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1) c on true
+      left join lateral (select c.candidate_id, c.token, c.effect_made_at, c.reported as told
+                           from recovery.candidate c where c.candidate_id = g.id limit 1) c on true
      where g.id <> all(late_outcomes.reported)),
   stored as (
     insert into recoup.late_result (subject, unit_id, token, result)

@@ -1,0 +1,265 @@
+"""Time: outcomes that never come, deadlines, pauses, a clock that is moved, workers that die."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from product import pause, resume
+from recoup.lifecycles.declaration import Authority
+from recoup.recovery import evaluation, executing
+from recoup.recovery.executing import Executor, Outcome
+from recoup.worker import register
+from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
+
+TWICE = '[recovery.plan]\noutside = ["call", "call", "notify_ops"]\n'
+CALL = """
+[recovery.actions.call]
+type = "retry"
+is_automated = true
+requires_approval = false
+cost = 1
+timeout_s = 300
+idempotent = {idempotent}
+"""
+
+
+@pytest.mark.parametrize("idempotent", ["false", "true"])
+def test_the_claim_worker_dies_after_an_effect_outside(new_stage: NewStage, idempotent: str) -> None:
+    """Nobody knows whether it was made. It is repeated under the same key: by a person, unless that makes it once."""
+    stage = new_stage()
+    called: list[str] = []
+    stage.apply(TWICE + CALL.format(idempotent=idempotent))
+    stage.teach("call", {True: 20})
+    (match,) = stage.outside()
+    stage.settle(executing=False)
+    stage.scope(match, actions=["call"])
+    stage.settle(executing=False)
+    (claimed,) = stage.claim()  # it starts by itself; the call is made, and its worker dies before it says so
+    called.append(claimed.idempotency_key)
+    stage.advance(minutes=6)
+    stage.settle(executing=False)
+    first, second = stage.candidates(match)
+    assert (first["status"], first["error"], first["teaches"]) == ("failed", "CRASHED", True)
+    assert stage.story(first["candidate_id"])[-2:] == ["failure", "crashed"]
+    assert (second["follows"], second["idempotency_key"]) == (first["candidate_id"], claimed.idempotency_key)
+    assert second["held_for_review"] == (idempotent == "false")
+    stage.executors["call"] = Executor(lambda one, _: called.append(one.idempotency_key))
+    stage.settle()
+    if idempotent == "false":
+        assert called == [claimed.idempotency_key]
+        assert stage.approve(second["candidate_id"]) == [None]
+        stage.settle()
+    assert called == [claimed.idempotency_key] * 2
+    assert stage.status(match) == ("recovered", "recovered by call")
+    # The dead one comes back: its result is stored as late, and not applied.
+    with stage.db.transaction(Authority.EVALUATOR) as tx:
+        assert executing.finish(tx, [(claimed, Outcome(True))]) == ["late"]
+    assert stage.candidates(match)[0]["status"] == "failed"
+    late = stage.rows("select * from recoup.late_result where subject = 'recovery.candidate'")
+    assert [row["unit_id"] for row in late] == [str(claimed.candidate_id)]
+    stage.whole()
+
+
+def test_a_person_who_repeats_it_gets_the_same_key(new_stage: NewStage) -> None:
+    stage = new_stage()
+    (match,) = stage.outside()
+    stage.settle()
+    stage.scope(match)
+    stage.settle()
+    stage.approve(stage.candidate(match)["candidate_id"])
+    (claimed,) = stage.claim()
+    stage.advance(minutes=6)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "failed", "CRASHED"), (NOTIFY, "pending", None)]
+    proposed = stage.row("select * from recovery.candidate where candidate_id = %s", stage.propose(match, RETRY))
+    assert proposed["idempotency_key"] == claimed.idempotency_key
+    other = stage.row(
+        "select * from recovery.candidate where candidate_id = %s", stage.propose(match, RETRY, by="peggy", wait=3)
+    )
+    assert other["idempotency_key"] is None  # with other parameters it is another effect
+    stage.whole()
+
+
+def test_an_outcome_that_never_comes(stage: Stage) -> None:
+    """Overdue after its time, counted; the match waits until the unit has ended after all, well: recovered."""
+    error = stage.park()
+    match = stage.awaiting(error)
+    stage.advance(hours=25)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "failed", "OUTCOME_OVERDUE")]
+    assert stage.match(match)["status"] == "evaluated"
+    stage.advance(days=31)  # past the time of the match: the unit is under way
+    stage.settle()
+    assert stage.match(match)["status"] == "evaluated"
+    stage.retried(error)
+    stage.settle()
+    assert stage.status(match) == ("recovered", "recovered by other means")
+
+
+def test_an_outcome_that_comes_too_late_and_is_bad(stage: Stage) -> None:
+    error = stage.park()
+    match = stage.awaiting(error)
+    stage.advance(hours=25)
+    stage.settle()
+    stage.fail(error)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "failed", "OUTCOME_OVERDUE"), (MANUAL, "pending", None)]
+
+
+def test_a_task_that_nobody_does(new_stage: NewStage) -> None:
+    """After its due time and a day the candidate has failed; while the task is open, nothing else is started."""
+    stage = new_stage()
+    stage.apply('[recovery.plan]\noutside = ["manual_intervention", "notify_ops"]\n')
+    (match,) = stage.outside()
+    stage.settle()
+    stage.scope(match)
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    stage.settle()
+    stage.advance(hours=49)
+    stage.settle()
+    assert stage.told(match) == [(MANUAL, "failed", "OUTCOME_OVERDUE")]
+    stage.advance(days=10)
+    stage.settle()
+    assert len(stage.candidates(match)) == 1
+    with stage.person("ada", Authority.OPERATOR) as tx:
+        tx.execute("update recovery.task set status = 'cancelled', ended_at = recoup.now(), ended_by = 'ada'")
+    stage.settle()
+    assert stage.told(match)[1:] == [(NOTIFY, "pending", None)]
+    stage.whole()
+
+
+def test_the_verdict_is_read_before_the_deadline_is(stage: Stage) -> None:
+    """The retry worked in time; nobody looked until the deadline had passed."""
+    error = stage.park()
+    match = stage.awaiting(error)
+    stage.retried(error)
+    stage.advance(days=40)
+    stage.settle()
+    assert (stage.told(match), stage.status(match)[0]) == ([(RETRY, "succeeded", None)], "recovered")
+
+
+def test_nobody_decides(stage: Stage) -> None:
+    error = stage.park()
+    stage.settle()
+    match = stage.match_of(error)["failure_match_id"]
+    stage.advance(hours=73)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "skipped", "DECISION_OVERDUE")]
+    assert stage.status(match) == ("unrecovered", "DECISION_OVERDUE")
+
+
+def test_a_hopeless_action_is_skipped_at_once(new_stage: NewStage) -> None:
+    stage = new_stage()
+    stage.teach(RETRY, {False: 20})
+    (match,) = stage.outside()
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "skipped", "LOW_CONFIDENCE"), (NOTIFY, "pending", None)]
+    stage.whole()
+
+
+def test_a_paused_action(new_stage: NewStage) -> None:
+    """A pause stops claims, for every writer; neither the scope's time nor a deadline. What it cost names it."""
+    stage = new_stage()
+    error = stage.park()
+    match = stage.approved(error)
+    with stage.person("olga", Authority.OPERATOR) as tx:
+        pause(tx, "action", RETRY, reason="the vendor asked for it")
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "approved", None)]
+    assert stage.claim() == []
+    stage.advance(days=2)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "skipped", "SCOPE_ENDED")]
+    (skipped,) = stage.events(match, "skipped")
+    assert (skipped["facts"]["paused"], skipped["facts"]["paused_by"]) == (RETRY, "olga")
+    with stage.person("olga", Authority.OPERATOR) as tx:
+        resume(tx, "action", RETRY, reason="it may go on")
+    stage.scope(match)
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    stage.settle()
+    assert stage.told(match)[1:] == [(RETRY, "executing", None)]
+    stage.whole()
+
+
+def test_the_outcome_is_not_overdue_while_work_on_it_is_paused(new_stage: NewStage) -> None:
+    stage = new_stage()
+    error = stage.park()
+    match = stage.awaiting(error)
+    with stage.person("olga", Authority.OPERATOR) as tx:
+        pause(tx, "table", "recoup.error", reason="maintenance")
+    stage.advance(days=5)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "executing", None)]
+    with stage.person("olga", Authority.OPERATOR) as tx:
+        resume(tx, "table", "recoup.error", reason="done")
+    stage.retried(error)
+    stage.settle()
+    assert stage.status(match)[0] == "recovered"
+    stage.whole()
+
+
+def test_a_moved_clock(new_stage: NewStage) -> None:
+    """Leases expire only when every worker that lives has been heard of after the move."""
+    stage = new_stage()
+    with stage.db.transaction(Authority.RUNNER) as tx:
+        worker = register.register(tx, name="alive", duties=[])
+    (match, other) = stage.outside(2)
+    stage.settle()
+    stage.scope(match)
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    (claimed,) = stage.claim()
+    with stage.db.transaction(Authority.MATCHER) as tx:
+        (third,) = stage.outside()
+    with stage.db.transaction(Authority.EVALUATOR) as tx:
+        assert evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=10, worker="alive")
+    stage.advance(hours=1)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "executing", None)]
+    assert stage.match(third)["evaluation_failures"] == 0
+    with stage.db.transaction(Authority.RUNNER) as tx:
+        assert register.beat(tx, worker)
+    stage.settle()
+    assert stage.told(match)[0] == (RETRY, "failed", "CRASHED")
+    assert stage.match(third)["evaluation_failures"] == 1
+    assert stage.told(other) == [(RETRY, "pending", None)]
+    with stage.db.transaction(Authority.EVALUATOR) as tx:
+        assert executing.finish(tx, [(claimed, Outcome(True))]) == ["late"]
+    stage.whole()
+
+
+@pytest.mark.parametrize("at", ["pending", "approved", "awaiting"])
+def test_a_clock_that_jumps_over_every_deadline(stage: Stage, at: str) -> None:
+    """A year later, in one step: what waits has ended, or waits for a unit that is under way."""
+    error = stage.park()
+    match = getattr(stage, at)(error)
+    stage.advance(days=365)
+    stage.settle()
+    first = stage.candidates(match)[0]
+    assert first["finished_at"] is not None
+    if at == "awaiting":
+        assert (first["error"], stage.match(match)["status"]) == ("OUTCOME_OVERDUE", "evaluated")
+    else:
+        assert (first["skip_reason"], stage.status(match)[0]) == ("SCOPE_ENDED", "unrecovered")
+
+
+def test_the_clock_stands_at_the_last_moment_of_a_lease(new_stage: NewStage) -> None:
+    """It holds until then, and the duties come to rest there."""
+    stage = new_stage()
+    (match,) = stage.outside()
+    stage.settle()
+    stage.scope(match)
+    stage.settle()
+    stage.approve(stage.candidate(match)["candidate_id"])
+    stage.claim(lease=timedelta(seconds=300))
+    stage.advance(seconds=300)
+    stage.settle(executing=False)
+    assert stage.told(match) == [(RETRY, "executing", None)]
+    stage.advance(seconds=1)
+    stage.settle(executing=False)
+    assert stage.told(match)[0] == (RETRY, "failed", "CRASHED")
+    stage.whole()

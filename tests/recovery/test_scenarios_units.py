@@ -1,0 +1,233 @@
+"""What candidates start: runs, intakes, deliveries; and what is ingested twice, or ten thousand times."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+import company
+from recoup import deliveries, gate
+from recoup.deliveries import delivering
+from recoup.lifecycles.declaration import Authority
+from recoup.reasons import ReasonCode
+from recoup.recovery.matches import NewFailure
+from recoup.recovery.vocabulary import SubjectKind
+from recoup.runs import NewRun, running
+from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
+
+CRASH = (
+    "update recovery.run set status = 'crashed', crash_reason = 'silent', finished_at = recoup.now() where run_id = %s"
+)
+
+
+def crashed_run(stage: Stage) -> UUID:
+    with stage.db.transaction(Authority.RUNNER) as tx:
+        (run,) = running.start(tx, [NewRun(kind=f"import-{uuid.uuid4().hex[:8]}", input={"day": 1})])
+    crash(stage, run.run_id)
+    return run.run_id
+
+
+def crash(stage: Stage, run: UUID) -> None:
+    stage.advance(hours=1)
+    with stage.db.transaction(Authority.ORPHAN_RECOVERY) as tx:
+        assert tx.execute(CRASH, (run,)).rowcount == 1
+
+
+def claim_run(stage: Stage, run: UUID) -> running.Claimed:
+    kind = stage.row("select kind from recovery.run where run_id = %s", run)["kind"]
+    with stage.db.transaction(Authority.RUNNER) as tx:
+        (claimed,) = running.claim(tx, kind=kind, limit=10)
+    return claimed
+
+
+def retry_of(stage: Stage, match: UUID) -> UUID:
+    """The run that the latest candidate started."""
+    return UUID(stage.candidate(match)["awaits"]["key"])
+
+
+def approve_next(stage: Stage, match: UUID) -> None:
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    stage.settle()
+
+
+def test_a_retry_run_that_crashes_too(new_stage: NewStage) -> None:
+    """It is the outcome of its candidate, not a failure of its own; the next retry is of the latest of the chain."""
+    stage = new_stage()
+    stage.apply('[recovery.plan]\nrun = ["retry_exponential", "retry_exponential", "notify_ops"]\n')
+    run = crashed_run(stage)
+    stage.settle()
+    match = stage.match_of(run)["failure_match_id"]
+    stage.scope(match)
+    stage.settle()
+    approve_next(stage, match)
+    second = retry_of(stage, match)
+    assert claim_run(stage, second).retry_of == run
+    crash(stage, second)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "failed", "UNIT_FAILED"), (RETRY, "pending", None)]
+    assert stage.matches_of(second) == []
+    assert not stage.candidate(match)["held_for_review"]  # it is known what came of the first
+    approve_next(stage, match)
+    third = retry_of(stage, match)
+    claimed = claim_run(stage, third)
+    assert claimed.retry_of == second
+    with stage.db.transaction(Authority.RUNNER) as tx:
+        running.finish(tx, [running.Succeeded(run_id=claimed.run_id, token=claimed.token)])
+    stage.settle()
+    assert (stage.told(match)[1:], stage.status(match)[0]) == ([(RETRY, "succeeded", None)], "recovered")
+    assert [one["failure_match_id"] for one in stage.rows("select * from recovery.failure_match")] == [match]
+    stage.whole()
+
+
+def test_a_page_that_is_delivered_leaves_the_failure_as_it_is(stage: Stage) -> None:
+    """A compensating action has succeeded; its match waits for its subject, and ends with its time."""
+    run = crashed_run(stage)
+    stage.settle()
+    match = stage.match_of(run)["failure_match_id"]
+    stage.scope(match)
+    stage.settle()
+    stage.propose(match, NOTIFY)
+    approve_next(stage, match)
+    assert stage.candidate(match)["awaits"]["kind"] == "delivery"
+    stage.deliver()
+    stage.settle()
+    assert stage.told(match)[-1] == (NOTIFY, "succeeded", None)
+    assert stage.match(match)["status"] == "evaluated"  # the failure is still there
+    stage.advance(days=31)
+    stage.settle()
+    assert stage.status(match) == ("unrecovered", "TIME_OVER")
+
+
+@pytest.mark.parametrize("how", ["cancelled", "dead"])
+def test_a_delivery_that_fails(new_stage: NewStage, how: str) -> None:
+    stage = new_stage()
+    stage.apply('[recovery.plan]\noutside = ["notify_ops", "manual_intervention"]\n')
+    (match, other) = stage.outside(2)
+    stage.settle()
+    stage.scope(match)
+    stage.settle()
+    stage.approve(*(stage.candidate(one)["candidate_id"] for one in (match, other)))
+    stage.settle()
+    delivery = retry_of(stage, match)
+    assert retry_of(stage, other) == delivery  # a storm pages once
+    if how == "cancelled":
+        with stage.person("olga", Authority.OPERATOR) as tx:
+            deliveries.cancel(tx, delivery)
+    while stage.row("select status from recoup.delivery where delivery_id = %s", delivery)["status"] == "queued":
+        with stage.db.transaction(Authority.EXECUTOR) as tx:
+            claimed = delivering.claim(tx, limit=10, worker="w", routes=["log"])
+            delivering.finish(tx, [(one, "no route") for one in claimed])
+        stage.advance(hours=1)
+    stage.settle()
+    for one in (match, other):
+        assert stage.told(one) == [(NOTIFY, "failed", "UNIT_FAILED"), (MANUAL, "pending", None)]
+    stage.whole()
+
+
+def test_an_intake_restarts_once(new_stage: NewStage) -> None:
+    stage = new_stage()
+    with stage.db.transaction(Authority.READER) as tx:
+        intake = company.failed_intake(tx, times=3)
+    stage.settle()
+    match = stage.match_of(intake)["failure_match_id"]
+    stage.scope(match)
+    stage.settle()
+    approve_next(stage, match)
+    again = retry_of(stage, match)
+    with stage.db.transaction(Authority.READER) as tx:
+        for wait in (24, 72, 0):
+            company.attempt_and(tx, again, ReasonCode.NO_LINKEDIN_COMPANY)
+            if wait:
+                company.advance(tx, timedelta(hours=wait))
+    stage.settle()
+    # Neither a failure of its own, nor restarted again: a person is asked.
+    assert stage.told(match) == [(RETRY, "failed", "UNIT_FAILED"), (MANUAL, "pending", None)]
+    assert stage.matches_of(again) == []
+    stage.whole()
+
+
+def test_the_same_failure_ingested_twice_and_with_other_content(stage: Stage) -> None:
+    source = f"billing-{uuid.uuid4().hex[:6]}"
+    first = NewFailure(source=source, message="card declined by host", key="a", context={"n": 1})
+    other = NewFailure(source=source, message="card declined by host", key="a", context={"n": 2})
+    new = NewFailure(source=source, message="card declined by host", key="b")
+    answers = stage.ingest([first, first, other, new])
+    assert [one.answer for one in answers] == ["created", "known", "differs", "created"]
+    assert len({one.failure_match_id for one in answers[:2]}) == 1
+    again = stage.ingest([first, other, new])
+    assert [one.answer for one in again] == ["known", "differs", "known"]
+    stage.settle()
+    found = stage.rows("select * from recovery.failure_match where source = %s order by idempotency_key", source)
+    assert [(row["idempotency_key"], row["context"]) for row in found] == [("a", {"n": 1}), ("b", None)]
+    assert len({row["incident_id"] for row in found}) == 1
+    assert [len(stage.candidates(row["failure_match_id"])) for row in found] == [1, 1]
+
+
+def test_ten_thousand_of_one_signature(new_stage: NewStage) -> None:
+    """One incident, one candidate each, one page for all, one scope that adds up."""
+    count = 10_000
+    stage = new_stage()
+    stage.apply('[recovery.plan]\noutside = ["notify_ops"]\n')
+    matches = stage.outside(count)
+    assert len(stage.rows("select * from recovery.incident")) == 1
+    stage.settle()
+    stage.scope(matches[0], max_attempts=count, cost_limit=count)
+    stage.settle()
+    pending = stage.rows("select candidate_id from recovery.candidate where status = 'pending'")
+    assert len(pending) == count
+    assert set(stage.approve(*(row["candidate_id"] for row in pending))) == {None}
+    stage.settle()
+    (delivery,) = stage.rows("select * from recoup.delivery")
+    awaiting = stage.rows("select awaits ->> 'key' as key, count(*) as n from recovery.candidate group by 1")
+    assert awaiting == [{"key": str(delivery["delivery_id"]), "n": count}]
+    stage.deliver()
+    stage.settle()
+    ended = stage.rows("select status, count(*) as n from recovery.candidate group by 1")
+    assert ended == [{"status": "succeeded", "n": count}]
+    (scope,) = stage.rows("select status, attempts_used, cost_used from recovery.scope")
+    assert scope == {"status": "exhausted", "attempts_used": count, "cost_used": count}
+    assert stage.broken() == []
+
+
+def test_an_intake_that_a_person_restarted_meanwhile_is_of_the_open_match(new_stage: NewStage) -> None:
+    stage = new_stage()
+    with stage.db.transaction(Authority.READER) as tx:
+        intake = company.failed_intake(tx, times=3)
+    stage.settle()
+    match = stage.match_of(intake)["failure_match_id"]
+    with stage.person("grace", Authority.OPERATOR) as tx:
+        again = gate.restart(tx, intake)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "skipped", "SUBJECT_CHANGED")]
+    assert stage.candidate(match)["overridden_by"] == "grace"
+    with stage.db.transaction(Authority.READER) as tx:
+        for wait in (24, 72, 0):
+            company.attempt_and(tx, again, ReasonCode.NO_LINKEDIN_COMPANY)
+            if wait:
+                company.advance(tx, timedelta(hours=wait))
+    stage.settle()
+    assert stage.told(match)[1:] == [(MANUAL, "pending", None)]  # what was restarted is not restarted again
+    assert stage.matches_of(again) == []
+    stage.whole()
+
+
+def test_a_failure_that_cannot_be_evaluated_stops_no_other_and_ends(new_stage: NewStage) -> None:
+    """Stuck after five failures, and unrecovered when its time is over, without anybody resuming it."""
+    stage = new_stage()
+    bad = NewFailure(source="s", message="broken", key="bad", kind=SubjectKind.INTAKE, ref="no id at all")
+    (ingested,) = stage.ingest([bad])
+    match = ingested.failure_match_id
+    assert match is not None
+    (good,) = stage.outside()
+    for _ in range(stage.policy.evaluation_failures_max):
+        stage.settle()
+        assert stage.told(good) == [(RETRY, "pending", None)]
+        stage.advance(hours=2)
+    assert stage.match(match)["status"] == "stuck"
+    stage.advance(days=40)
+    stage.settle()
+    assert stage.status(match) == ("unrecovered", "EVALUATION_FAILED")
+    stage.whole()
