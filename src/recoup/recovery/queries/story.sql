@@ -40,7 +40,8 @@ select m.failure_match_id, m.status, m.created_at from recovery.failure_match m
 -- Its own, and those of its incident and its scopes: the newest ones, oldest first.
 select e.* from (
   select p.seq, p.logged_at, p.event_type, p.candidate_id, p.scope_id, p.number, p.from_status, p.to_status,
-         p.action_name, p.confidence, p.evidence, p.outcome, p.reason, p.facts, p.policy_version, p.actor, p.actor_id, p.authority
+         p.action_name, p.confidence, p.evidence, p.outcome, p.reason, p.facts, p.policy_version, p.actor,
+         p.actor_id, p.authority
     from ((select p.* from recovery.provenance p
             where p.failure_match_id = %(match)s order by p.seq desc limit %(limit)s)
           union all
