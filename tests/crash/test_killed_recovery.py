@@ -44,6 +44,7 @@ POLL_S = 0.002
 POLICY = """
 [recovery]
 claims_at_once = 4
+skip_below = 0
 [recovery.plan]
 outside = ["retry_exponential", "retry_exponential"]
 [recovery.actions.retry_exponential]

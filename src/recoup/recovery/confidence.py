@@ -19,15 +19,20 @@ class Estimate(NamedTuple):
     ended: int
     awaiting: int
 
-    @property
-    def confidence(self) -> float:
-        # What is still awaited counts as a failure: successes arrive early, failures late.
+    def confidence(self, policy: RecoveryPolicy) -> float:
+        """The share, with what is still awaited counted as failures: successes arrive early, failures late.
+
+        That keeps an action from starting by itself. It does not have it skipped: only outcomes that are known do.
+        """
         tried = self.ended + self.awaiting
-        return self.succeeded / tried if tried else UNKNOWN
+        if not tried:
+            return UNKNOWN
+        known = self.succeeded / self.ended if self.ended else UNKNOWN
+        return max(self.succeeded / tried, min(known, policy.skip_below))
 
     def is_low(self, policy: RecoveryPolicy) -> bool:
         """Whether a candidate with this action is skipped: it rests on enough outcomes, and they were bad."""
-        return self.ended >= policy.evidence_min and self.confidence < policy.skip_below
+        return self.ended >= policy.evidence_min and self.confidence(policy) < policy.skip_below
 
 
 def estimates(tx: Transaction, names: set[str], policy: RecoveryPolicy) -> dict[str, Estimate]:
@@ -45,7 +50,7 @@ def rate(tx: Transaction, candidates: Mapping[UUID, str], policy: RecoveryPolicy
         Q["rated"],
         {
             "ids": list(candidates),
-            "confidences": [known[name].confidence for name in candidates.values()],
+            "confidences": [known[name].confidence(policy) for name in candidates.values()],
             "evidence": [known[name].ended for name in candidates.values()],
         },
     )
