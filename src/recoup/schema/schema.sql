@@ -5980,7 +5980,7 @@ CREATE OR REPLACE FUNCTION recovery.end_evaluations(units uuid[], tokens uuid[],
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'; -- body 4d81c4bf0d9c2753e6ee63e4cebd6b42
+ SET jit TO 'off'; -- body d59cd19bf7b5c266a1150b17c4f7ae9b
 comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is looked at again; five failures in a row make it stuck.';
 
 CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
@@ -6307,7 +6307,7 @@ grant execute on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], out
 CREATE OR REPLACE FUNCTION recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[])
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9fd5382f8b4f6a5c17f24f4dc9dc489a
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 51ba02f52282a8e26958d21a4c481e34
 comment on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) is 'Adds to what was reported what was reported before, and stores as late what comes late.';
 
 CREATE OR REPLACE FUNCTION recovery.leases_expire()
