@@ -65,7 +65,6 @@ OTHER = {
     "boolean": "{0} is not true", "uuid": "gen_random_uuid()", "jsonb": "'{{\"forged\": true}}'",
     "timestamp with time zone": "coalesce({0} + interval '61 seconds', recoup.now() - interval '1 hour')",
     "text[]": "array_append({0}, 'forged')", "bytea": "sha256(coalesce({0}, ''))", "date": "{0} + 31",
-    "real": "(coalesce({0}, 0) + 0.5)::real", "double precision": "coalesce({0}, 0) + 0.5",
     "bytea[]": "array[sha256('forged')]", "xid8": "'3'", "pg_snapshot": "'3:3:'",
 }  # fmt: skip
 FORGE = """
