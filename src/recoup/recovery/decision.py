@@ -88,7 +88,7 @@ class Facts:
     candidates: Sequence[Candidate] = ()  # oldest first
     scopes: Sequence[Scope] = ()  # active ones of its incident
     not_applicable: tuple[str, ...] = ()  # types of action that do not apply to this very subject
-    leases_expire: bool = True  # not after a simulated clock moved, until every worker has been heard of
+    leases_expire: bool = True  # not after a simulated clock moved, until every worker has sent a heartbeat
 
 
 # Steps ----------------------------------------------------------------------------------------------------------------

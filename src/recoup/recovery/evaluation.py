@@ -481,7 +481,7 @@ class Selection(NamedTuple):
 
     action: str
     scope: Scope | None = None
-    parameters: Mapping[str, Any] | None = None  # beside those of the policy
+    parameters: Mapping[str, Any] | None = None  # in addition to those of the policy
     key: str | None = None  # idempotency key of the candidate that it repeats
     held: bool = False  # it needs an approval, whatever else allows its start
 
