@@ -31,6 +31,7 @@ RECOVERY = Domain(
         "outcomes",
         "ingest",
         "evaluation",
+        "selection",
         "review",
         "comments",
     ),

@@ -5784,6 +5784,20 @@ CREATE OR REPLACE FUNCTION recovery.ask_people(ids uuid[], keys text[], incident
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0915eb22d845b0b7a5ce3f0cb95d2984
 comment on function recovery.ask_people(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) is 'The action manual: a task for a person, with a due time.';
 
+grant execute on function recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by_ timestamp with time zone[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by_ timestamp with time zone[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 6f2bc52099c0526022088b8d52d58001
+comment on function recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by_ timestamp with time zone[]) is 'Gives pending candidates their scopes.';
+
 grant execute on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
@@ -6401,6 +6415,20 @@ CREATE OR REPLACE FUNCTION recovery.queue_retries(wanted uuid[], candidates uuid
  SET enable_mergejoin TO 'off'; -- body 0a706dcdf0ebd4c5a35719b0ded52029
 comment on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) is 'Queues the retry of each run, a copy of its kind, source and input. For the consequence of a candidate only.';
 
+grant execute on function recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 7f8460397ecd2d09aaed9b537280a710
+comment on function recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[]) is 'Writes the confidence of pending candidates.';
+
 CREATE OR REPLACE FUNCTION recovery.record_candidate_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -6653,6 +6681,20 @@ CREATE OR REPLACE FUNCTION recovery.scope_move_refusal(code_ text, o recovery.sc
  STABLE; -- body 2a7ff19ff156a6a18eeaac93838379b5
 comment on function recovery.scope_move_refusal(code_ text, o recovery.scope, n recovery.scope, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recovery.scope_move_broken.';
 
+grant execute on function recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body af91c3c0dcd39ffdcaaf4d8d39f67e64
+comment on function recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[]) is 'Selects the actions of pending candidates, with their scopes.';
+
 CREATE OR REPLACE FUNCTION recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -6684,6 +6726,20 @@ CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kin
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'; -- body bcf61c415b1a1821ec0d12c22b17a086
 comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
+
+grant execute on function recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 226533d3a720b5f9860db6cad6e21e6e
+comment on function recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[]) is 'Skips candidates that were not started, if they are still in the status in which they were read.';
 
 CREATE OR REPLACE FUNCTION recovery.skip_errors(ids uuid[], refs text[])
  RETURNS integer

@@ -110,45 +110,19 @@ select m.failure_match_id, m.incident_id, m.error_signature, m.subject_kind, g.f
 returning failure_match_id, candidate_id;
 
 -- name: selected
-with t as materialized (select recoup.now() as now_)
-update recovery.candidate c
-   set action_name = g.action, action_type = g.type, parameters = g.parameters, cost = g.cost, timeout_s = g.timeout,
-       is_automated = g.is_automated, requires_approval = g.requires_approval, scope_id = g.scope,
-       execute_by = g.execute_by, confidence_of = case when c.action_name = g.action then c.confidence_of end,
-       idempotency_key = coalesce(c.idempotency_key, g.key), held_for_review = c.held_for_review or g.held,
-       updated_at = greatest(c.updated_at, t.now_)
-  from t, unnest(%(ids)s::uuid[], %(actions)s::text[], %(types)s::text[], %(parameters)s::jsonb[], %(costs)s::integer[],
-                 %(timeouts)s::integer[], %(automated)s::boolean[], %(approvals)s::boolean[], %(scopes)s::uuid[],
-                 %(execute_by)s::timestamptz[], %(keys)s::text[], %(held)s::boolean[])
-            g (id, action, type, parameters, cost, timeout, is_automated, requires_approval, scope, execute_by, key, held)
- where c.candidate_id = any(array[g.id]) and c.status = 'pending'
-returning c.candidate_id;
+select c from recovery.select_actions(
+  %(ids)s::uuid[], %(actions)s::text[], %(types)s::text[], %(parameters)s::jsonb[], %(costs)s::integer[],
+  %(timeouts)s::integer[], %(automated)s::boolean[], %(approvals)s::boolean[], %(scopes)s::uuid[],
+  %(execute_by)s::timestamptz[], %(keys)s::text[], %(held)s::boolean[]) c;
 
 -- name: attached
-with t as materialized (select recoup.now() as now_)
-update recovery.candidate c
-   set scope_id = g.scope, execute_by = g.execute_by, updated_at = greatest(c.updated_at, t.now_)
-  from t, unnest(%(ids)s::uuid[], %(scopes)s::uuid[], %(execute_by)s::timestamptz[]) g (id, scope, execute_by)
- where c.candidate_id = any(array[g.id]) and c.status = 'pending' and c.scope_id is null
-returning c.candidate_id;
+select c from recovery.attach_scopes(%(ids)s::uuid[], %(scopes)s::uuid[], %(execute_by)s::timestamptz[]) c;
 
 -- name: rated
-with t as materialized (select recoup.now() as now_)
-update recovery.candidate c
-   set confidence = g.confidence, confidence_of = c.action_name, evidence = g.evidence,
-       updated_at = greatest(c.updated_at, t.now_)
-  from t, unnest(%(ids)s::uuid[], %(confidences)s::float8[], %(evidence)s::integer[]) g (id, confidence, evidence)
- where c.candidate_id = any(array[g.id]) and c.status = 'pending'
-returning c.candidate_id;
+select c from recovery.rate_candidates(%(ids)s::uuid[], %(confidences)s::float8[], %(evidence)s::integer[]) c;
 
 -- name: skipped
-with t as materialized (select recoup.now() as now_)
-update recovery.candidate c
-   set status = 'skipped', skip_reason = g.reason, finished_at = t.now_, teaches = false,
-       overridden_by = coalesce(c.overridden_by, g.person), updated_at = greatest(c.updated_at, t.now_)
-  from t, unnest(%(ids)s::uuid[], %(reasons)s::text[], %(people)s::text[], %(was)s::text[]) g (id, reason, person, was)
- where c.candidate_id = any(array[g.id]) and c.status = g.was
-returning c.candidate_id;
+select c from recovery.skip_candidates(%(ids)s::uuid[], %(reasons)s::text[], %(people)s::text[], %(was)s::text[]) c;
 
 -- name: end_candidates
 select c.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[], %(errors)s::text[], %(teach)s::boolean[],
