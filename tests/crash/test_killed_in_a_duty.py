@@ -26,9 +26,10 @@ import pytest
 from command_line import RECOUP
 from hub import DOL, OPERATIONAL, TRANSIENT, Hub
 from product import DUTIES, LOGS, apply_policy, pause, resume
-from recoup import gate
+from recoup import deliveries, gate
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
+from recoup.deliveries import delivering
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
@@ -49,6 +50,9 @@ UNITS = 40
 AT_ONCE = 10  # companies that a worker verifies
 WORLD_COMPANIES = 200  # more than half of them good
 HURRY = f"[worker]\nheartbeat_s = 1\nlost_after_s = 3\n[errors]\nretries_at_once = {AT_ONCE}\n"
+# By the second route nobody can deliver: its variable is not set.
+NOTICES = f"[deliveries]\nat_once = {AT_ONCE}\nat_once_per_route = {AT_ONCE}\n"
+NOTICES += '[deliveries.routes.ops]\nkind = "webhook"\nurl_env = "NOT_SET_ANYWHERE"\n'
 COMMAND = [*RECOUP, "worker"]
 
 
@@ -162,6 +166,25 @@ def old_month(desk: Desk, world: World) -> int:
     return 1
 
 
+def sent(desk: Desk, route: str) -> None:
+    with desk.db.transaction(Authority.OPERATOR) as tx:
+        for _ in range(UNITS):
+            deliveries.send(tx, route, "it failed")
+
+
+def due_deliveries(desk: Desk, world: World) -> int:
+    sent(desk, "log")
+    return UNITS
+
+
+def lapsed_deliveries(desk: Desk, world: World) -> int:
+    sent(desk, "ops")
+    with desk.db.transaction(Authority.EXECUTOR) as tx:
+        assert len(delivering.claim(tx, limit=UNITS, worker="gone")) == UNITS
+    desk.advance(timedelta(minutes=6))
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -173,14 +196,21 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "retry-window": missed_windows,
     "error-archive": expired_errors,
     "archive-retention": old_month,
+    "deliver": due_deliveries,
+    "delivery-expiry": lapsed_deliveries,
     "lost-workers": silent_workers,
     "seal": unsealed_rows,
 }
 ERRORS = ("error-retry", "error-lapse", "retry-window", "error-archive", "archive-retention")
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
-ALONE = ("verify", "gate-retry", "mint", "seal", *ERRORS)
+ALONE = ("verify", "gate-retry", "mint", "seal", "deliver", "delivery-expiry", *ERRORS)
 # A flow leaves open what it was looking at. The histories of what the survivor saw first, and of what the victim held.
-FLOWS = {"verify": ("SPA", "SFRPAN"), "gate-retry": ("SFRPAN", "SFRFRPAN"), "error-retry": ("RCS", "RCLCS")}
+FLOWS = {
+    "verify": ("SPA", "SFRPAN"),
+    "gate-retry": ("SFRPAN", "SFRFRPAN"),
+    "error-retry": ("RCS", "RCLCS"),
+    "deliver": ("S", "LS"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +247,7 @@ def test_killed_in_the_middle(
     db = fresh()
     desk = Desk(db)
     with db.transaction(Authority.OPERATOR) as tx:
-        apply_policy(tx, HURRY + policy_of(world, at_once=AT_ONCE), reason="tests are in a hurry")
+        apply_policy(tx, HURRY + NOTICES + policy_of(world, at_once=AT_ONCE), reason="tests are in a hurry")
         pause(tx, "duty", duty, reason="until both are there")
     units = PREPARED[duty](desk, world)
     name = str(psycopg.conninfo.conninfo_to_dict(db.conninfo)["dbname"])
@@ -258,6 +288,7 @@ def test_killed_in_the_middle(
             desk.advance(timedelta(minutes=1) if duty in ERRORS else max(WAITS))
             until(lambda: not desk.rows("select from cl.gate_zero_recovery where status = 'ACTIVE'"))
             until(lambda: not desk.rows("select from recoup.error where status = 'RETRY_PENDING'"))
+            until(lambda: not desk.rows("select from recoup.delivery where status = 'queued'"))
         check(desk, duty, done, units - held)
         until(lambda: "survivor" in running(desk))  # the minute made it silent too: it goes on as another
         survivor.send_signal(signal.SIGTERM)
@@ -283,14 +314,16 @@ def waiting_for(admin: psycopg.Connection[Any]) -> bool:
 
 
 def held_by(desk: Desk, worker: str) -> int:
-    """Attempts and retries that are under way."""
-    ((attempts, retries),) = desk.rows(
+    """Attempts, retries and deliveries that are under way."""
+    ((attempts, retries, tries),) = desk.rows(
         "select (select count(*) from cl.gate_zero_attempt where status = 'open' and worker = %s),"
-        "       (select count(*) from recoup.error_queue where worker = %s)",
+        "       (select count(*) from recoup.error_queue where worker = %s),"
+        "       (select count(*) from recoup.delivery_queue where worker = %s)",
+        worker,
         worker,
         worker,
     )
-    return int(attempts) + int(retries)
+    return int(attempts) + int(retries) + int(tries)
 
 
 def done_by_all(desk: Desk, duty: str) -> int:
@@ -337,6 +370,12 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
             assert desk.rows("select status, rows from recoup.error_archive_month") == [("DROPPED", UNITS)]
             assert desk.rows("select from recoup.control_log where to_status = 'DROPPED'") == [()]
             assert desk.rows("select from pg_partition_tree('recoup.error_archive') where level > 1") == []
+        case "deliver":
+            seen, crashed = FLOWS[duty]
+            assert (delivery_words(desk), done) == ({seen: units, crashed: UNITS - units}, units)
+        case "delivery-expiry":
+            assert (delivery_words(desk), done) == ({"L": UNITS}, units)
+            assert desk.rows("select distinct attempts, status from recoup.delivery") == [(1, "queued")]
         case "seal":
             with desk.db.transaction(Authority.READER) as tx:
                 assert seals.verify(tx, LOGS) == []
@@ -348,6 +387,14 @@ def error_words(desk: Desk) -> Counter[str]:
     """The first letters of what happened to each error, and of how many it did."""
     rows = desk.rows(
         "select string_agg(left(event_type, 1), '' order by seq) from recoup.error_story group by error_table, error_id"
+    )
+    return Counter(row[0] for row in rows)
+
+
+def delivery_words(desk: Desk) -> Counter[str]:
+    """The first letters of the outcomes of each delivery."""
+    rows = desk.rows(
+        "select string_agg(left(outcome, 1), '' order by seq) from recoup.delivery_event group by delivery_id"
     )
     return Counter(row[0] for row in rows)
 

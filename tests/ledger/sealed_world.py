@@ -11,6 +11,7 @@ from company import (
     advance,
     attempt_and,
     claimed_error,
+    delivery_in,
     error_in,
     finish,
     minted,
@@ -104,6 +105,7 @@ def live(database: Database, admin: Transaction) -> None:
                     attempt_and(tx, new_intake(tx), ReasonCode.STATE_MISSING)
                     minted(tx)
                     error_in(tx, "RESOLVED")
+                    delivery_in(tx, "delivered")
             with database.transaction(Authority.HUB) as tx:
                 retried_error(tx)
                 run_in(tx, "failed")

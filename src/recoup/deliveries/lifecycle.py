@@ -75,6 +75,7 @@ DELIVERY = Lifecycle(
 EVENTS = Log(
     table="recoup.delivery_event",
     at="logged_at",
+    times=("next_try_at",),
     recorders=("recoup.record_deliveries",),
     columns=(
         (

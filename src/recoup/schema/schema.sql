@@ -3294,7 +3294,7 @@ grant execute on function recoup.canon_declaration_log_1(l recoup.declaration_lo
 CREATE OR REPLACE FUNCTION recoup.canon_delivery_event_1(l recoup.delivery_event)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 4d6b343ea397c8a55e4d49a53042ec55
+ STABLE; -- body 0817b9d620d804fe56c35a59d573331d
 comment on function recoup.canon_delivery_event_1(l recoup.delivery_event) is 'Canonical text of a row of recoup.delivery_event, version 1.';
 grant execute on function recoup.canon_delivery_event_1(l recoup.delivery_event) to public;
 
