@@ -62,7 +62,7 @@ class Play:
         self._crashed_runs()
         self._a_worker_dies()
         self._people()
-        self._pass(timedelta(hours=80))  # what nobody decided is over
+        self._pass(timedelta(hours=80))  # what nobody decided is skipped
         if meanwhile is not None:
             meanwhile()
         self._duties()
@@ -125,7 +125,7 @@ class Play:
             )
 
     def _a_worker_dies(self) -> None:
-        """A worker claims, and is never heard of again: its lease expires, and the action counts as failed."""
+        """A worker claims, and dies: its lease expires, and the action counts as failed."""
         self._ingest(FEED, "quote {} rejected: upstream closed the connection", 2)
         self._duties()
         self._open(FEED, EVERY, max_attempts=10, reason="upstream restarted")
@@ -190,7 +190,7 @@ class Play:
         """One notice is delivered and one is cancelled; one task is open and one is cancelled."""
         ids = self._ingest(NEWS, "digest {} was not sent: template missing", 3)
         self._duties()
-        self._open(NEWS, (NOTIFY, MANUAL), max_attempts=5, reason="nobody is told twice")
+        self._open(NEWS, (NOTIFY, MANUAL), max_attempts=5, reason="one notice is enough")
         for match, action in ((ids[0], NOTIFY), (ids[1], MANUAL)):
             with self._acting(Authority.OPERATOR, LEAD) as tx:
                 proposed = review.propose(tx, match, action, self.policy)

@@ -42,7 +42,7 @@ NOT_COVERED = {
     "recovery.candidate.idempotency_key": "for what its action does elsewhere; nothing here is decided by it",
     "recovery.candidate.lease_until": "compared with its lease until that is over; then nothing is decided by it",
     "recovery.candidate.teaches": "of what was executed the event of its end tells it; of others it means nothing",
-    "recovery.failure_match.evaluate_at": "while it waits it is compared with its queue; later nothing is decided by it",
+    "recovery.failure_match.evaluate_at": "while it waits its queue has it too; later nothing is decided by it",
     "recovery.failure_match.wakes": "waking a match is no event: it only makes an evaluation due",
     "recovery.failure_match.updated_at": "of a match that ended it is in the provenance; waking is no event",
     "recovery.run.heartbeat_at": "of a run that ended it is in the trace; while it runs, a heartbeat is no event",

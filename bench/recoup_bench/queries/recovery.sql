@@ -153,7 +153,7 @@ evaluated as (
   insert into raw.evaluation (failure_match_id, evaluation_no, rules, fired, recommended_action, weight, facts,
                               policy_version, evaluated_at)
   select m.failure_match_id, 1, 'plan', '{plan.outside}', 'retry_exponential', 1,
-         '{"kind": "outside", "standing": "failed", "candidates": 0, "scopes": 0}', 1, t.now_ from matched m, t),
+         '{"kind": "outside", "subject": "failed", "candidates": 0, "scopes": 0}', 1, t.now_ from matched m, t),
 created as (
   insert into raw.candidate (failure_match_id, incident_id, error_signature, subject_kind, recommended_action,
                              action_name, action_type, parameters, cost, timeout_s, is_automated, requires_approval,

@@ -1,6 +1,6 @@
 """What an evaluation does with a match, as one pure function: from what the rows say to the next step.
 
-An evaluation looks at the match, where its subject stands, its candidates and their scopes. It ends a candidate, ends
+An evaluation reads the match, the condition of its subject, its candidates and their scopes. It ends a candidate, ends
 the match, proposes an action, attaches a scope, or waits for the next deadline. There is always one of these: nothing
 waits for ever.
 """
@@ -15,7 +15,7 @@ from recoup.recovery.policy import Action, RecoveryPolicy
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, Skip, SubjectKind
 
 Standing: TypeAlias = Literal["failed", "busy", "good", "gone"]
-BUSY_AGAIN = timedelta(hours=1)  # how often a match past its time is looked at while something of it still runs
+BUSY_AGAIN = timedelta(hours=1)  # how often a match past its time is evaluated while something of it still runs
 LEASE_OVER = timedelta(seconds=1)  # how long after a lease's last moment its end is looked for
 OPEN = (CandidateStatus.PENDING, CandidateStatus.APPROVED, CandidateStatus.EXECUTING)
 # Skipped for a reason that leaves the action to be tried again.
@@ -50,7 +50,7 @@ class Candidate:
     effect_made: bool = False
     reported: str | None = None
     awaits: bool = False
-    unit: Standing | None = None  # where what it awaits stands
+    unit: Standing | None = None  # the condition of what it awaits
     outcome_by: datetime | None = None
     is_paused: bool = False  # whether work on what it awaits is paused
     skip_reason: str | None = None
@@ -88,7 +88,7 @@ class Facts:
     candidates: Sequence[Candidate] = ()  # oldest first
     scopes: Sequence[Scope] = ()  # active ones of its incident
     not_applicable: tuple[str, ...] = ()  # types of action that do not apply to this very subject
-    leases_expire: bool = True  # not after a simulated clock moved, until every worker has been heard of
+    leases_expire: bool = True  # not after a simulated clock moved, until every worker has sent a heartbeat
 
 
 # Steps ----------------------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def _how(latest: Candidate | None) -> str:
 def _after_success(latest: Candidate, facts: Facts) -> Step | None:
     if latest.action_type is ActionType.SKIP:
         return EndMatch(status=MatchStatus.ACCEPTED, reason=f"accepted by {latest.action_name}")
-    # Of a subject in this database its standing says whether the failure is gone; of one outside, its action does.
+    # Of a subject in this database its condition says whether the failure is gone; of one outside, its action does.
     is_corrective = latest.action_type is not None and latest.action_type.is_corrective
     if is_corrective and facts.kind in (SubjectKind.OUTSIDE, SubjectKind.PARTITION):
         return EndMatch(status=MatchStatus.RECOVERED, reason=f"recovered by {latest.action_name}")

@@ -107,7 +107,7 @@ DUTIES: tuple[Duty, ...] = (
         name="scope-expiry",
         authority=Authority.SCOPED_EXECUTION,
         cadence_s=5,
-        description="expires every scope whose time is over",
+        description="expires every scope whose time has passed",
         batch=lambda tx, _: following.expire_scopes(tx, limit=MAX_BATCH),
         lag=lambda tx: seconds(tx, following.Q["scope_lag"]),
         units=lambda tx: [row[0] for row in tx.execute(following.Q["expired_scopes"], {"limit": MAX_BATCH})],

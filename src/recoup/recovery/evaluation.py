@@ -1,4 +1,4 @@
-"""Evaluations: matches are claimed from their queue, looked at, and get their next step, in sets.
+"""Evaluations: matches are claimed from their queue, evaluated, and given their next step, in sets.
 
 A batch is one transaction: reading, deciding (:mod:`recoup.recovery.decision`) and writing, each statement under the
 authority that owns it. What fails in a batch is evaluated alone; a match whose evaluation fails five times is stuck.
@@ -142,13 +142,13 @@ def evaluate(tx: Transaction, claimed: Sequence[Claimed], policy: RecoveryPolicy
     decided = _with_scopes(tx, decided, policy)
     ended = _end_candidates(tx, decided)
     # A candidate that was decided or started meanwhile is not what was seen: its match is evaluated again at once.
-    current = [(one, decision) for one, decision in decided if _stands(decision, ended)]
+    current = [(one, decision) for one, decision in decided if _is_current(decision, ended)]
     waits = _attach(tx, current, policy, now) | _propose(tx, current, policy, now)
     _finish(tx, decided, {one.claimed.failure_match_id for one, _ in current}, waits, now)
     return [decision for _, decision in decided]
 
 
-def _stands(decision: Decision, ended: set[UUID]) -> bool:
+def _is_current(decision: Decision, ended: set[UUID]) -> bool:
     return decision.ends is None or decision.ends.candidate_id in ended
 
 
@@ -219,11 +219,11 @@ def _scopes(
 def _standings(
     tx: Transaction, matches: Iterable[Mapping[str, Any]], latest: Iterable[Mapping[str, Any]]
 ) -> dict[tuple[str, str], tuple[Any, str | None]]:
-    """Where subjects and awaited units stand, by kind and ref, each with the newest unit of it."""
+    """The condition of subjects and awaited units, by kind and ref, each with the newest unit of it."""
     asked = {(row["subject_kind"], row["subject_ref"]) for row in matches}
     asked |= {(row["awaits"]["kind"], row["awaits"]["key"]) for row in latest if row["awaits"] is not None}
     kinds = {kind for kind, _ in asked}
-    if kinds <= {"outside", "partition"}:  # nothing of ours to look at
+    if kinds <= {"outside", "partition"}:  # nothing of ours to read
         return dict.fromkeys(asked, ("failed", None))
     given = {"kinds": [kind for kind, _ in asked], "refs": [ref for _, ref in asked]}
     return {(row["kind"], row["ref"]): (row["standing"], row["unit"]) for row in _rows(tx, "standings", given)}
@@ -281,7 +281,7 @@ def _candidate(
     awaits = row["awaits"]
     unit = None
     if awaits is not None and (row["status"] == "executing" or row["error"] == Failure.OUTCOME_OVERDUE):
-        # Of errors, intakes and runs the subject's standing is that of the newest unit, which is what is awaited.
+        # Of errors, intakes and runs the subject's condition is that of the newest unit, which is what is awaited.
         own = awaits["kind"] in ("delivery", "task")
         key = (awaits["kind"], awaits["key"]) if own else (match["subject_kind"], match["subject_ref"])
         unit = standings.get(key, ("gone", None))[0]
@@ -453,7 +453,7 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
 def _facts(facts: Facts) -> dict[str, Any]:
     """What an evaluation is recorded with."""
     return {
-        "kind": facts.kind, "standing": facts.standing, "candidates": len(facts.candidates),
+        "kind": facts.kind, "subject": facts.standing, "candidates": len(facts.candidates),
         "scopes": len(facts.scopes),
     }  # fmt: skip
 
@@ -482,7 +482,7 @@ class Selection(NamedTuple):
 
     action: str
     scope: Scope | None = None
-    parameters: Mapping[str, Any] | None = None  # beside those of the policy
+    parameters: Mapping[str, Any] | None = None  # in addition to those of the policy
     key: str | None = None  # idempotency key of the candidate that it repeats
     held: bool = False  # it needs an approval, whatever else allows its start
 
@@ -515,7 +515,7 @@ def select_actions(tx: Transaction, policy: RecoveryPolicy, chosen: Mapping[UUID
 def _finish(
     tx: Transaction, decided: Decided, current: set[UUID], waits: Mapping[UUID, datetime], now: datetime
 ) -> None:
-    """End the evaluations: what each match is now, and when it is looked at again."""
+    """End the evaluations: what each match is now, and when it is evaluated again."""
     targets: list[str] = []
     reasons: list[str | None] = []
     next_at: list[datetime] = []

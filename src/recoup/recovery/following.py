@@ -1,7 +1,7 @@
 """Following the logs: failures become matches, and whatever happens to a match's subject, candidate or scope wakes it.
 
 Logs only say where to look; rows decide. A page of a log, what follows from it and its acknowledgement are one
-transaction, so nothing is missed and nothing done twice, whoever dies.
+transaction, so nothing is missed and nothing done twice, whatever process dies.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -264,7 +264,7 @@ def _rows(tx: Transaction, query: str, given: dict[str, Any]) -> list[dict[str, 
 
 
 def expire_scopes(tx: Transaction, *, limit: int = 1000, only: UUID | None = None) -> int:
-    """Expire scopes whose time is over, as scoped execution."""
+    """Expire scopes whose time has passed, as scoped execution."""
     return tx.execute(Q["expire_scopes"], {"limit": limit, "only": only}).rowcount
 
 

@@ -49,7 +49,7 @@ MATCH = Lifecycle(
             for target, says in (
                 (RECOVERED, "the failure is gone"),
                 (ACCEPTED, "a person accepted it"),
-                (UNRECOVERED, "nothing is left to try, or its time is over"),
+                (UNRECOVERED, "nothing is left to try, or its time has passed"),
             )
             for status in (NEW, EVALUATED, STUCK)
         ),
@@ -160,7 +160,7 @@ SCOPE = Lifecycle(
     moves=(
         Move(ACTIVE, ACTIVE, CLAIM_WORKER, "a claim spends attempts and cost", via=SETTLE),
         Move(ACTIVE, EXHAUSTED, CLAIM_WORKER, "a claim spent the last of it", via=SETTLE),
-        Move(ACTIVE, EXPIRED, SCOPED_EXECUTION, "its time is over"),
+        Move(ACTIVE, EXPIRED, SCOPED_EXECUTION, "its time has passed"),
         Move(ACTIVE, REVOKED, SCOPED_EXECUTION, "an operator revoked it"),
     ),
     frozen=(

@@ -310,7 +310,7 @@ def actions(tx: Transaction, policy: RecoveryPolicy) -> list[ListedAction]:
             succeeded=known[name].succeeded,
             ended=known[name].ended,
             awaiting=known[name].awaiting,
-            confidence=known[name].confidence,
+            confidence=known[name].confidence(policy),
         )
         for name, action in policy.actions.items()
     ]

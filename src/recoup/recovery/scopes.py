@@ -94,7 +94,7 @@ def open_scope(
 
 
 def revoke(tx: Transaction, scope: UUID) -> list[Started]:
-    """Revoke a scope, as scoped execution. What awaits its outcome already goes on, and is returned."""
+    """Revoke a scope, as scoped execution. What awaits its outcome already continues, and is returned."""
     found = show(tx, scope)
     if tx.execute(Q["revoke"], {"scope": scope}).rowcount == 0:
         raise LawRefused(

@@ -14,7 +14,7 @@ class MatchStatus(StrEnum):
     STUCK = "stuck"  # its evaluation failed five times; an operator resumes it
     RECOVERED = "recovered"  # the failure is gone
     ACCEPTED = "accepted"  # a person accepted it: the action skip
-    UNRECOVERED = "unrecovered"  # nothing is left to try, or its time is over
+    UNRECOVERED = "unrecovered"  # nothing is left to try, or its time has passed
 
 
 class CandidateStatus(StrEnum):
@@ -81,7 +81,7 @@ class Skip(StrEnum):
 
 
 class Failure(StrEnum):
-    """Why a candidate failed, where it is not what its action said."""
+    """Why a candidate failed, where it is not what its action reported."""
 
     CRASHED = "CRASHED"  # its lease expired before its effect
     SCOPE_REVOKED = "SCOPE_REVOKED"

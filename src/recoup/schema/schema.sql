@@ -4962,7 +4962,7 @@ comment on column recovery.action.action_type is 'retry, fallback, circuit_break
 comment on column recovery.action.kind is 'corrective: fixes the problem; compensating: manages its impact.';
 comment on column recovery.action.is_automated is 'Whether it may start without a person, if all other gates allow it.';
 comment on column recovery.action.requires_approval is 'Whether a person has to approve it.';
-comment on column recovery.action.parameters is 'What it is given, unless a candidate says otherwise.';
+comment on column recovery.action.parameters is 'What it is given, unless a candidate has its own.';
 comment on column recovery.action.cost is 'Units that it takes from its scope.';
 comment on column recovery.action.timeout_s is 'Seconds that it may take.';
 grant select on table recovery.action to recoup_reader;
@@ -5789,7 +5789,7 @@ grant execute on function recovery.candidate_move_broken(o recovery.candidate, n
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 5bc4044c93d19804a3ecd92ae7fafc23
+ STABLE; -- body ff72db5aa89d8dfac166c58821c9eb0c
 comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
 
 grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -5803,7 +5803,7 @@ comment on function recovery.candidate_move_refusal(code_ text, o recovery.candi
 CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 47cadb0600c1865afc60adce6fbe546b
+ IMMUTABLE; -- body 0a658d6d84089f7fb3f611295eba5e24
 comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
 grant execute on function recovery.candidate_move_rules() to public;
 
@@ -5981,7 +5981,7 @@ CREATE OR REPLACE FUNCTION recovery.end_evaluations(units uuid[], tokens uuid[],
  SET enable_mergejoin TO 'off'
  SET enable_bitmapscan TO 'off'
  SET jit TO 'off'; -- body d59cd19bf7b5c266a1150b17c4f7ae9b
-comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is looked at again; five failures in a row make it stuck.';
+comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is evaluated again; five failures in a row make it stuck.';
 
 CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
  RETURNS uuid[]
@@ -6307,7 +6307,7 @@ grant execute on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], out
 CREATE OR REPLACE FUNCTION recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[])
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 51ba02f52282a8e26958d21a4c481e34
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6d588cfa2b8f1e2ad08098cef76b243c
 comment on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) is 'Adds to what was reported what was reported before, and stores as late what comes late.';
 
 CREATE OR REPLACE FUNCTION recovery.leases_expire()
@@ -6482,7 +6482,7 @@ CREATE OR REPLACE FUNCTION recovery.record_scope_moves()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0f5f4c1817c40892ec45ac415483101c
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b750712dec01536412bcb7ef85ba917c
 comment on function recovery.record_scope_moves() is 'scope_exhausted, scope_expired, scope_revoked.';
 
 CREATE OR REPLACE FUNCTION recovery.refuse_over(wanted uuid[], with_tokens uuid[])
@@ -6511,7 +6511,7 @@ CREATE OR REPLACE FUNCTION recovery.report_outcomes(ids_ uuid[], tokens uuid[], 
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 09bb74f62a76b902a75b12994dd3ee93
-comment on function recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT reported uuid[], OUT statuses text[]) is 'The executor''s report on actions outside this database: made, told before, or late (stored, and not applied).';
+comment on function recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT reported uuid[], OUT statuses text[]) is 'The executor''s report on actions outside this database: made, reported before, or late (stored, and not applied).';
 
 CREATE OR REPLACE FUNCTION recovery.retry_errors(ids uuid[], refs text[])
  RETURNS integer
@@ -6588,7 +6588,7 @@ CREATE OR REPLACE FUNCTION recovery.rule_match_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body baeb4daebdbb175c183e47180987772e
+ SET enable_mergejoin TO 'off'; -- body 234ff6f06430277353516b5315770182
 comment on function recovery.rule_match_moves() is 'A match ends now, with a reason; and it always has a next evaluation.';
 grant execute on function recovery.rule_match_moves() to public;
 
@@ -6699,7 +6699,7 @@ CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kin
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body fdc3f8b0e9bf69cc992b3ecf1279814e
-comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'Where each subject or started unit stands: failed, busy, good or gone; the newest unit of it; and its status.';
+comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
 
 grant execute on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 

@@ -155,7 +155,7 @@ select c.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[]
                                             %(people)s::text[]) c;
 
 -- name: open_scopes
--- For incidents without one, so many times a day at most.
+-- For incidents without one, with a maximum per day.
 with t as materialized (select recoup.now() as now_, recoup.policy_version() as version)
 insert into recovery.scope (incident_id, allowed_actions, max_attempts, cost_limit, least_cost, ttl_seconds, expires_at,
                             opened_by, reason, policy_version, opened_at)

@@ -42,7 +42,7 @@ select m.failure_match_id
     where m.subject_ref = r.retry_of::text and m.subject_kind = 'run' and m.ended_at is null) m;
 
 -- name: of_candidates
--- Not what an evaluation did itself: it went on from there in the same transaction.
+-- Not what an evaluation did itself: the same transaction has the next step.
 select distinct g.match
   from unnest(%(matches)s::uuid[], %(xids)s::text[]) g (match, xid)
  where not exists (
@@ -113,7 +113,7 @@ select extract(epoch from recoup.now() - s.expires_at) from recovery.scope s
  where s.status = 'active' and s.expires_at <= (select recoup.now()) order by s.expires_at limit 1;
 
 -- name: hold_quiet
--- Locked against new matches first; then looked at again, in a second statement.
+-- Locked against new matches first; then read again, in a second statement.
 select i.incident_id from recovery.incident i
  where i.status = 'open' and i.opened_at <= (select recoup.now()) - make_interval(hours => %(hours)s)
    and not exists (select from recovery.failure_match m

@@ -46,7 +46,7 @@ select s.scope_id, s.incident_id, i.source, i.error_signature, s.allowed_actions
  order by s.scope_id desc limit %(limit)s;
 
 -- name: awaiting
--- What was started within a scope and is not over: it goes on when the scope is revoked.
+-- What was started within a scope and is not over: it continues when the scope is revoked.
 select c.candidate_id, c.failure_match_id, c.action_name, c.status, c.effect_made_at is not null as effect_made,
        c.executed_at
   from recovery.failure_match m

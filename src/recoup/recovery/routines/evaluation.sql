@@ -71,7 +71,7 @@ begin
 end $$;
 comment on function recovery.end_evaluations(
   uuid[], uuid[], text[], text[], text[], text[], timestamptz[], integer[]) is
-'Ends evaluations: what each match is now, why, and when it is looked at again; five failures in a row make it stuck.';
+'Ends evaluations: what each match is now, why, and when it is evaluated again; five failures in a row make it stuck.';
 
 create or replace function recovery.wake_matches(ids uuid[]) returns integer
 language plpgsql

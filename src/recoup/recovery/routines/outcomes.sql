@@ -30,7 +30,7 @@ begin
   end if;
 end $$;
 comment on function recovery.report_outcomes(uuid[], uuid[], text[], jsonb[], text[]) is
-'The executor''s report on actions outside this database: made, told before, or late (stored, and not applied).';
+'The executor''s report on actions outside this database: made, reported before, or late (stored, and not applied).';
 
 create or replace function recovery.late_outcomes(
   ids_ uuid[], tokens uuid[], outcomes text[], errors text[], inout reported uuid[], inout statuses text[])
@@ -38,7 +38,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- Reported again, because the answer was lost: the first report stands. Otherwise it comes late.
+  -- Reported again, because the answer was lost: the first report counts. Otherwise it comes late.
   with others as materialized (
     select g.*, c.candidate_id is not null as known,
            c.token = g.token and c.effect_made_at is not null

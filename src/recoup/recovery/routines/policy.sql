@@ -73,7 +73,7 @@ comment on column recovery.action.action_type is
 comment on column recovery.action.kind is 'corrective: fixes the problem; compensating: manages its impact.';
 comment on column recovery.action.is_automated is 'Whether it may start without a person, if all other gates allow it.';
 comment on column recovery.action.requires_approval is 'Whether a person has to approve it.';
-comment on column recovery.action.parameters is 'What it is given, unless a candidate says otherwise.';
+comment on column recovery.action.parameters is 'What it is given, unless a candidate has its own.';
 comment on column recovery.action.cost is 'Units that it takes from its scope.';
 comment on column recovery.action.timeout_s is 'Seconds that it may take.';
 grant select on recovery.action to recoup_reader;

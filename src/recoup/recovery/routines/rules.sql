@@ -39,7 +39,7 @@ language sql stable as $$
       when n.overridden_by is not distinct from o.overridden_by
            or (n.result, n.error, n.teaches, n.effect_made_at, n.reported)
               is distinct from (o.result, o.error, o.teaches, o.effect_made_at, o.reported) then 'override_only' end
-    -- Ended. The move that ends it may also tell its effect, if that is outside of this database and awaits nothing.
+    -- Ended. The move that ends it may also report its effect, if that is outside of this database and awaits nothing.
     when o.status = 'executing' then case
       when not recovery.is_recent(n.finished_at, now_) then 'time'
       when (n.effect_made_at, n.reported) is distinct from (o.effect_made_at, o.reported)
@@ -97,7 +97,7 @@ language sql immutable as $$
     ('time', 'RC080', 'it has a time that is not now.', 'Take times from recoup.now().'),
     ('needs_approval', 'RC081', '%1$s needs an approval: it is not automatic for this subject, or its confidence, its'
      ' evidence or the policy do not allow it.', 'Have a person decide: recoup recovery approve ID'),
-    ('effect_once', 'RC082', 'its effect is made once, and was made or is not told.', null),
+    ('effect_once', 'RC082', 'its effect is made once, and reported with it.', null),
     ('lease_expired', 'RC082', 'its lease expired before its effect was made.', 'The result is stored as late.'),
     ('outcome_missing', 'RC082', 'an effect tells its outcome, or what it awaits.', null),
     ('awaits_other', 'RC082', 'the effect of %1$s awaits something else.', 'Use recovery.make_effects.'),
@@ -110,7 +110,7 @@ language sql immutable as $$
     ('decided_by', 'RC083', 'a person decides, under their own name.', 'Set the actor: kind human, and a name.'),
     ('same_person', 'RC083', 'another person than the one who proposed it approves it.', 'Ask somebody else to decide.'),
     ('no_action', 'RC083', 'no action is selected yet.', 'Wait for its evaluation.'),
-    ('decide_overdue', 'RC083', 'it had to be decided before %3$s.', 'Its match is unrecovered; propose an action anew.'),
+    ('decide_overdue', 'RC083', 'it had to be decided before %3$s.', 'Its match is unrecovered; propose an action again.'),
     ('no_scope', 'RC083', 'it has no active scope.', 'Open one: recoup recovery scope open INCIDENT --action %1$s'),
     ('confidence_of', 'RC084', 'a confidence is of the selected action.', null),
     ('confidence_kept', 'RC084', 'another action has no confidence yet.', 'Set confidence_of to null.'),
@@ -254,7 +254,7 @@ begin
       or n.ended_at is not null and n.end_reason is null
       or n.recovered_at is distinct from case when n.status = 'recovered' then n.ended_at end
       or n.reported_by is distinct from o.reported_by and n.reported_by is distinct from recoup.acting_id()
-      -- Nothing waits for ever: it is looked at within its time, or when its candidate has to end.
+      -- Nothing waits for ever: it is evaluated within its time, or when its candidate has to end.
       or n.ended_at is null and n.evaluate_at > greatest(n.match_until, now_) + interval '366 days' limit 1;
   if found then
     raise exception using errcode = 'RC085',

@@ -1,4 +1,4 @@
--- Where the subject of a match stands now: its own row, or that of the latest unit that was started for it. Logs wake
+-- The condition of the subject of a match: its own row, or that of the latest unit that was started for it. Logs wake
 -- an evaluation; these rows decide.
 
 create or replace function recovery.error_heads(refs text[],
@@ -137,4 +137,4 @@ begin
   end if;
 end $$;
 comment on function recovery.standings(text[], text[]) is
-'Where each subject or started unit stands: failed, busy, good or gone; the newest unit of it; and its status.';
+'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
