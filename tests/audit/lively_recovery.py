@@ -15,6 +15,7 @@ from recoup.recovery.executing import Executor, Failed, Outcome
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.runs import Succeeded, running
+from recoup.worker import register
 from recoup.worker.standalone import Standalone
 
 ADA, REX = Actor("human", "ada"), Actor("human", "rex")
@@ -74,6 +75,9 @@ class Board:
     def advance(self, by: timedelta) -> None:
         with self.db.transaction(Authority.OPERATOR) as tx:
             clock.advance(tx, by)
+        with self.db.transaction(Authority.RUNNER) as tx:  # leases expire once every worker has been heard again
+            for (worker,) in tx.execute("select worker_id from recoup.worker where status = 'running'").fetchall():
+                register.beat(tx, worker)
 
     def failed(self, key: str, source: str | None = None, **given: Any) -> UUID:
         """A failure from outside, with an incident of its own unless a source is given."""

@@ -39,6 +39,10 @@ NOT_COVERED = {
     "recoup.incarnation.began_at": "numbers and identities of clusters are compared, with every seal",
     "recoup.operation_item.refusal": "words for people; what was done is in the events of the row that it names",
     "recoup.operation_item.ended_at": "the same",
+    "recovery.candidate.idempotency_key": "for what its action does elsewhere; nothing here is decided by it",
+    "recovery.candidate.lease_until": "compared with its lease until that is over; then nothing is decided by it",
+    "recovery.candidate.teaches": "of what was executed the event of its end tells it; of others it means nothing",
+    "recovery.failure_match.evaluate_at": "while it waits its queue has it too; later nothing is decided by it",
     "recovery.failure_match.wakes": "waking a match is no event: it only makes an evaluation due",
     "recovery.failure_match.updated_at": "of a match that ended it is in the provenance; waking is no event",
     "recovery.run.heartbeat_at": "of a run that ended it is in the trace; while it runs, a heartbeat is no event",
@@ -65,6 +69,7 @@ OTHER = {
     "boolean": "{0} is not true", "uuid": "gen_random_uuid()", "jsonb": "'{{\"forged\": true}}'",
     "timestamp with time zone": "coalesce({0} + interval '61 seconds', recoup.now() - interval '1 hour')",
     "text[]": "array_append({0}, 'forged')", "bytea": "sha256(coalesce({0}, ''))", "date": "{0} + 31",
+    "uuid[]": "array[gen_random_uuid()]",
     "bytea[]": "array[sha256('forged')]", "xid8": "'3'", "pg_snapshot": "'3:3:'",
 }  # fmt: skip
 FORGE = """
@@ -182,5 +187,4 @@ BOOKS = {
     "recoup.subscription": "a reader's own position: one that moves it back reads again",
     "recoup.duty_tally": "counts for people; nothing is decided by them",
     "recoup.queue_form": "it has no rows",
-    "recovery.lease": "it follows from the claims, and each is compared with its candidates (recovery/leases)",
 }

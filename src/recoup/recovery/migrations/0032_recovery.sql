@@ -291,7 +291,7 @@ grant update (confidence, confidence_of, evidence, updated_at) on recovery.candi
 grant update (action_name, action_type, parameters, cost, timeout_s, is_automated, requires_approval, held_for_review,
               scope_id, execute_by, confidence_of, idempotency_key, status, skip_reason, overridden_by, effect_made_at, reported, finished_at,
               result, error, teaches, updated_at) on recovery.candidate to recoup_evaluator;
-grant update (status, decided_by, decided_at, decision_note, execute_by, finished_at, updated_at)
+grant update (status, decided_by, decided_at, decision_note, finished_at, updated_at)
   on recovery.candidate to recoup_reviewer;
 grant update (status, executed_at, worker, token, lease_until, idempotency_key, updated_at)
   on recovery.candidate to recoup_claim_worker;

@@ -13,6 +13,7 @@ events as (
   select e.candidate_id,
          (array_agg(e.event_type order by e.seq))[1] as first_event,
          (array_agg(e.logged_at order by e.seq))[1] as first_at,
+         max(e.logged_at) as last_at, count(*) as events,
          count(*) filter (where e.event_type = 'created') as born,
          count(*) filter (where e.event_type = 'executed') as executions,
          count(*) filter (where e.event_type = 'effect_made') as effects,
@@ -26,6 +27,8 @@ events as (
            where e.event_type in ('rejected', 'success', 'failure', 'rolled_back', 'skipped')) as ended_at,
          max(e.reason) filter (where e.event_type in ('failure', 'skipped')) as said,
          max(e.facts ->> 'result') filter (where e.event_type in ('success', 'failure')) as result,
+         bool_and(coalesce((e.facts ->> 'teaches')::boolean, true)) filter (
+           where e.event_type in ('success', 'failure', 'rolled_back')) as teaches,
          max(e.logged_at) filter (where e.event_type = 'executed') as executed_at,
          max(e.from_status) filter (where e.event_type = 'executed') as started_from,
          max(e.token::text) filter (where e.event_type = 'executed') as token,
@@ -99,12 +102,18 @@ beside as (
                                        e.executed_evidence))
            or c.action_name is not null
               and (e.selected ->> 'type', e.selected ->> 'cost', e.selected ->> 'is_automated',
-                   e.selected ->> 'requires_approval', e.selected ->> 'parameters')
+                   e.selected ->> 'requires_approval', e.selected ->> 'timeout_s', e.selected ->> 'held_for_review',
+                   (e.selected ->> 'execute_by')::timestamptz, e.selected ->> 'parameters')
                   is distinct from (c.action_type, c.cost::text, c.is_automated::text, c.requires_approval::text,
+                                    c.timeout_s::text, c.held_for_review::text, c.execute_by,
                                     encode(sha256(convert_to(c.parameters::text, 'UTF8')), 'hex'))
            or e.scope_id is distinct from c.scope_id
            or e.effects > 0 and (e.effect_at not between c.effect_made_at and c.effect_made_at + interval '1 minute'
-                or e.effect is distinct from coalesce(c.awaits, jsonb_build_object('reported', c.reported)))
+                or e.effect - 'outcome_by'
+                   is distinct from coalesce(c.awaits, jsonb_build_object('reported', c.reported))
+                or (e.effect ->> 'outcome_by')::timestamptz is distinct from c.outcome_by)
+           or c.executed_at is not null and c.teaches is distinct from coalesce(e.teaches, true)
+           or e.events > 1 and e.last_at is distinct from c.updated_at
            or e.effects = 0 and (c.awaits is not null or c.reported is distinct from
                 case when c.effect_made_at is not null then c.status end)
            or c.status in ('succeeded', 'failed')
