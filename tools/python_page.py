@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import recoup
-from recoup.client import Client, Errors, Gate, Policies, Subscription, aio
+from recoup.client import Client, Deliveries, Errors, Gate, Policies, Subscription, aio
 from recoup.errors import Blocking, Claimed, Cleared, Ended, Failed, NewError, Recorded, Succeeded
 
 WIDTH = 100
@@ -31,7 +31,8 @@ What is refused is a `recoup.Refusal` with `code`, `happened`, `next_step` and `
 library writes nothing to standard output; it logs through `logging`, as `recoup`.
 """
 PARTS: tuple[tuple[str, type], ...] = (
-    ("db", Client), ("db.errors", Errors), ("db.gate", Gate), ("db.policy", Policies), ("subscription", Subscription)
+    ("db", Client), ("db.errors", Errors), ("db.gate", Gate), ("db.deliveries", Deliveries), ("db.policy", Policies),
+    ("subscription", Subscription),
 )  # fmt: skip
 INHERITED = ("transaction", "one_statement", "close")  # of the client
 RECORDS = (NewError, Recorded, Claimed, Succeeded, Failed, Ended, Cleared, Blocking)
@@ -59,7 +60,7 @@ def _parts() -> Iterator[str]:
 def _twins() -> Iterator[str]:
     yield "## db.aio\n\nThe same verbs, to be awaited. Each runs on a thread; with `tx=` an `AsyncConnection` its"
     yield "statements run on that connection, on its event loop.\n"
-    for part, kind in (("errors", aio.AsyncErrors), ("gate", aio.AsyncGate)):
+    for part, kind in (("errors", aio.AsyncErrors), ("gate", aio.AsyncGate), ("deliveries", aio.AsyncDeliveries)):
         verbs = (verb for verb in vars(kind) if not verb.startswith("_"))
         yield f"- `db.aio.{part}`: {', '.join(f'`{verb}`' for verb in verbs)}"
     yield ""

@@ -28,6 +28,7 @@ FUNCTIONS = {
 }
 TABLES = (
     "recoup.error", "recoup.error_archive", "recoup.error_event", "recoup.policy", "recoup.operation",
+    "recoup.delivery", "recoup.delivery_event",
     "cl.gate_zero_batch", "cl.gate_zero_intake", "cl.gate_zero_attempt", "cl.gate_zero_recovery", "cl.gate_zero_air",
     "cl.company_identity",
 )  # fmt: skip

@@ -17,6 +17,7 @@ from recoup.gate.importing import import_file
 from recoup.gate.policy import GatePolicy
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup.worker.standalone import Standalone
 from recoup_bench.gate_zero import GATE_ZERO
 from recoup_bench.ground import WORKER
 from recoup_bench.measure import Timed

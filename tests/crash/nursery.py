@@ -17,16 +17,21 @@ from uuid import UUID
 
 import recoup.verification  # noqa: F401 - imported once, for all of them
 from recoup import mint, policy
-from recoup.database.connection import Database
+from recoup.database.connection import Database, Transaction
 from recoup.errors import archive, importing, retrying
 from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Succeeded
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import many
+from recoup.recovery import evaluation, executing
+from recoup.recovery.executing import Claimed, Executor, Subject
 from recoup.settings import Settings
+from recoup.worker.standalone import Standalone
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for domains that are tests only
+from recovery_ward import RETRY
+
 NAME = "victim"
 SMALL = 2  # errors of one batch, so that there are several
 
@@ -142,6 +147,26 @@ def drop_month(db: Database) -> Callable[[], object]:
     return work
 
 
+def evaluate_matches(db: Database) -> Callable[[], object]:
+    hands = Standalone(db, Authority.EVALUATOR, name=NAME)
+    return lambda: evaluation.evaluate_due(hands)
+
+
+def execute_candidates(db: Database, where: str) -> Callable[[], object]:
+    """Those whose effect is a row of ours, a row of the test in the same transaction, or a line in a file."""
+
+    def here(tx: Transaction, one: Claimed, _: Subject) -> None:
+        tx.execute("insert into ward.effect (candidate_id) values (%s)", (one.candidate_id,))
+
+    def outside(one: Claimed, _: Subject) -> None:
+        with Path(where).open("a") as file:
+            file.write(f"{one.idempotency_key}\n")
+
+    found = {"ours": {}, "here": {RETRY: Executor(here, database=True)}}.get(where, {RETRY: Executor(outside)})
+    hands = Standalone(db, Authority.CLAIM_WORKER, name=NAME)
+    return lambda: executing.execute_due(hands, found)
+
+
 TASKS: dict[str, Callable[..., Callable[[], object]]] = {
     "verify": verify_first,
     "retry": verify_again,
@@ -153,6 +178,8 @@ TASKS: dict[str, Callable[..., Callable[[], object]]] = {
     "duty": duty,
     "sweep errors": sweep_errors,
     "drop month": drop_month,
+    "evaluate matches": evaluate_matches,
+    "execute candidates": execute_candidates,
 }
 
 

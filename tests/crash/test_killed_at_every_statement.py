@@ -27,6 +27,7 @@ from recoup.database.connection import Database, connect
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.settings import Settings
+from recoup.worker.standalone import Standalone
 from recoup_demo.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))

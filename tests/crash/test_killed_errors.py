@@ -267,15 +267,6 @@ def test_killed_at_every_statement_of_a_sweep(ground: HubGround) -> None:
 
     def what_is_left() -> tuple[int, int, int]:
         left = where()
-        import sys as _s
-
-        print(
-            "LEFT",
-            left,
-            ground.wire.passed,
-            hub.rows("select error_id, archived_at, recoup.now() from recoup.error where error_table=%s", ORPHANS),
-            file=_s.stderr,
-        )
         assert hub.sweep_all() == left[0]
         assert where() == (0, 3, 1)
         assert {tuple(hub.events(error)) for error in errors} == {("RECORDED", "RETIRED", "ARCHIVED")}

@@ -48,7 +48,7 @@ PASSWORD = "it's a password"
 SERVER_BIN = Path(os.environ["RECOUP_SERVER_BIN"]) if os.environ.get("RECOUP_SERVER_BIN") else None
 WithMigration = Callable[[str], tuple[Domain, ...]]
 NOTHING = Migrated(applied=(), routines=(), domains=(), kept=(), policy=None, made=())
-SCHEMAS = ["cl", "company", "outreach", "people", "recoup"]
+SCHEMAS = ["cl", "company", "outreach", "people", "recoup", "recovery"]
 AROUND = (around.members, around.settings, around.strangers)
 ROLES = [f"recoup_{authority}" for authority in Authority] + ["recoup_owner"]
 

@@ -8,15 +8,19 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from deliveries.post import SECRET, SECRET_PATH, Office, Receiver, receiving, webhook
+from deliveries.post import SECRET, SECRET_PATH, Office, Receiver, home_of, receiving, webhook
 from recoup import deliveries
+from recoup.database.connection import Database
 from recoup.deliveries import delivering
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
+from recoup.settings import Settings
 
 
 def test_a_notice_is_posted_once_with_its_id_as_idempotency_key(office: Office, receiver: Receiver) -> None:
@@ -36,6 +40,26 @@ def test_a_notice_is_posted_once_with_its_id_as_idempotency_key(office: Office, 
     assert office.status(made) == ("delivered", 1)
     assert office.deliver() == 0
     assert len(receiver.got) == 1
+    assert office.broken() == []
+
+
+def test_by_the_real_clock_every_step_is_as_lawful(
+    fresh: Callable[..., Database], settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no two readings of the time are the same."""
+    office = Office(fresh(simulated_from=None), home_of(tmp_path, settings))
+    with receiving() as there:
+        monkeypatch.setenv("TEST_OPS_URL", there.url)
+        office.routes(webhook())
+        good, cancelled = office.send(), office.send("log")
+        office.cancel(cancelled)
+        there.status = 500
+        assert office.deliver() == 1
+        assert office.status(good) == ("queued", 1)
+        office.cancel(good)
+        there.status = 200
+        office.send()
+        assert office.deliver() == 1
     assert office.broken() == []
 
 

@@ -11,7 +11,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -27,6 +27,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
 from recoup.settings import Settings
 
+START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 DELIVERER = """
 import os
 from contextlib import contextmanager
@@ -120,11 +121,12 @@ create trigger b after insert on public.cause for each statement execute functio
 """
 
 
+@pytest.mark.parametrize("clock", [START, None], ids=["simulated", "real"])
 def test_a_candidate_notifies_as_a_consequence_and_never_by_hand(
-    fresh: Callable[..., Database], server: embedded.Server, settings: Settings
+    fresh: Callable[..., Database], server: embedded.Server, settings: Settings, clock: datetime | None
 ) -> None:
     """A plain insert of what it is about is enough; a storm of candidates queues one delivery."""
-    database = fresh()
+    database = fresh(simulated_from=clock)
     name = psycopg.conninfo.conninfo_to_dict(database.conninfo)["dbname"]
     with contextlib.closing(connect(server.uri(str(name), admin=True), settings)) as admin:
         admin.execute(CAUSE)

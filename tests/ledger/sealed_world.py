@@ -17,6 +17,7 @@ from company import (
     new_batch,
     new_intake,
     open_attempt,
+    run_in,
 )
 from product import shipped_document
 from recoup import gate
@@ -105,6 +106,7 @@ def live(database: Database, admin: Transaction) -> None:
                     error_in(tx, "RESOLVED")
             with database.transaction(Authority.HUB) as tx:
                 retried_error(tx)
+                run_in(tx, "failed")
             seal_all(database)
             apply_policy(database, 5000 + stage)
             with database.transaction(Authority.HUB) as tx:

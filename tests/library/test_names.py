@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import recoup
-from recoup.client import Client, Deliveries, Errors, Gate, Policies, Subscription
+from recoup.client import Client, Deliveries, Errors, Gate, Policies, Runs, Subscription
 from recoup.client.aio import AsyncDeliveries, AsyncErrors, AsyncGate
 
 PACKAGES = (
@@ -22,10 +22,11 @@ PACKAGES = (
     "recoup.ledger",
     "recoup.policy",
     "recoup.audit",
+    "recoup.runs",
 )
 NAMES = {
     "Actor", "Authority", "Category", "Claimed", "Cleared", "Client", "ErrorStatus", "Failed", "NewError", "ParkReason",
-    "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures",
+    "Recorded", "Refusal", "Severity", "Succeeded", "Want", "connect", "failures", "run",
 }  # fmt: skip
 VERBS = {
     "archive", "assign", "blocked_locking", "blocking", "claim", "cleared", "escalate", "finish", "groups",
@@ -55,7 +56,7 @@ def test_every_exported_name_is_there_and_is_shown(package: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [Client, Deliveries, Errors, Gate, Policies, Subscription, AsyncDeliveries, AsyncErrors, AsyncGate]
+    "kind", [Client, Deliveries, Errors, Gate, Policies, Runs, Subscription, AsyncDeliveries, AsyncErrors, AsyncGate]
 )
 def test_every_verb_says_what_it_does_and_takes_the_callers_transaction(kind: type) -> None:
     for name, verb in verbs(kind).items():

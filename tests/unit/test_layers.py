@@ -10,7 +10,7 @@ from typing import NamedTuple
 import recoup
 
 ROOT = Path(recoup.__file__).parent
-DOMAINS = {"gate", "mint", "errors"}
+DOMAINS = {"gate", "mint", "errors", "runs", "deliveries", "recovery"}
 LIBRARIES = {"redaction", "signatures", "verification", "categories", "reasons"}  # know no database, and serve domains
 TOP = {"domains", "cli", "client", "in_process", "new_project"}
 # Imported where it is used because its packages are an extra, not because of a circle.

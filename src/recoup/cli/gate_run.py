@@ -16,6 +16,8 @@ from recoup.cli.progress import stop_by_signal
 from recoup.formatting import plural
 from recoup.gate import verifying
 from recoup.gate.verifying import Tally
+from recoup.lifecycles.declaration import Authority
+from recoup.worker.standalone import Standalone
 
 
 def run(

@@ -60,4 +60,5 @@ def _log(table: str) -> Log:
     known = {log.table: log for log in logs(DOMAINS) if log.columns}
     if table not in known:
         raise InputRefused("log_unknown", f"There is no log {table}.", f"Use one of: {', '.join(known)}.", log=table)
-    return Log(table=table, columns=known[table].columns[-1])
+    columns = known[table].columns[-1]
+    return Log(table=table, columns=columns, event="event_type" if "event_type" in columns else "to_status")

@@ -54,7 +54,7 @@ class Runs(Verbs):
         tx: Tx = None,
         actor: Who = None,
     ) -> UUID:
-        """Queue a run for whoever claims its kind. Returns its id."""
+        """Queue a run, to be claimed by kind. Returns its id."""
         new = NewRun(kind=kind, input=input, source=source)
         return self._call(RUNNER, lambda on: running.queue(on, [new], owner=owner)[0], tx=tx, actor=actor)
 

@@ -5,15 +5,16 @@ from collections.abc import Iterator
 
 from recoup.database import failures
 from recoup.database.connection import Transaction
-from recoup.deliveries.delivering import Q
+from recoup.database.queries import load
 from recoup.deliveries.policy import DeliveryPolicy
 from recoup.deliveries.routes import resolved
 from recoup.formatting import plural
 from recoup.health import CheckResult, judged, read
 from recoup.policy import Policy
-from recoup.settings import load
+from recoup.settings import load as settings
 
-DAYS = 7  # dead deliveries are reported for so long
+Q = load("recoup.deliveries", "deliveries.sql")
+DAYS = 7  # dead deliveries are reported for this long
 MAX_WAIT_S = 900
 
 
@@ -22,7 +23,7 @@ def deliveries(connection: Transaction) -> Iterator[CheckResult]:
     if connection.info.dbname == failures.DEMO:
         return
     ((figures,),) = read(connection, "select figures from recoup.policy order by version desc limit 1")
-    routes = resolved(Policy(figures)[DeliveryPolicy], home=load().home, environment=os.environ)
+    routes = resolved(Policy(figures)[DeliveryPolicy], home=settings().home, environment=os.environ)
     unusable = "; ".join(f"{name}: {why}" for name, why in routes.unusable.items())
     yield judged(
         "routes",

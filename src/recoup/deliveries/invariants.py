@@ -1,4 +1,4 @@
-"""What holds of deliveries, beside what follows from their declaration."""
+"""What holds of deliveries, in addition to what follows from their declaration."""
 
 from recoup.audit.invariant import InFile, Invariant
 

@@ -18,7 +18,7 @@ from recoup.refusals import InputRefused, LawRefused
 
 Q = load("recoup.deliveries", "deliveries.sql")
 MAX_SUBJECT_BYTES = 500
-MAX_BODY = 100_000  # characters as JSON; a receiver is told of something, and asks for the rest
+MAX_BODY = 100_000  # characters as JSON
 
 
 def send(

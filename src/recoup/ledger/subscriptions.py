@@ -31,12 +31,14 @@ class Log:
 
     table: str
     columns: tuple[str, ...]
+    event: str = "event_type"  # the column by which events are chosen
 
     def query(self, name: str) -> Composed:
         return Q[name].format(
             log=Identifier(*self.table.split(".")),
             columns=SQL(", ").join(SQL("l.") + Identifier(column) for column in self.columns),
             names=SQL(", ").join(Identifier(column) for column in self.columns),
+            event=Identifier(self.event),
         )
 
 
@@ -61,6 +63,7 @@ class Page:
     then: Cursor | None = field(default=None, repr=False)
     busy: bool = False  # another reader has the subscription: nothing was read
     caught_up: bool = False  # nothing settled is left after this page
+    passed: int = 0  # transactions since the last acknowledgement: an empty page is worth one when these are many
 
 
 def subscribe(tx: Transaction, log: Log, name: str) -> None:
@@ -113,7 +116,13 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
         then=_after(at, events[-1]["seq"] if events else 0, short=short),
         # The last page of an older snapshot is not the end: more may have settled since that was taken.
         caught_up=short and not earlier and until is None,
+        passed=_end(at.until) - _end(at.since) if at.until is not None else 0,
     )
+
+
+def _end(snapshot: str) -> int:
+    """The first transaction id that a snapshot does not know."""
+    return int(snapshot.split(":")[1])
 
 
 def _way(tx: Transaction, log: Log, at: Cursor, *, begun: bool) -> tuple[str, Cursor]:

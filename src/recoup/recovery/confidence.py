@@ -25,6 +25,10 @@ class Estimate(NamedTuple):
         tried = self.ended + self.awaiting
         return self.succeeded / tried if tried else UNKNOWN
 
+    def is_low(self, policy: RecoveryPolicy) -> bool:
+        """Whether a candidate with this action is skipped: it rests on enough outcomes, and they were bad."""
+        return self.ended >= policy.evidence_min and self.confidence < policy.skip_below
+
 
 def estimates(tx: Transaction, names: set[str], policy: RecoveryPolicy) -> dict[str, Estimate]:
     """The estimate for each action."""
@@ -32,10 +36,10 @@ def estimates(tx: Transaction, names: set[str], policy: RecoveryPolicy) -> dict[
     return {name: Estimate(*counts) for name, *counts in tx.execute(Q["outcomes"], given)}
 
 
-def rate(tx: Transaction, candidates: Mapping[UUID, str], policy: RecoveryPolicy) -> None:
-    """Write the confidence of candidates, by their action, as the matcher."""
+def rate(tx: Transaction, candidates: Mapping[UUID, str], policy: RecoveryPolicy) -> dict[str, Estimate]:
+    """Write the confidence of candidates, by their action, as the matcher. Returns the estimate for each action."""
     if not candidates:
-        return
+        return {}
     known = estimates(tx, set(candidates.values()), policy)
     tx.execute(
         Q["rated"],
@@ -45,3 +49,4 @@ def rate(tx: Transaction, candidates: Mapping[UUID, str], policy: RecoveryPolicy
             "evidence": [known[name].ended for name in candidates.values()],
         },
     )
+    return known

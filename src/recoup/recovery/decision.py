@@ -8,7 +8,7 @@ waits for ever.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from recoup.recovery.policy import Action, RecoveryPolicy
@@ -16,6 +16,7 @@ from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, Mat
 
 Standing: TypeAlias = Literal["failed", "busy", "good", "gone"]
 BUSY_AGAIN = timedelta(hours=1)  # how often a match past its time is looked at while something of it still runs
+LEASE_OVER = timedelta(seconds=1)  # how long after a lease's last moment its end is looked for
 OPEN = (CandidateStatus.PENDING, CandidateStatus.APPROVED, CandidateStatus.EXECUTING)
 # Skipped for a reason that leaves the action to be tried again.
 UNTRIED = (Skip.SCOPE_ENDED, Skip.EXECUTE_OVERDUE, Skip.SUBJECT_CHANGED, Skip.ACTION_RETIRED, Skip.OVERTAKEN)
@@ -56,10 +57,22 @@ class Candidate:
     error: str | None = None
     overridden_by: str | None = None
     scope: Scope | None = None
+    parameters: Mapping[str, Any] | None = None
+    idempotency_key: str | None = None
 
     @property
     def is_open(self) -> bool:
         return self.status in OPEN
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether its outcome did not come in time; what it started may still be under way."""
+        return self.status is CandidateStatus.FAILED and self.error == Failure.OUTCOME_OVERDUE
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody knows if its effect was made."""
+        return self.status is CandidateStatus.FAILED and self.error in (Failure.CRASHED, Failure.OUTCOME_OVERDUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +88,7 @@ class Facts:
     candidates: Sequence[Candidate] = ()  # oldest first
     scopes: Sequence[Scope] = ()  # active ones of its incident
     not_applicable: tuple[str, ...] = ()  # types of action that do not apply to this very subject
+    leases_expire: bool = True  # not after a simulated clock moved, until every worker has been heard of
 
 
 # Steps ----------------------------------------------------------------------------------------------------------------
@@ -108,6 +122,8 @@ class Propose:
     scope: Scope | None
     follows: UUID | None
     fired: tuple[str, ...]
+    idempotency_key: str | None = None  # of the candidate that it repeats, if nobody knows what came of that one
+    held_for_review: bool = False  # a person decides, whatever else allows its start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +154,14 @@ class Decision:
 
 def decide(facts: Facts, policy: RecoveryPolicy, now: datetime) -> Decision:
     """What to do with a match now."""
+    decision = _decided(facts, policy, now)
+    if facts.status is MatchStatus.STUCK and isinstance(decision.step, Propose | Attach):
+        # It may end; to begin something new, an operator resumes it.
+        return replace(decision, step=Wait(until=max(facts.match_until, now + BUSY_AGAIN)))
+    return decision
+
+
+def _decided(facts: Facts, policy: RecoveryPolicy, now: datetime) -> Decision:
     latest = facts.candidates[-1] if facts.candidates else None
     if latest is None or not latest.is_open:
         return Decision(ends=None, step=_without_candidate(facts, policy, now))
@@ -179,7 +203,7 @@ def _outcome(one: Candidate, facts: Facts, now: datetime) -> EndCandidate | None
     """The outcome of a candidate that is executed."""
     failed = CandidateStatus.FAILED
     if not one.effect_made:
-        crashed = one.lease_until is not None and one.lease_until < now
+        crashed = one.lease_until is not None and one.lease_until < now and facts.leases_expire
         return EndCandidate(candidate_id=one.candidate_id, status=failed, reason=Failure.CRASHED) if crashed else None
     if one.reported is not None:
         return EndCandidate(candidate_id=one.candidate_id, status=CandidateStatus(one.reported), reason=one.error)
@@ -236,9 +260,11 @@ def _with_candidate(one: Candidate, facts: Facts, now: datetime) -> Step:
         if scope is not None:
             return Attach(candidate_id=one.candidate_id, action_name=one.action_name, scope=scope)
     if one.status is CandidateStatus.EXECUTING:
-        deadline = one.outcome_by if one.effect_made else one.lease_until
-        # Behind the deadline while the unit's work is paused: looked at again.
-        return Wait(until=max(deadline or now, now + BUSY_AGAIN) if one.is_paused else (deadline or now + BUSY_AGAIN))
+        # A lease holds until its last moment: it has expired after that.
+        deadline = one.outcome_by if one.effect_made else (one.lease_until or now) + LEASE_OVER
+        if deadline is None or deadline <= now:  # while the unit's work is paused, or a moved clock settles
+            deadline = now + (LEASE_OVER if not one.effect_made else BUSY_AGAIN)
+        return Wait(until=deadline)
     deadlines = [one.decide_by] if one.status is CandidateStatus.PENDING else []
     if one.execute_by is not None:
         deadlines.append(one.execute_by)
@@ -261,7 +287,8 @@ def _without_candidate(facts: Facts, policy: RecoveryPolicy, now: datetime) -> S
         return EndMatch(status=MatchStatus.UNRECOVERED, reason=Skip.SUBJECT_GONE)
     if latest is not None and latest.skip_reason == Skip.DECISION_OVERDUE:
         return EndMatch(status=MatchStatus.UNRECOVERED, reason=Skip.DECISION_OVERDUE)
-    if facts.standing == "busy":
+    if facts.standing == "busy" or (latest is not None and latest.is_overdue and latest.unit == "busy"):
+        # Something of it is under way, also if nobody waits for its outcome any more.
         return Wait(until=max(facts.match_until, now + BUSY_AGAIN))
     if facts.match_until <= now:
         return EndMatch(status=MatchStatus.UNRECOVERED, reason="TIME_OVER")
@@ -294,13 +321,26 @@ def _next_candidate(latest: Candidate | None, facts: Facts, policy: RecoveryPoli
     if name is None:
         return EndMatch(status=MatchStatus.UNRECOVERED, reason="NOTHING_APPLICABLE")
     scope = _scope_for(name, facts.scopes)
-    if latest is not None and latest.skip_reason in (Skip.SCOPE_ENDED, Skip.EXECUTE_OVERDUE) and scope is None:
+    waited = latest is not None and latest.skip_reason in (Skip.SCOPE_ENDED, Skip.EXECUTE_OVERDUE)
+    if waited and scope is None and not policy.scope.opens_by_itself:
         # Proposed again when a scope that allows it opens: otherwise it would be skipped and proposed for ever.
         return Wait(until=facts.match_until)
+    repeated = repeats(facts.candidates, name, policy.actions[name].parameters)
     return Propose(
         action_name=name, scope=scope, follows=latest.candidate_id if latest is not None else None,
-        fired=(f"plan.{facts.kind}",),
+        fired=(f"plan.{facts.kind}",), idempotency_key=repeated,
+        held_for_review=repeated is not None and not policy.actions[name].idempotent,
     )  # fmt: skip
+
+
+def repeats(candidates: Sequence[Candidate], action_name: str, parameters: Mapping[str, Any]) -> str | None:
+    """The idempotency key of what an action repeats, if nobody knows whether the effect of that one was made."""
+    tried = [
+        one for one in candidates
+        if one.action_name == action_name and one.idempotency_key is not None and one.parameters == parameters
+        and one.status in (CandidateStatus.FAILED, CandidateStatus.SUCCEEDED, CandidateStatus.ROLLED_BACK)
+    ]  # fmt: skip
+    return tried[-1].idempotency_key if tried and tried[-1].is_unknown else None
 
 
 def _counts(one: Candidate) -> bool:

@@ -47,10 +47,6 @@ def _unserved(tx: Transaction) -> str | None:
     return "no executor for " + ", ".join(f"{name} ({count:,})" for name, count in missing.items()) if missing else None
 
 
-def _follow(tx: Transaction, policy: Policy) -> int:
-    return following.wake_matches(tx, policy[RecoveryPolicy])
-
-
 def _close(tx: Transaction, policy: Policy) -> int:
     return following.close_incidents(tx, policy[RecoveryPolicy])
 
@@ -62,15 +58,15 @@ DUTIES: tuple[Duty, ...] = (
         cadence_s=2,
         description="makes matches of errors that were parked, intakes that are exhausted and runs that crashed",
         batch=lambda tx, policy: following.match_subjects(tx, policy[RecoveryPolicy]),
-        lag=lambda _: None,
+        lag=following.match_lag,
     ),
     Duty(
         name="recovery-wake",
         authority=Authority.EVALUATOR,
         cadence_s=1,
         description="makes matches due whose subject, candidate or scope has changed",
-        batch=_follow,
-        lag=lambda _: None,
+        batch=lambda tx, _: following.wake_matches(tx),
+        lag=following.wake_lag,
     ),
     Duty(
         name="recovery-evaluate",
@@ -80,10 +76,13 @@ DUTIES: tuple[Duty, ...] = (
         flow=evaluation.evaluate_due,
         lag=evaluation.EVALUATIONS.due_lag,
     ),
-    evaluation.EVALUATIONS.expiry(
-        name="evaluation-expiry",
-        authority=Authority.EVALUATOR,
-        description="counts as failed every evaluation whose lease expired",
+    replace(
+        evaluation.EVALUATIONS.expiry(
+            name="evaluation-expiry",
+            authority=Authority.EVALUATOR,
+            description="counts as failed every evaluation whose lease expired",
+        ),
+        batch=lambda tx, _: evaluation.expire(tx),
     ),
     Duty(
         name=EXECUTE,
@@ -120,6 +119,6 @@ DUTIES: tuple[Duty, ...] = (
         cadence_s=60,
         description="closes every incident that has been quiet",
         batch=_close,
-        lag=lambda _: None,
+        lag=lambda tx: seconds(tx, following.Q["quiet_lag"]),
     ),
 )

@@ -36,7 +36,7 @@ from recoup.recovery.decision import (
 )
 from recoup.recovery.lifecycle import MATCH
 from recoup.recovery.policy import RecoveryPolicy
-from recoup.recovery.vocabulary import ActionType, CandidateStatus, MatchStatus, SubjectKind
+from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
 from recoup.work.queues import WorkQueue
@@ -126,12 +126,18 @@ def fail(tx: Transaction, one: Claimed, failure: str) -> str:
     return str(END.call(tx, **given)["status"][0])
 
 
+def expire(tx: Transaction) -> int:
+    """Count as failed the evaluations whose lease expired. Call again until it returns 0."""
+    (leases_expire,) = tx.execute("select recovery.leases_expire()").fetchone() or (True,)
+    return EVALUATIONS.expire(tx) if leases_expire else 0
+
+
 def evaluate(tx: Transaction, claimed: Sequence[Claimed], policy: RecoveryPolicy) -> list[Decision]:
     """Evaluate claimed matches in the caller's transaction, as the evaluator, with a login that is also the matcher."""
     tx.execute(Q["lock_open"], {"ids": [one.failure_match_id for one in claimed]})
-    (now,) = tx.execute("select recoup.now()").fetchone() or (None,)
+    now, leases_expire = tx.execute("select recoup.now(), recovery.leases_expire()").fetchone() or (None, True)
     assert isinstance(now, datetime)
-    seen = look(tx, claimed, now)
+    seen = look(tx, claimed, leases_expire=leases_expire)
     decided = [(one, decide(one.facts, policy, now)) for one in seen]
     decided = _with_scopes(tx, decided, policy)
     ended = _end_candidates(tx, decided)
@@ -149,7 +155,7 @@ def _stands(decision: Decision, ended: set[UUID]) -> bool:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def look(tx: Transaction, claimed: Sequence[Claimed], now: datetime) -> list[Seen]:
+def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = True) -> list[Seen]:
     """What the rows say of these matches."""
     ids = {"ids": [one.failure_match_id for one in claimed]}
     matches = {row["failure_match_id"]: row for row in _rows(tx, "matches", ids)}
@@ -176,6 +182,7 @@ def look(tx: Transaction, claimed: Sequence[Claimed], now: datetime) -> list[See
                 candidates=[_candidate(c, scopes, standings, row, paused) for c in by_match[row["failure_match_id"]]],
                 scopes=of_incident[row["incident_id"]],
                 not_applicable=left_out.get((row["subject_kind"], row["subject_ref"]), ()),
+                leases_expire=leases_expire,
             ),
         )
         for one in claimed
@@ -273,7 +280,7 @@ def _candidate(
 ) -> Candidate:
     awaits = row["awaits"]
     unit = None
-    if awaits is not None and row["status"] == "executing":
+    if awaits is not None and (row["status"] == "executing" or row["error"] == Failure.OUTCOME_OVERDUE):
         # Of errors, intakes and runs the subject's standing is that of the newest unit, which is what is awaited.
         own = awaits["kind"] in ("delivery", "task")
         key = (awaits["kind"], awaits["key"]) if own else (match["subject_kind"], match["subject_ref"])
@@ -300,6 +307,8 @@ def _candidate(
         error=row["error"],
         overridden_by=row["overridden_by"],
         scope=scopes.get(row["scope_id"]) if row["scope_id"] is not None else None,
+        parameters=row["parameters"],
+        idempotency_key=row["idempotency_key"],
     )
 
 
@@ -390,10 +399,12 @@ def _attach(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: date
     }
     attached = {row[0] for row in tx.execute(Q["attached"], given)}
     with acting_as(tx, Authority.MATCHER):
-        rate(tx, {step.candidate_id: step.action_name for _, step in steps if step.candidate_id in attached}, policy)
+        rated = rate(
+            tx, {step.candidate_id: step.action_name for _, step in steps if step.candidate_id in attached}, policy
+        )
     return {
         one.claimed.failure_match_id: min(step.scope.expires_at, one.facts.candidates[-1].decide_by)
-        if step.candidate_id in attached else now
+        if step.candidate_id in attached and not rated[step.action_name].is_low(policy) else now
         for one, step in steps
     }  # fmt: skip
 
@@ -419,18 +430,24 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
     )
     select_actions(
         tx, policy,
-        {made[one.claimed.failure_match_id]: (step.action_name, step.scope, None, None) for one, step in steps},
+        {
+            made[one.claimed.failure_match_id]: Selection(
+                step.action_name, step.scope, key=step.idempotency_key, held=step.held_for_review
+            )
+            for one, step in steps
+        },
     )  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
-        rate(tx, {made[match]: name for match, name in zip(ids, names, strict=True)}, policy)
-    # The candidate's own deadlines, and no sooner than now: a low confidence is seen at the next evaluation.
+        rated = rate(tx, {made[match]: name for match, name in zip(ids, names, strict=True)}, policy)
+    # The candidate's own deadlines; at once if its confidence is so low that it is skipped.
     (decide_by,) = tx.execute(
         "select recoup.now() + make_interval(hours => %s)", (policy.decide_within_hours,)
     ).fetchone() or (now,)
     return {
-        one.claimed.failure_match_id: min(decide_by, step.scope.expires_at) if step.scope else decide_by
+        one.claimed.failure_match_id: now if rated[step.action_name].is_low(policy)
+        else min(decide_by, step.scope.expires_at) if step.scope else decide_by
         for one, step in steps
-    }
+    }  # fmt: skip
 
 
 def _facts(facts: Facts) -> dict[str, Any]:
@@ -456,32 +473,41 @@ def create(
         "decide_hours": policy.decide_within_hours,
     }  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
-        return {match: candidate for match, candidate in tx.execute(Q["created"], given).fetchall()}
+        made: dict[UUID, UUID] = dict(tx.execute(Q["created"], given).fetchall())
+    return made
 
 
-Selection = tuple[str, Scope | None, Mapping[str, Any] | None, str | None]  # action, scope, parameters, idempotency key
+class Selection(NamedTuple):
+    """What a candidate is given."""
+
+    action: str
+    scope: Scope | None = None
+    parameters: Mapping[str, Any] | None = None  # beside those of the policy
+    key: str | None = None  # idempotency key of the candidate that it repeats
+    held: bool = False  # it needs an approval, whatever else allows its start
 
 
 def select_actions(tx: Transaction, policy: RecoveryPolicy, chosen: Mapping[UUID, Selection]) -> None:
     """Select the actions of candidates, as the policy has them, with their scopes."""
-    actions = [policy.actions[name] for name, *_ in chosen.values()]
+    actions = [policy.actions[one.action] for one in chosen.values()]
     tx.execute(
         Q["selected"],
         {
             "ids": list(chosen),
-            "actions": [name for name, *_ in chosen.values()],
+            "actions": [one.action for one in chosen.values()],
             "types": [action.type.value for action in actions],
             "parameters": [
-                json.dumps({**action.parameters, **(given or {})})
-                for action, (_, _, given, _) in zip(actions, chosen.values(), strict=True)
+                json.dumps({**action.parameters, **(one.parameters or {})})
+                for action, one in zip(actions, chosen.values(), strict=True)
             ],
             "costs": [action.cost for action in actions],
             "timeouts": [action.timeout_s for action in actions],
             "automated": [action.is_automated for action in actions],
             "approvals": [action.requires_approval for action in actions],
-            "scopes": [scope.scope_id if scope else None for _, scope, *_ in chosen.values()],
-            "execute_by": [scope.expires_at if scope else None for _, scope, *_ in chosen.values()],
-            "keys": [key for *_, key in chosen.values()],
+            "scopes": [one.scope.scope_id if one.scope else None for one in chosen.values()],
+            "execute_by": [one.scope.expires_at if one.scope else None for one in chosen.values()],
+            "keys": [one.key for one in chosen.values()],
+            "held": [one.held for one in chosen.values()],
         },
     )
 
@@ -493,6 +519,8 @@ def _finish(
     targets: list[str] = []
     reasons: list[str | None] = []
     next_at: list[datetime] = []
+    # The order in which matches are locked by those who wake them.
+    decided = sorted(decided, key=lambda pair: pair[0].claimed.failure_match_id)
     for one, decision in decided:
         match = one.claimed.failure_match_id
         target, reason, due = MatchStatus.EVALUATED.value, None, waits.get(match, now)

@@ -51,6 +51,13 @@ FINISH = Routine(
     optional=frozenset({"results", "errors"}),
     results={"candidate_id": "finished", "status": "statuses"},
 )
+TURN = Routine(
+    name="recovery.turn",
+    sets=FINISH.sets,
+    optional=FINISH.optional,
+    plain=CLAIM.plain,
+    results={**CLAIM.results, "finished": "finished", "statuses": "statuses"},
+)
 EFFECTS = Routine(
     name="recovery.make_effects",
     sets=({"ids_": "uuid", "tokens": "uuid"},),
@@ -144,18 +151,43 @@ def claim(
 
 def finish(tx: Transaction, ended: Sequence[tuple[Claimed, Outcome]]) -> list[str]:
     """End candidates as their actions reported, in one statement. Late ones are stored, and not applied."""
-    if not ended:
-        return []
+    return _statuses(ended, FINISH.call(tx, **_reports(ended))) if ended else []
+
+
+def turn(
+    tx: Transaction,
+    ended: Sequence[tuple[Claimed, Outcome]],
+    *,
+    limit: int,
+    worker: str,
+    actions: Sequence[str] | None = None,
+    lease: timedelta | None = None,
+) -> tuple[list[str], list[Claimed]]:
+    """End candidates and start the next ones, as finish and claim do, in one statement; as the claim worker.
+
+    The login has the evaluator's authority, too.
+    """
+    check_lease(lease, most=MAX_LEASE)
+    among = None if actions is None else list(actions)
+    found = TURN.call(tx, **_reports(ended), among=among, most=limit, worker_=worker, lease=lease)
+    ended_now = {"candidate_id": found.pop("finished"), "status": found.pop("statuses")}
+    return _statuses(ended, ended_now) if ended else [], records(Claimed, found)
+
+
+def _reports(ended: Sequence[tuple[Claimed, Outcome]]) -> dict[str, Any]:
+    ended = sorted(ended, key=lambda pair: pair[0].candidate_id)  # the order in which everybody locks candidates
     results = [None if o.result is None else json_text(o.result) for _, o in ended]
     errors = [None if o.succeeded else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended]
-    found = FINISH.call(
-        tx,
-        ids_=[one.candidate_id for one, _ in ended],
-        tokens=[one.token for one, _ in ended],
-        outcomes=["succeeded" if o.succeeded else "failed" for _, o in ended],
-        results=results if any(results) else None,
-        errors=errors if any(errors) else None,
-    )
+    return {
+        "ids_": [one.candidate_id for one, _ in ended],
+        "tokens": [one.token for one, _ in ended],
+        "outcomes": ["succeeded" if o.succeeded else "failed" for _, o in ended],
+        "results": results if any(results) else None,
+        "errors": errors if any(errors) else None,
+    }
+
+
+def _statuses(ended: Sequence[tuple[Claimed, Outcome]], found: Mapping[str, Any]) -> list[str]:
     became = dict(zip(found["candidate_id"], found["status"], strict=True))
     return [became[one.candidate_id] for one, _ in ended]
 
@@ -176,14 +208,17 @@ def make_effects(tx: Transaction, claimed: Sequence[Claimed]) -> list[str]:
         if done:
             tx.execute(Q["end_reported"], {"ids": done})
         if refused:
-            _end_failed(tx, refused, teach=False)
+            people: dict[UUID, str] = dict(tx.execute(Q["changed_by"], {"ids": list(refused)}).fetchall())
+            _end_failed(tx, refused, teach=False, people=people)
     return [answers[one.candidate_id] for one in claimed]
 
 
-def _end_failed(tx: Transaction, errors: Mapping[UUID, str], *, teach: bool) -> None:
+def _end_failed(
+    tx: Transaction, errors: Mapping[UUID, str], *, teach: bool, people: Mapping[UUID, str] | None = None
+) -> None:
     given = {
         "ids": list(errors), "targets": [CandidateStatus.FAILED.value] * len(errors), "errors": list(errors.values()),
-        "teach": [teach] * len(errors), "people": [None] * len(errors),
+        "teach": [teach] * len(errors), "people": [(people or {}).get(one) for one in errors],
     }  # fmt: skip
     tx.execute(Q["end_candidates"], given)
 
@@ -264,16 +299,12 @@ class _Turns:
         self, tx: Transaction, ended: Sequence[tuple[Claimed, Outcome]], room: int
     ) -> tuple[Sequence[str], Sequence[Claimed]]:
         """Write outcomes, start the next candidates, and make those effects that are ours."""
-        became: list[str] = []
-        if ended:
-            with acting_as(tx, Authority.EVALUATOR):
-                became = finish(tx, ended)
-            for one, _ in ended:
-                self._subjects.pop(one.candidate_id, None)
-        claimed: list[Claimed] = []
-        if room:
-            lease = timedelta(seconds=self.lease_s)
-            claimed = claim(tx, limit=room, worker=self.context.name, actions=list(self.executors), lease=lease)
+        became, claimed = turn(
+            tx, ended, limit=room, worker=self.context.name, actions=list(self.executors),
+            lease=timedelta(seconds=self.lease_s),
+        )  # fmt: skip
+        for one, _ in ended:
+            self._subjects.pop(one.candidate_id, None)
         ours = [one for one in claimed if one.is_ours]
         self._make(tx, ours)
         others = [one for one in claimed if not one.is_ours]

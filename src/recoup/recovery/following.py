@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.rows import dict_row
+from psycopg.sql import Composed, Identifier
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
@@ -18,15 +19,18 @@ from recoup.ledger.subscriptions import Log
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.vocabulary import SubjectKind
+from recoup.worker.duty import seconds
 
 Q = load("recoup.recovery", "following.sql")
 PAGE = 5_000
+PASSED = 500  # transactions
+MATCHER, EVALUATOR = "matcher", "evaluator"  # names of the subscriptions
 Event = dict[str, Any]
 
 ERRORS = Log(table="recoup.error_event", columns=("seq", "event_type", "error_table", "error_id", "to_status"))
 INTAKES = Log(table="cl.gate_zero_air", columns=("seq", "entity_id"))
 RUNS = Log(table="recovery.run_trace", columns=("seq", "run_id"))
-DELIVERIES = Log(table="recoup.delivery_event", columns=("seq", "delivery_id", "to_status"))
+DELIVERIES = Log(table="recoup.delivery_event", columns=("seq", "delivery_id"), event="to_status")
 CONTROL = Log(table="recoup.control_log", columns=("seq", "subject", "key"))
 PROVENANCE = Log(
     table="recovery.provenance",
@@ -41,6 +45,7 @@ class Followed:
     log: Log
     event_types: tuple[str, ...]
     then: Callable[[Transaction, Sequence[Event]], int]
+    at: str = "logged_at"  # the log's column with the time of an event
 
 
 def follow(tx: Transaction, name: str, followed: Iterable[Followed], *, limit: int = PAGE) -> int:
@@ -51,11 +56,27 @@ def follow(tx: Transaction, name: str, followed: Iterable[Followed], *, limit: i
         page = subscriptions.read(tx, one.log, name, limit=limit, event_types=one.event_types)
         if page.events:
             one.then(tx, page.events)
-        # An empty page is acknowledged when it is not the end: after a restore, one may come first.
-        if page.events or not (page.caught_up or page.busy):
+        # An empty page is acknowledged when it is not the end (after a restore, one may come first), or when much else
+        # was passed over: otherwise the same rows would be read again by every poll.
+        if page.events or page.passed >= PASSED or not (page.caught_up or page.busy):
             subscriptions.acknowledge(tx, page)
         read += len(page.events)
     return read
+
+
+def lag(tx: Transaction, name: str, followed: Iterable[Followed]) -> float | None:
+    """Seconds that the oldest event has been waiting that a follower of this name has not read; None: none waits."""
+    found = [
+        waiting
+        for one in followed
+        if (waiting := seconds(tx, _lag(one), {"name": name, "log": one.log.table, "types": list(one.event_types)}))
+    ]
+    return max(found, default=None)
+
+
+def _lag(one: Followed) -> Composed:
+    log = Identifier(*one.log.table.split("."))
+    return Q["lag"].format(log=log, at=Identifier(one.at), event=Identifier(one.log.event))
 
 
 # Failures become matches ----------------------------------------------------------------------------------------------
@@ -63,17 +84,28 @@ def follow(tx: Transaction, name: str, followed: Iterable[Followed], *, limit: i
 
 def match_subjects(tx: Transaction, policy: RecoveryPolicy) -> int:
     """Ingest what was parked, exhausted or crashed since, as the matcher."""
+    return follow(tx, MATCHER, _matchers(policy))
+
+
+def match_lag(tx: Transaction) -> float | None:
+    """Seconds that the oldest event has been waiting that may become a match; None: none waits."""
+    return lag(tx, MATCHER, _matchers(RecoveryPolicy.shipped()))
+
+
+def _matchers(policy: RecoveryPolicy) -> list[Followed]:
     followed = [
         Followed(
-            ERRORS, ("RECORDED", "FAILED", "LAPSED", "WINDOW_CLOSED", "PARKED"),
+            ERRORS,
+            ("RECORDED", "FAILED", "LAPSED", "WINDOW_CLOSED", "PARKED"),
             lambda on, events: _ingested(on, _parked(on, events, policy)),
         ),
-    ]  # fmt: skip
+    ]
     if policy.subjects.intakes:
-        followed.append(Followed(INTAKES, ("EXHAUSTED",), lambda on, events: _ingested(on, _exhausted(on, events))))
+        exhausted = lambda on, events: _ingested(on, _exhausted(on, events))  # noqa: E731
+        followed.append(Followed(INTAKES, ("EXHAUSTED",), exhausted, "event_timestamp"))
     if policy.subjects.runs:
         followed.append(Followed(RUNS, ("crashed",), lambda on, events: _ingested(on, _crashed(on, events))))
-    return follow(tx, "matcher", followed)
+    return followed
 
 
 def _ingested(tx: Transaction, failures: Sequence[NewFailure]) -> int:
@@ -140,9 +172,14 @@ def _crashed(tx: Transaction, events: Sequence[Event]) -> list[NewFailure]:
 # Matches are woken ----------------------------------------------------------------------------------------------------
 
 
-def wake_matches(tx: Transaction, policy: RecoveryPolicy) -> int:
+def wake_matches(tx: Transaction) -> int:
     """Make matches due whose subject, candidate or scope changed since, as the evaluator."""
-    return follow(tx, "evaluator", WAKERS)
+    return follow(tx, EVALUATOR, WAKERS)
+
+
+def wake_lag(tx: Transaction) -> float | None:
+    """Seconds that the oldest event has been waiting that may wake a match; None: none waits."""
+    return lag(tx, EVALUATOR, WAKERS)
 
 
 def wake(tx: Transaction, ids: Iterable[UUID]) -> int:
@@ -192,9 +229,11 @@ WAKERS = (
         ),
         _of_errors,
     ),
-    Followed(INTAKES, ("AUTH", "EXHAUSTED"), _of_units("intake", "entity_id", "of_restarted_intakes")),
+    Followed(
+        INTAKES, ("AUTH", "EXHAUSTED"), _of_units("intake", "entity_id", "of_restarted_intakes"), "event_timestamp"
+    ),
     Followed(RUNS, ("queued", "succeeded", "failed", "crashed"), _of_units("run", "run_id", "of_retried_runs")),
-    #Followed(DELIVERIES, ("SUCCEEDED", "FAILED", "LAPSED", "CANCELLED"), _of_units("delivery", "delivery_id")),
+    Followed(DELIVERIES, ("delivered", "dead"), _of_units("delivery", "delivery_id")),
     Followed(CONTROL, ("MOVE",), _of_tasks),
     Followed(
         PROVENANCE,

@@ -1,6 +1,8 @@
 """The manifest of recovery."""
 
-from recoup.domain import Domain, routines
+from datetime import timedelta
+
+from recoup.domain import Demo, Domain, routines
 from recoup.pauses.scopes import Pausable
 from recoup.recovery import refusals
 from recoup.recovery.duties import DUTIES
@@ -44,4 +46,14 @@ RECOVERY = Domain(
     ),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
+    demo=Demo(
+        name="recovery",
+        help="Show five days of recovery: a failure storm to its end, with approved and automatic actions, scopes that"
+        " are exhausted and revoked, a crashed worker, orphaned runs.\n\nMatches, candidates and scopes in every status"
+        " but rolled_back; then counts by status.",
+        span=timedelta(days=5),
+        exists="select exists (select from recovery.candidate)",
+        play="recoup_demo.recovery:play",
+        show="recoup_demo.show_recovery:show",
+    ),
 )

@@ -36,6 +36,8 @@ class Action(Section):
     requires_approval: bool
     cost: Units
     timeout_s: Seconds
+    # Whether a repetition under the same idempotency key makes nothing twice.
+    idempotent: bool = False
     parameters: Annotated[dict[str, Any], Field(default_factory=dict)]
 
     @model_validator(mode="after")

@@ -5,6 +5,7 @@ since is refused, and so is a set that is larger than what is left of its scope.
 proposed a candidate approves it.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,6 +24,7 @@ from recoup.operations.verbs import Act, Answer, Group, Subject, Verb, Why, act,
 from recoup.recovery import evaluation
 from recoup.recovery.confidence import rate
 from recoup.recovery.decision import Scope, applicable
+from recoup.recovery.evaluation import Selection
 from recoup.recovery.following import wake
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -246,8 +248,8 @@ def propose(
             f"{action} cannot be executed for a failure of the kind {found['subject_kind']}.",
             "List the actions and what they apply to: recoup recovery actions",
         )
-    if found["ended_at"] is not None:
-        found = _match(tx, _followed(tx, found))
+    while found["ended_at"] is not None:
+        found = _match(tx, _open_one(tx, found) or _followed(tx, found))
     follows = _overtaken(tx, found, str(who))
     made = evaluation.create(
         tx, policy, ids=[found["failure_match_id"]], actions=[action], follows=[follows], proposers=[str(who)]
@@ -257,7 +259,9 @@ def propose(
         scope_id=row[0], is_active=True, allowed_actions=tuple(row[1]), expires_at=row[2]
     )  # fmt: skip
     with acting_as(tx, Authority.EVALUATOR):
-        evaluation.select_actions(tx, policy, {made: (action, scope, parameters, None)})
+        given = {**known.parameters, **(parameters or {})}
+        selection = Selection(action, scope, parameters, key=_repeated(tx, found["failure_match_id"], action, given))
+        evaluation.select_actions(tx, policy, {made: selection})
     with acting_as(tx, Authority.MATCHER):
         rate(tx, {made: action}, policy)
     with acting_as(tx, Authority.EVALUATOR):
@@ -273,6 +277,19 @@ def _match(tx: Transaction, match: UUID) -> dict[str, Any]:
             "match_unknown", f"There is no match {match}.", "List them: recoup recovery matches", match=str(match)
         )
     return row
+
+
+def _open_one(tx: Transaction, ended: Mapping[str, Any]) -> UUID | None:
+    """The open match of the same subject, if there is one: a failure is recovered from once at a time."""
+    row = tx.execute(Q["open_match"], {"kind": ended["subject_kind"], "ref": ended["subject_ref"]}).fetchone()
+    return None if row is None else row[0]
+
+
+def _repeated(tx: Transaction, match: UUID, action: str, parameters: Mapping[str, Any]) -> str | None:
+    """The idempotency key of what it repeats, if nobody knows whether the effect of that one was made."""
+    given = {"match": match, "action": action, "parameters": json.dumps(parameters)}
+    row = tx.execute(Q["repeated"], given).fetchone()
+    return None if row is None else row[0]
 
 
 def _followed(tx: Transaction, ended: Mapping[str, Any]) -> UUID:

@@ -5,8 +5,8 @@
         run.result = {"rows": 1204}
 
 The run succeeds when the block ends, and fails when it raises. A thread sends heartbeats meanwhile. If the process
-dies, the run is marked crashed. If it was marked crashed while the block went on, its result is stored and does not
-count, and the end of the block raises the refusal. In asyncio: ``async with recoup.run(…)``.
+dies, the run is marked crashed. If it was marked crashed during the block, its result is stored and does not count, and
+the end of the block raises the refusal. In asyncio: ``async with recoup.run(…)``.
 """
 
 from __future__ import annotations

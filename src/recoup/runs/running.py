@@ -108,7 +108,7 @@ def start(
 def queue(
     tx: Transaction, runs: Sequence[NewRun], *, owner: str | None = None, worker_id: UUID | None = None
 ) -> list[UUID]:
-    """Queue runs for whoever claims their kind, in the order given."""
+    """Queue runs, to be claimed by kind, in the order given."""
     return list(_add(tx, runs, start=False, owner=owner, worker_id=worker_id)["run_id"] or ())
 
 

@@ -232,15 +232,15 @@ def _of_queue(life: Lifecycle, queue: Queue, story: Story) -> Iterator[Invariant
     same = {queue.round: "q.round", **{column: f"q.{column}" for column in queue.carries}}
     same |= {queue.part: "q.part"} if queue.part else {}
     same |= {queue.until: "q.until"} if queue.until else {}
-    unused = [] if queue.part else ["q.part <> ''"]
-    unused += [] if queue.until else ["q.until is not null"]
+    none = [] if queue.until else ["q.until is not null"]  # a time that would keep a unit from being claimed
+    none += [] if queue.part else ["q.part <> ''"]
     parts: dict[str, Composable] = {
         "queued": Literal(queued), "leased": Literal(leased), "late": Literal(late), "subject": Literal(life.table),
         "table": SQL(life.table), "queue": SQL(queue.table), "log": SQL(story.log), "status": SQL(life.status_column),
         "unit": SQL(queue.unit), "round": SQL(queue.round), "due": SQL(queue.due),
         "waits": SQL(f"r.{life.status_column} = any({Literal(list(queue.waiting)).as_string()})"
                      + (f" and r.{queue.open} is null" if queue.open else "")),
-        "differs": SQL(" or ".join([f"{theirs} is distinct from r.{ours}" for ours, theirs in same.items()] + unused)),
+        "differs": SQL(" or ".join([*(f"{theirs} is distinct from r.{ours}" for ours, theirs in same.items()), *none])),
         "earlier": SQL(queue.earlier_claims or "select null, null, null::integer, null where false"),
         "logged_unit": SQL(f"e.{queue.part} || '/' || e.{queue.unit}" if queue.part else f"e.{queue.unit}::text"),
     }  # fmt: skip

@@ -3583,7 +3583,7 @@ grant execute on function recoup.delivery_move_broken(o recoup.delivery, n recou
 CREATE OR REPLACE FUNCTION recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body f17b2010873d21025a7f92fa069547fe
+ STABLE; -- body a0f24f4ed34ba32ab9671ae763d3c539
 comment on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a delivery breaks, or null.';
 
 grant execute on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3591,7 +3591,7 @@ grant execute on function recoup.delivery_move_refusal(code_ text, o recoup.deli
 CREATE OR REPLACE FUNCTION recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body e315c21a4d837f77566cc1c2290dbaa8
+ STABLE; -- body 16779c1225cf7ff261c95d3ddda4180e
 comment on function recoup.delivery_move_refusal(code_ text, o recoup.delivery, n recoup.delivery, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recoup.delivery_move_broken.';
 
 CREATE OR REPLACE FUNCTION recoup.delivery_policy()
@@ -3612,7 +3612,7 @@ CREATE OR REPLACE FUNCTION recoup.delivery_wait(base_s integer, cap_s integer, t
  RETURNS interval
  LANGUAGE sql
  IMMUTABLE; -- body fbeab4b5bc4cafcdb67af9bdfd4041ea
-comment on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) is 'How long a delivery waits after so many failed tries.';
+comment on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) is 'How long a delivery waits after this number of failed tries.';
 grant execute on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) to public;
 
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
@@ -4085,6 +4085,13 @@ CREATE OR REPLACE FUNCTION recoup.guard_worker_moves()
 comment on function recoup.guard_worker_moves() is 'The guard of moves of recoup.worker, generated from the declaration.';
 grant execute on function recoup.guard_worker_moves() to public;
 
+CREATE OR REPLACE FUNCTION recoup.held_lineage(e recoup.error, now_ timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE; -- body d11662ba4bc2ab92af956dcb69a090e6
+comment on function recoup.held_lineage(e recoup.error, now_ timestamp with time zone) is 'The lineage under which recovery may keep an expired error; null: it is not kept any longer.';
+grant execute on function recoup.held_lineage(e recoup.error, now_ timestamp with time zone) to public;
+
 CREATE OR REPLACE FUNCTION recoup.hold_entities(entities uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -4232,8 +4239,8 @@ grant execute on function recoup.kept_errors(error_table_ text, ids bigint[], li
 CREATE OR REPLACE FUNCTION recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone)
  RETURNS bigint[]
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 30a08fa46c9e0921e4d0850c212b5fad
-comment on function recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone) is 'Those of expired errors of a table, with their lineages, that recovery still works on: they are not archived yet.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a1a5434d0bf42b0085035b7dea720b12
+comment on function recoup.kept_errors(error_table_ text, ids bigint[], lineages bigint[], now_ timestamp with time zone) is 'Those of expired errors of a table that recovery still works on, by their lineages (recoup.held_lineage).';
 
 grant execute on function recoup.kept_until(tier text, now_ timestamp with time zone, policy jsonb) to public;
 
@@ -4698,7 +4705,7 @@ grant execute on function recoup.rule_cursors() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_delivery_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 3cf1d408c7b9eeb3d6306c2cb911a906
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 08c13316edb6ed6960bf7a8926e16dc1
 comment on function recoup.rule_delivery_births() is 'A delivery goes by a route of the active policy, is queued now, and not behind too many others.';
 grant execute on function recoup.rule_delivery_births() to public;
 
@@ -4712,7 +4719,7 @@ grant execute on function recoup.rule_error_births() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 46b7cde1b966bc46ddffbb1e6f745fc0
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e2ee85775a5952a6ec6c6534404161b3
 comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried or that recovery works on.';
 grant execute on function recoup.rule_error_exits() to public;
 
@@ -4894,7 +4901,7 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 84bee9f273926480c2853f44996c0d7c
+ SET jit TO 'off'; -- body 9aa6e6eb5897e71bca70b04f8cddd46e
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
 
 grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;
@@ -5815,7 +5822,7 @@ CREATE OR REPLACE FUNCTION recovery.end_evaluations(units uuid[], tokens uuid[],
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'; -- body 0ca3baf5164977516afcafe97af3d170
+ SET jit TO 'off'; -- body 49e102922e52aaf39a9590f270036163
 comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is looked at again; five failures in a row make it stuck.';
 
 CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
@@ -5848,7 +5855,7 @@ comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_ta
 CREATE OR REPLACE FUNCTION recovery.expire_candidates(most integer, only_ uuid DEFAULT NULL::uuid)
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 72e3302ae89044f4d883c8fdf26730ee
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ec28fec2c63f51552843b56d9b779b03
 comment on function recovery.expire_candidates(most integer, only_ uuid) is 'Ends as failed (CRASHED) the candidates whose lease expired before their effect, and removes their leases.';
 grant execute on function recovery.expire_candidates(most integer, only_ uuid) to public;
 
@@ -6086,7 +6093,7 @@ grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp wi
 CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body e7dc5739f20c5f9e70f4a739b3d6e6d2
+ STABLE; -- body 53feb6a404bfcc4d1e046666cefb6015
 comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
 kind.';
 
@@ -6102,10 +6109,10 @@ grant execute on function recovery.kept_errors(error_table_ text, ids bigint[], 
 
 CREATE OR REPLACE FUNCTION recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone)
  RETURNS bigint[]
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 64b27b38f4662e0afa21dc97e16b323b
-comment on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) is 'Errors that are not archived yet although they have expired, because recovery works on them.';
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 629bb02e1dda2f904f3849720f8cdc6d
+comment on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) is 'Lineages of errors that recovery works on: their errors are not archived yet, although they have expired.';
 
 CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
  RETURNS timestamp with time zone
@@ -6144,6 +6151,13 @@ CREATE OR REPLACE FUNCTION recovery.late_outcomes(ids_ uuid[], tokens uuid[], ou
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 677fdaab0d6ac3c1a62f5ba5248d1b6f
 comment on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) is 'Adds to what was reported what was reported before, and stores as late what comes late.';
+
+CREATE OR REPLACE FUNCTION recovery.leases_expire()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body f1e34d55feba9c98e2c043444ea4ca31
+comment on function recovery.leases_expire() is 'Whether leases expire now: not after a simulated clock moved, until every running worker has sent a heartbeat.';
+grant execute on function recovery.leases_expire() to public;
 
 grant execute on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) to public;
 
@@ -6187,8 +6201,8 @@ CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 784d0d0383102257e57c8786bf1dfa4c
-comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, at most so many for each reason, and why.';
+ SET jit TO 'off'; -- body e55c9c5f8a7f270981e7498aa0cbae59
+comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, and why; at most this number for each reason.';
 grant execute on function recovery.orphans(threshold interval, most integer) to public;
 
 CREATE OR REPLACE FUNCTION recovery.policy()
@@ -6244,7 +6258,7 @@ CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 1ba327ebd5d47a78d2a5641ad608de9f
+ SET enable_mergejoin TO 'off'; -- body 6f8bf6311078afb0a661ccf424ee5aa5
 comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
 
 CREATE OR REPLACE FUNCTION recovery.record_evaluations()
@@ -6455,7 +6469,7 @@ grant execute on function recovery.run_move_refusal(code text, o recovery.run, n
 CREATE OR REPLACE FUNCTION recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
  RETURNS record
  LANGUAGE sql
- STABLE; -- body d44035b1920a3ecc8c5ab4eea29639bc
+ STABLE; -- body 309ab0facec4a1be0bf2462d794047e1
 comment on function recovery.run_move_refusal(code text, o recovery.run, n recovery.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recovery.run_move_broken.';
 
 CREATE OR REPLACE FUNCTION recovery.run_policy()
@@ -6534,7 +6548,7 @@ grant execute on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes tex
 CREATE OR REPLACE FUNCTION recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 126499ade6e2c8509e4be7ee15ee5565
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 88d3866b3856a15c85cc26c3eacc35b2
 comment on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Ends candidates as reported and claims the next ones, in one call.';
 
 CREATE OR REPLACE FUNCTION recovery.wake_matches(ids uuid[])

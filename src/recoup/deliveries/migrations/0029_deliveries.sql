@@ -57,11 +57,12 @@ comment on column recoup.delivery.ended_at is 'When it was delivered, given up o
 
 create table recoup.delivery_queue (unit uuid primary key, like recoup.queue_form including all)
   with (fillfactor = 70);
--- Which routes have something due is found by one look at each route, however much waits for the others.
+-- Which routes have something due is found by one probe for each route, however much waits for the others.
 create index delivery_queue_route on recoup.delivery_queue (part, wake_at) where token is null;
 comment on table recoup.delivery_queue is
 'Deliveries that wait: since when each is due, or who is delivering it until when.';
-comment on column recoup.delivery_queue.unit is 'The delivery''s id; part is its route, round the tries that have ended.';
+comment on column recoup.delivery_queue.unit is
+'The delivery''s id; part is its route, round the tries that have ended.';
 
 create table recoup.delivery_event (
   seq         bigint primary key default nextval('recoup.event_seq'),

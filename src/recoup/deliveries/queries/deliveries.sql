@@ -1,5 +1,5 @@
 -- name: due_routes
--- Routes that have something due, longest due first; found by one look at the index for each route that has anything.
+-- Routes that have something due, longest due first; one probe of the index for each route that has anything.
 with recursive waiting (route) as (
   (select q.part from recoup.delivery_queue q where q.token is null order by q.part limit 1)
   union all
@@ -15,11 +15,9 @@ select w.route, d.wake_at
 
 -- name: send
 -- As operator. What a person sends twice by mistake is refused by its dedup key, if it has one.
-insert into recoup.delivery (delivery_id, route, subject, body, about, dedup_key, origin, next_try_at, created_at,
-                             updated_at)
-select i.id, %(route)s, %(subject)s, %(body)s, %(about)s, coalesce(%(dedup_key)s, i.id::text), 'operator', t.now_,
-       t.now_, t.now_
-  from (select recoup.new_id() as id) i cross join (select recoup.now() as now_) t
+insert into recoup.delivery (delivery_id, route, subject, body, about, dedup_key, origin)
+select i.id, %(route)s, %(subject)s, %(body)s, %(about)s, coalesce(%(dedup_key)s, i.id::text), 'operator'
+  from (select recoup.new_id() as id offset 0) i
 returning delivery_id;
 
 -- name: cancel

@@ -18,4 +18,4 @@ language sql immutable as $$
   select interval '1 second' * least(cap_s, base_s * power(2::float8, least(tries - 1, 60)))
 $$;
 comment on function recoup.delivery_wait(integer, integer, integer) is
-'How long a delivery waits after so many failed tries.';
+'How long a delivery waits after this number of failed tries.';

@@ -9,7 +9,8 @@ declare
   most    constant integer := (policy ->> 'max_waiting')::integer;
   bad     record;
 begin
-  select n.delivery_id, n.route into bad from new_rows n where not coalesce(policy -> 'routes' ? n.route, false) limit 1;
+  select n.delivery_id, n.route into bad
+    from new_rows n where not coalesce(policy -> 'routes' ? n.route, false) limit 1;
   if found then
     raise exception using errcode = 'RC110',
       message = format('There is no route %s in the policy.', bad.route),
@@ -26,8 +27,8 @@ begin
     from new_rows n
    where n.attempts <> 0 or n.token is not null or n.outcome is not null or n.last_failure is not null
       or n.policy_version <> recoup.policy_version() or by_hand and n.origin <> 'operator'
-      or n.created_at <> n.updated_at
       or n.created_at not between now_ - interval '1 minute' and now_ + interval '1 second'
+      or n.updated_at not between now_ - interval '1 minute' and now_ + interval '1 second'
       or n.next_try_at not between now_ - interval '1 minute' and now_ + interval '1 second' limit 1;
   if found then
     raise exception using errcode = 'RC111',
@@ -71,7 +72,8 @@ language sql stable as $$
     when n.status = 'dead' and n.attempts < recoup.delivery_tries(n.policy_version, n.route)
          and policy -> 'routes' ? n.route then 'tries_left'
     when n.status = 'queued' and n.attempts >= recoup.delivery_tries(n.policy_version, n.route) then 'no_tries_left'
-    when n.status = 'queued' and n.next_try_at not between now_ - interval '1 minute' and now_ + interval '7 days 1 minute'
+    when n.status = 'queued'
+         and n.next_try_at not between now_ - interval '1 minute' and now_ + interval '7 days 1 minute'
       or n.status <> 'queued' and n.next_try_at <> o.next_try_at then 'next_try_at' end
 $$;
 comment on function recoup.delivery_move_broken(recoup.delivery, recoup.delivery, timestamptz, text, jsonb) is
@@ -82,7 +84,8 @@ create or replace function recoup.delivery_move_refusal(code_ text, o recoup.del
 language sql stable as $$
   select 'RC113',
          format('Delivery %s: %s', n.delivery_id, case code_
-           when 'attempts' then 'attempts rises by one when a try ends, with the token of its claim, and at no other time.'
+           when 'attempts'
+             then 'attempts rises by one when a try ends, with the token of its claim, and at no other time.'
            when 'times' then 'updated_at and ended_at are not now.'
            when 'cancel' then 'an operator cancels a delivery, and changes nothing else of it.'
            when 'untried' then 'no try of it ended.'

@@ -11,7 +11,7 @@ select * from recoup.sweep_errors(%(table)s, %(limit)s, %(only)s);
   where e.archived_at is null and e.expires_at < (select recoup.now())
     and not exists (select from recoup.error_queue q where q.unit = e.error_id and q.token is not null)
     and recoup.may_expire(e, (select recoup.now()), (select recoup.error_policy()))
-    and recoup.kept_errors(e.error_table, array[e.error_id], array[recoup.lineage_of(e)],
+    and recoup.kept_errors(e.error_table, array[e.error_id], array[recoup.held_lineage(e, (select recoup.now()))],
                            (select recoup.now())) = '{}'
   order by e.expires_at limit %(limit)s);
 
@@ -24,7 +24,7 @@ select extract(epoch from recoup.now() - min(l.since)) from (
     where e.archived_at is null and e.expires_at < (select recoup.now())
       and not exists (select from recoup.error_queue q where q.unit = e.error_id and q.token is not null)
       and recoup.may_expire(e, (select recoup.now()), (select recoup.error_policy()))
-      and recoup.kept_errors(e.error_table, array[e.error_id], array[recoup.lineage_of(e)],
+      and recoup.kept_errors(e.error_table, array[e.error_id], array[recoup.held_lineage(e, (select recoup.now()))],
                              (select recoup.now())) = '{}'
     order by e.expires_at limit 1)) l
  where l.since < recoup.now();

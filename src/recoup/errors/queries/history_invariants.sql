@@ -209,8 +209,8 @@ select 'errors/4/by-people' as breaks, k.error_table, k.error_id, k.parked_by, k
         or k.last_reviewed_at is not null and not t.reviewed or k.escalation_level > 0 and not t.escalated)
 
 -- name: repeated
--- The columns on the last retry, the owner, the escalation and the last review, compared with their events. Inherited
--- values have no event of their own; erased texts are gone.
+-- The columns on the last retry, the parking, the owner, the escalation and the last review, compared with their
+-- events. Inherited values have no event of their own; erased texts are gone.
 with said as (
   select distinct on (e.error_id, e.error_table, k.kind) e.error_id, e.error_table, k.kind, e.token, e.facts,
          e.logged_at,
@@ -223,7 +223,10 @@ with said as (
      -- A decision of a person ends the retry that is under way, and has its token.
      (case when e.token is not null or e.event_type in ('SUCCEEDED', 'FAILED', 'LAPSED') then 'retry' end),
      (case e.event_type when 'ASSIGNED' then 'owner' when 'ESCALATED' then 'level' when 'UNPARKED' then 'level'
-                        when 'REVIEWED' then 'review' end)) k (kind)
+                        when 'REVIEWED' then 'review' end),
+     (case when e.event_type in ('RECORDED', 'PARKED') and e.to_status in ('PARKED', 'ESCALATED')
+             or e.event_type in ('FAILED', 'LAPSED', 'WINDOW_CLOSED') and e.to_status = 'PARKED' then 'parking' end)
+     ) k (kind)
    where k.kind is not null
    order by e.error_id, e.error_table, k.kind, e.seq desc),
 erased as (
@@ -247,7 +250,13 @@ select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s
                            and ((e.escalated_to, e.escalation_level, e.escalation_reason)
                                   is distinct from (s.facts ->> 'to', (s.facts ->> 'level')::integer, s.reason)
                                 or (abs(extract(epoch from e.escalated_at - s.logged_at)) < 60) is not true)
-         when 'review' then (abs(extract(epoch from e.last_reviewed_at - s.logged_at)) < 60) is not true end
+         when 'review' then (abs(extract(epoch from e.last_reviewed_at - s.logged_at)) < 60) is not true
+         -- At birth it may be inherited, and then the age is, too.
+         when 'parking' then e.parked_at is not null
+                             and (s.event_type in ('RECORDED', 'PARKED') and e.park_reason is distinct from s.reason
+                                  or e.parked_at > s.logged_at + interval '1 minute'
+                                  or e.parked_at < s.logged_at - interval '1 minute'
+                                     and not (s.event_type = 'RECORDED' and e.created_at < s.logged_at)) end
 
 -- name: erasures
 -- The digest of an error changes only where an operator erased something, in one transaction.

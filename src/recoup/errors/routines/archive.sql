@@ -6,6 +6,16 @@ language sql immutable parallel safe as $$ select coalesce(e.lineage_id, e.error
 comment on function recoup.lineage_of(recoup.error) is
 'The lineage of an error: where it has none, the error itself.';
 
+create or replace function recoup.held_lineage(e recoup.error, now_ timestamptz) returns bigint
+language sql stable as $$
+  -- Recovery keeps an error for a bounded time after its expiry.
+  select case when e.expires_at > now_ - make_interval(hours => 24 * (
+           select coalesce((p.figures #>> '{recovery,hold_days}')::integer, 0)
+             from recoup.policy p order by p.version desc limit 1)) then recoup.lineage_of(e) end
+$$;
+comment on function recoup.held_lineage(recoup.error, timestamptz) is
+'The lineage under which recovery may keep an expired error; null: it is not kept any longer.';
+
 create or replace function recoup.kept_errors(
   error_table_ text, ids bigint[], lineages bigint[], now_ timestamptz) returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -16,12 +26,11 @@ begin
   if to_regprocedure('recovery.kept_errors(text, bigint[], timestamptz)') is null then
     return '{}';
   end if;
-  -- Recovery works on lineages, and may know an error by either id.
-  execute 'select recovery.kept_errors($1, $2, $3)' into kept using error_table_, ids || lineages, now_;
-  return array(select i.id from unnest(ids, lineages) i (id, lineage) where i.id = any(kept) or i.lineage = any(kept));
+  execute 'select recovery.kept_errors($1, $2, $3)' into kept using error_table_, array_remove(lineages, null), now_;
+  return array(select i.id from unnest(ids, lineages) i (id, lineage) where i.lineage = any(kept));
 end $$;
 comment on function recoup.kept_errors(text, bigint[], bigint[], timestamptz) is
-'Those of expired errors of a table, with their lineages, that recovery still works on: they are not archived yet.';
+'Those of expired errors of a table that recovery still works on, by their lineages (recoup.held_lineage).';
 
 create or replace function recoup.sweep_errors(
   error_table_ text, most integer, only_ bigint default null, out gone integer, out was_blocking integer)
@@ -39,7 +48,7 @@ declare
   months   date[];
   -- Read row by row: it continues behind those that recovery keeps, however many they are.
   expired  cursor for
-    select e.error_id, recoup.lineage_of(e) as lineage, e.disposition in ('RETRY', 'PARKED') as blocks
+    select e.error_id, recoup.held_lineage(e, now_) as lineage, e.disposition in ('RETRY', 'PARKED') as blocks
       from recoup.error e
      where e.error_table = error_table_ and e.archived_at is null and e.expires_at < now_
        and recoup.may_expire(e, now_, figures) and (only_ is null or e.error_id = only_)

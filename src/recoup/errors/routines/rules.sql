@@ -310,7 +310,7 @@ begin
                                   'expires_at', bad.expires_at, 'now', now_);
   end if;
   for open_ in
-    select o.error_table, array_agg(o.error_id) as ids, array_agg(recoup.lineage_of(o)) as lineages
+    select o.error_table, array_agg(o.error_id) as ids, array_agg(recoup.held_lineage(o, now_)) as lineages
       from old_rows o where o.archived_at is null group by o.error_table
   loop
     kept := recoup.kept_errors(open_.error_table, open_.ids, open_.lineages, now_);

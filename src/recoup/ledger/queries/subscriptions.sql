@@ -44,12 +44,12 @@ select coalesce(min(fresh.seq) - 1, 0) from (
 -- What became visible between two snapshots. "Not visible then" is written as "not begun then, or running then": a
 -- range and a few points of the index on xid, so that one long transaction does not widen what every poll has to read.
 with fresh as materialized (
-  select {columns}, l.event_type as event_type_, l.seq as seq_, l.xid as xid_
+  select {columns}, l.{event} as event_type_, l.seq as seq_, l.xid as xid_
     from {log} l
    where l.incarnation = %(incarnation)s
      and l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot) and l.xid < pg_snapshot_xmax(%(until)s::pg_snapshot)
    union all
-  select {columns}, l.event_type as event_type_, l.seq as seq_, l.xid as xid_
+  select {columns}, l.{event} as event_type_, l.seq as seq_, l.xid as xid_
     from {log} l
    where l.incarnation = %(incarnation)s and l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
 select {names}
@@ -69,7 +69,7 @@ select {columns}
         or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
    and pg_visible_in_snapshot(l.xid, %(until)s::pg_snapshot)
    and l.seq > %(after_seq)s
-   and (%(event_types)s::text[] is null or l.event_type = any(%(event_types)s::text[]))
+   and (%(event_types)s::text[] is null or l.{event} = any(%(event_types)s::text[]))
  order by l.seq
  limit %(limit)s;
 
@@ -81,7 +81,7 @@ select {columns}
    and (l.xid >= pg_snapshot_xmax(%(since)s::pg_snapshot)
         or l.xid = any(array(select pg_snapshot_xip(%(since)s::pg_snapshot))))
    and l.seq > %(after_seq)s
-   and (%(event_types)s::text[] is null or l.event_type = any(%(event_types)s::text[]))
+   and (%(event_types)s::text[] is null or l.{event} = any(%(event_types)s::text[]))
  order by l.seq
  limit %(limit)s;
 

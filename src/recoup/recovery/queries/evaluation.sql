@@ -9,17 +9,24 @@ select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_i
 -- name: candidates
 select c.failure_match_id, c.candidate_id, c.status, c.action_name, c.action_type, c.proposed_by, c.confidence,
        c.confidence_of, c.evidence, c.decide_by, c.execute_by, c.lease_until, c.effect_made_at, c.reported, c.awaits,
-       c.outcome_by, c.skip_reason, c.error, c.overridden_by, c.scope_id, c.created_at
+       c.outcome_by, c.skip_reason, c.error, c.overridden_by, c.scope_id, c.created_at,
+       c.parameters, c.idempotency_key
   from unnest(%(ids)s::uuid[]) i (id)
  cross join lateral (select c.* from recovery.candidate c where c.failure_match_id = i.id order by c.candidate_id) c;
 
 -- name: lock_open
--- Before the match, as everybody does who locks both.
-select count(*) from (
+-- Before the match, as everybody does who locks both; in the order of their own ids, as everybody who locks several.
+with open_ as materialized (
   select c.candidate_id
-    from (select i.id from unnest(%(ids)s::uuid[]) i (id) order by i.id) i
+    from unnest(%(ids)s::uuid[]) i (id)
    cross join lateral (
      select c.candidate_id from recovery.candidate c where c.failure_match_id = i.id and c.finished_at is null
+      limit 1) c)
+select count(*) from (
+  select c.candidate_id
+    from (select o.candidate_id from open_ o order by o.candidate_id) o
+   cross join lateral (
+     select c.candidate_id from recovery.candidate c where c.candidate_id = o.candidate_id
       limit 1 for no key update) c) held;
 
 -- name: scopes
@@ -108,11 +115,12 @@ update recovery.candidate c
    set action_name = g.action, action_type = g.type, parameters = g.parameters, cost = g.cost, timeout_s = g.timeout,
        is_automated = g.is_automated, requires_approval = g.requires_approval, scope_id = g.scope,
        execute_by = g.execute_by, confidence_of = case when c.action_name = g.action then c.confidence_of end,
-       idempotency_key = coalesce(c.idempotency_key, g.key), updated_at = greatest(c.updated_at, t.now_)
+       idempotency_key = coalesce(c.idempotency_key, g.key), held_for_review = c.held_for_review or g.held,
+       updated_at = greatest(c.updated_at, t.now_)
   from t, unnest(%(ids)s::uuid[], %(actions)s::text[], %(types)s::text[], %(parameters)s::jsonb[], %(costs)s::integer[],
                  %(timeouts)s::integer[], %(automated)s::boolean[], %(approvals)s::boolean[], %(scopes)s::uuid[],
-                 %(execute_by)s::timestamptz[], %(keys)s::text[])
-            g (id, action, type, parameters, cost, timeout, is_automated, requires_approval, scope, execute_by, key)
+                 %(execute_by)s::timestamptz[], %(keys)s::text[], %(held)s::boolean[])
+            g (id, action, type, parameters, cost, timeout, is_automated, requires_approval, scope, execute_by, key, held)
  where c.candidate_id = any(array[g.id]) and c.status = 'pending'
 returning c.candidate_id;
 

@@ -34,9 +34,16 @@ select m.failure_match_id
     where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null) m;
 
 -- name: of_retried_runs
+-- Of every earlier run of the chain: the first of them is the subject.
+with recursive r as (
+  select r.retry_of
+    from unnest(%(keys)s::text[]) g (key)
+   cross join lateral (select r.retry_of from recovery.run r where r.run_id = g.key::uuid limit 1) r
+  union
+  select b.retry_of from r
+   cross join lateral (select b.retry_of from recovery.run b where b.run_id = r.retry_of limit 1) b)
 select m.failure_match_id
-  from unnest(%(keys)s::text[]) g (key)
- cross join lateral (select r.retry_of from recovery.run r where r.run_id = g.key::uuid limit 1) r
+  from r
  cross join lateral (
    select m.failure_match_id from recovery.failure_match m
     where m.subject_ref = r.retry_of::text and m.subject_kind = 'run' and m.ended_at is null) m;
@@ -83,14 +90,27 @@ select i.intake_id::text as intake_id, i.company_name, i.batch_id, r.failure_rea
  cross join lateral (select i.* from cl.gate_zero_intake i where i.intake_id = g.key::uuid limit 1) i
   left join lateral (select r.failure_reason from cl.gate_zero_recovery r where r.intake_id = i.intake_id limit 1) r on true
  where i.status = 'EXHAUSTED'
-   -- What a candidate started ends as its outcome.
-   and not exists (select from recovery.candidate c where c.awaits ->> 'key' = i.intake_id::text);
+   -- What a candidate started ends as its outcome; what a person restarted meanwhile is of the match that is open.
+   and not exists (select from recovery.candidate c where c.awaits ->> 'key' = i.intake_id::text)
+   and not exists (select from recovery.failure_match m
+                    where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null);
 
 -- name: crashed
 select r.run_id::text as run_id, r.kind, r.source, r.message, r.crash_reason
   from (select distinct u.key from unnest(%(keys)s::text[]) u (key)) g
  cross join lateral (select r.* from recovery.run r where r.run_id = g.key::uuid limit 1) r
- where r.status = 'crashed' and r.candidate_id is null;
+ where r.status = 'crashed' and r.candidate_id is null
+   -- What a person retried while the match of an earlier run of the chain is open is of that match.
+   and not exists (
+     with recursive before as (
+       select r.retry_of
+       union all
+       select b.retry_of from before x
+        cross join lateral (select b.retry_of from recovery.run b where b.run_id = x.retry_of limit 1) b)
+     select from before x
+      cross join lateral (
+        select from recovery.failure_match m
+         where m.subject_ref = x.retry_of::text and m.subject_kind = 'run' and m.ended_at is null limit 1) m);
 
 -- name: expire_scopes
 with t as materialized (select recoup.now() as now_)
@@ -129,3 +149,22 @@ update recovery.incident i set status = 'closed', closed_at = t.now_
                     where m.incident_id = i.incident_id
                       and (m.ended_at is null or m.created_at > t.now_ - make_interval(hours => %(hours)s)))
 returning i.incident_id;
+
+-- name: lag
+select extract(epoch from recoup.now() - l.{at})
+  from recoup.subscription s
+ cross join lateral (
+   select l.{at} from {log} l
+    where l.xid >= pg_snapshot_xmax(s.since) and l.{event} = any(%(types)s::text[]) order by l.xid limit 1) l
+ where s.log = %(log)s and s.name = %(name)s;
+
+-- name: quiet_lag
+-- How long the incident has been quiet that opened first and has no open match, less the time that it has to be.
+select greatest(0, extract(epoch from recoup.now() - q.last_at) - 3600 * q.hours)
+  from (select coalesce(max(m.created_at), i.opened_at) as last_at,
+               (recovery.policy() ->> 'incident_quiet_hours')::integer as hours
+          from recovery.incident i left join recovery.failure_match m on m.incident_id = i.incident_id
+         where i.status = 'open'
+           and not exists (select from recovery.failure_match o where o.incident_id = i.incident_id and o.ended_at is null)
+         group by i.incident_id order by i.opened_at limit 1) q
+ where recoup.now() - q.last_at > make_interval(hours => q.hours);

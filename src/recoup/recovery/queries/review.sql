@@ -55,6 +55,19 @@ select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_i
   from recovery.failure_match m join recovery.incident i on i.incident_id = m.incident_id
  where m.failure_match_id = %(match)s;
 
+-- name: open_match
+select m.failure_match_id from recovery.failure_match m
+ where m.subject_ref = %(ref)s and m.subject_kind = %(kind)s and m.ended_at is null order by m.created_at limit 1;
+
+-- name: repeated
+-- As recoup.recovery.decision.repeats says.
+select x.idempotency_key
+  from (select c.idempotency_key, c.error from recovery.candidate c
+         where c.failure_match_id = %(match)s and c.action_name = %(action)s and c.parameters = %(parameters)s::jsonb
+           and c.executed_at is not null and c.finished_at is not null
+         order by c.candidate_id desc limit 1) x
+ where x.error in ('CRASHED', 'OUTCOME_OVERDUE');
+
 -- name: open_candidate
 select c.candidate_id, c.status, c.proposed_by, c.action_name from recovery.candidate c
  where c.failure_match_id = %(match)s and c.finished_at is null for no key update;

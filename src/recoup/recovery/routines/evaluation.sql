@@ -29,7 +29,7 @@ begin
            recovered_at = case when d.status = 'recovered' then now_ end,
            evaluate_at = case
              when d.status in ('recovered', 'accepted', 'unrecovered') then recoup.never()
-             when d.status = 'stuck' and g.failed then greatest(m.match_until, now_)
+             when d.status = 'stuck' and g.failed then greatest(m.match_until, now_ + interval '1 hour')
              -- Woken since it was claimed: what woke it may not have been seen.
              when m.wakes is distinct from coalesce(g.wakes, m.wakes) then now_
              when g.failed then now_ + make_interval(secs => least(3600, 5 * power(2, m.evaluation_failures)))
@@ -89,27 +89,21 @@ end $$;
 comment on function recovery.wake_matches(uuid[]) is 'Makes open matches due for evaluation now.';
 
 create or replace function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamptz) returns bigint[]
-language plpgsql security definer
+language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  days constant integer := (recovery.policy() ->> 'hold_days')::integer;
-begin
-  -- An open candidate, an evaluation that is due, or a started unit that has not ended; for a bounded time.
-  return array(
-    select e.error_id
-      from unnest(ids) u (id)
-     cross join lateral (select e.* from recoup.error e where e.error_table = error_table_ and e.error_id = u.id limit 1) e
-     where e.expires_at > now_ - make_interval(hours => 24 * days)
-       and exists (
-         select from recovery.failure_match m
-          where m.subject_ref = error_table_ || '/' || coalesce(e.lineage_id, e.error_id) and m.subject_kind = 'error'
-            and m.ended_at is null
-            and (m.evaluate_at <= now_
-                 or exists (select from recovery.candidate c
-                             where c.failure_match_id = m.failure_match_id and c.finished_at is null))));
-end $$;
+  -- An open candidate, an evaluation that is due, or a started unit that has not ended, which is what one awaits.
+  select array(
+    select l.id
+      from unnest(ids) l (id)
+     where exists (
+       select from recovery.failure_match m
+        where m.subject_ref = error_table_ || '/' || l.id and m.subject_kind = 'error' and m.ended_at is null
+          and (m.evaluate_at <= now_
+               or exists (select from recovery.candidate c
+                           where c.failure_match_id = m.failure_match_id and c.finished_at is null))))
+$$;
 revoke execute on function recovery.kept_errors(text, bigint[], timestamptz) from public;
 grant execute on function recovery.kept_errors(text, bigint[], timestamptz) to recoup_reader;
 comment on function recovery.kept_errors(text, bigint[], timestamptz) is
-'Errors that are not archived yet although they have expired, because recovery works on them.';
+'Lineages of errors that recovery works on: their errors are not archived yet, although they have expired.';

@@ -266,9 +266,9 @@ begin
     perform set_config('role', 'recoup_evaluator', true);
     select f.finished, f.statuses into finished, statuses
       from recovery.finish_candidates(ids_, tokens, outcomes, results, errors) f;
+    perform set_config('role', 'recoup_claim_worker', true);
   end if;
   if most > 0 then
-    perform set_config('role', 'recoup_claim_worker', true);
     select c.ids, c.matches, c.actions, c.types, c.kinds, c.given, c.keys, c.timeouts, c.token_, c.until_
       into ids, matches, actions, types, kinds, given, keys, timeouts, token_, until_
       from recovery.claim_candidates(among, most, worker_, lease) c;
@@ -288,6 +288,9 @@ declare
   expired uuid[];
   ended   uuid[];
 begin
+  if not recovery.leases_expire() then
+    return 0;
+  end if;
   leases := array(select l.token from recovery.lease l
                    where l.lease_until < now_ and (only_ is null or l.token = only_)
                    order by l.lease_until limit greatest(most / 100, 1));

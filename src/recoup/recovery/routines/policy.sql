@@ -17,6 +17,16 @@ $$;
 comment on function recovery.gates() is
 'The section on recovery of the active policy, with the actions that are paused (* or a table: all of them).';
 
+create or replace function recovery.leases_expire() returns boolean
+language sql stable as $$
+  -- A simulated clock that was moved leaves every heartbeat behind.
+  select not exists (
+    select from recoup.clock c, recoup.worker w
+     where c.status = 'simulated' and w.status = 'running' and w.heartbeat_at < recoup.now())
+$$;
+comment on function recovery.leases_expire() is
+'Whether leases expire now: not after a simulated clock moved, until every running worker has sent a heartbeat.';
+
 create or replace function recovery.applicable(action_type text, subject_kind text) returns boolean
 language sql immutable as $$
   -- What is not built yet for a kind of subject is not applicable to it, so that it is never proposed.

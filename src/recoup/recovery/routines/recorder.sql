@@ -152,6 +152,14 @@ begin
              then jsonb_build_object('result', encode(sha256(convert_to(n.result::text, 'UTF8')), 'hex')) end
            when 'failure' then case when n.result is not null
              then jsonb_build_object('result', encode(sha256(convert_to(n.result::text, 'UTF8')), 'hex')) end
+           -- A pause stops neither a deadline nor the end of a scope: what was skipped for that names it.
+           when 'skipped' then case when n.skip_reason in ('SCOPE_ENDED', 'EXECUTE_OVERDUE', 'DECISION_OVERDUE') then (
+             select jsonb_build_object('paused', p.scope_id, 'paused_by', p.changed_by, 'paused_at', p.changed_at)
+               from recoup.pause p
+              where p.status = 'PAUSED'
+                and (p.scope = 'global' or p.scope = 'action' and p.scope_id = n.action_name
+                     or p.scope = 'table' and p.scope_id = 'recovery.candidate')
+              order by p.changed_at limit 1) end
            when 'manual_override' then jsonb_build_object('by', n.overridden_by) end,
          kind, id, role_
     from new_rows n join old_rows o on o.candidate_id = n.candidate_id

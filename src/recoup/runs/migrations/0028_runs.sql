@@ -52,7 +52,8 @@ create index run_claimed on recovery.run (kind, started_at) where queued_at is n
 create index run_created on recovery.run (created_at desc, run_id);
 create index run_candidate on recovery.run (candidate_id) where candidate_id is not null;
 
-comment on table recovery.run is 'One execution of work. It ends once: succeeded, failed, or crashed. A retry is a new run.';
+comment on table recovery.run is
+'One execution of work. It ends once: succeeded, failed, or crashed. A retry is a new run.';
 comment on column recovery.run.run_id is 'Identity.';
 comment on column recovery.run.kind is 'What kind of work it is, such as nightly-import. Runs are claimed by kind.';
 comment on column recovery.run.source is 'What its failures are counted under; by default its kind.';
@@ -62,7 +63,8 @@ comment on column recovery.run.retry_of is 'The run that failed or crashed, of w
 comment on column recovery.run.retry_with is 'Of a retry: the alternative that it is to use, if any.';
 comment on column recovery.run.candidate_id is 'Of a retry: the recovery candidate that started it.';
 comment on column recovery.run.owner is 'Who queued it; once it runs, who runs it.';
-comment on column recovery.run.worker_id is 'The worker (recoup.worker) that queued it or runs it, if it is one of ours.';
+comment on column recovery.run.worker_id is
+'The worker (recoup.worker) that queued it or runs it, if it is one of ours.';
 comment on column recovery.run.token is 'Drawn when it starts. Heartbeats, notes and the end present it.';
 comment on column recovery.run.created_at is 'When it was created.';
 comment on column recovery.run.queued_at is 'When it was queued; null if it was started at once.';
@@ -100,7 +102,8 @@ create table recovery.run_trace (
 create index run_trace_xid on recovery.run_trace (xid);
 create index run_trace_run on recovery.run_trace (run_id, seq);
 
-comment on table recovery.run_trace is 'Append-only: what became of each run, written by the recorder of its moves. Heartbeats are not in it.';
+comment on table recovery.run_trace is
+'Append-only: what became of each run, written by the recorder of its moves. Heartbeats are not in it.';
 comment on column recovery.run_trace.seq is 'Order over all logs, drawn after the run is locked.';
 comment on column recovery.run_trace.xid is 'Transaction that wrote it; for the settled read.';
 comment on column recovery.run_trace.incarnation is 'Cluster that wrote it.';
@@ -123,7 +126,8 @@ grant insert (kind, source, input, status, owner, worker_id, token, created_at, 
 -- As the consequence of a candidate only: by hand the guard refuses it.
 grant insert (kind, source, input, status, owner, created_at, queued_at, retry_of, retry_with, candidate_id)
   on recovery.run to recoup_executor;
-grant update (status, owner, worker_id, token, started_at, heartbeat_at, finished_at, notes, note, message, result, ended_with)
+grant update (status, owner, worker_id, token, started_at, heartbeat_at, finished_at, notes, note, message,
+              result, ended_with)
   on recovery.run to recoup_runner;
 grant update (status, finished_at, crash_reason) on recovery.run to recoup_orphan_recovery;
 grant insert (subject, unit_id, token, result) on recoup.late_result to recoup_runner;

@@ -55,11 +55,12 @@ begin
      cross join lateral (select r.run_id, r.worker_id from recovery.run r
                           where r.status = 'queued' and r.kind = k.kind and r.queued_at <= now_ - within
                           order by r.queued_at, r.run_id limit most) r
-     where coalesce(greatest(recovery.last_claim(k.kind), (policy ->> 'resumed_at')::timestamptz) <= now_ - within, true)
+     where coalesce(greatest(recovery.last_claim(k.kind), (policy ->> 'resumed_at')::timestamptz) <= now_ - within,
+                    true)
        and not exists (select from recoup.worker w where w.worker_id = r.worker_id and w.status <> 'running');
 end $$;
 comment on function recovery.orphans(interval, integer) is
-'Runs to be marked crashed, at most so many for each reason, and why.';
+'Runs to be marked crashed, and why; at most this number for each reason.';
 
 create or replace function recovery.crash_orphans(threshold interval, most integer,
   out ids uuid[], out kinds text[], out reasons text[])

@@ -23,7 +23,7 @@ comment on function recovery.last_claim(text) is 'When a queued run of this kind
 
 create or replace function recovery.is_orphaned(o recovery.run, now_ timestamptz, policy jsonb) returns boolean
 language sql stable as $$
-  -- A run that was heard of after its worker had ended is alive: then only its own silence counts.
+  -- A run that sent a heartbeat after its worker had ended is alive: then only its own silence counts.
   select exists (select from recoup.worker w
                   where w.worker_id = o.worker_id and w.status <> 'running'
                     and (o.heartbeat_at is null or o.heartbeat_at <= w.ended_at))
@@ -66,9 +66,10 @@ create or replace function recovery.run_move_refusal(code text, o recovery.run, 
 language sql stable as $$
   select case code when 'orphaned' then 'RC103' when 'times' then 'RC101' else 'RC104' end,
          format('Run %s: ', o.run_id) || case code
-           when 'orphaned' then format(case o.status when 'running' then 'it was heard of at %s: it has not crashed.'
-                                                     else 'it was queued at %s, and may still be claimed.' end,
-                                       coalesce(o.heartbeat_at, o.queued_at))
+           when 'orphaned' then format(
+             case o.status when 'running' then 'its last heartbeat was at %s: it has not crashed.'
+                           else 'it was queued at %s, and may still be claimed.' end,
+             coalesce(o.heartbeat_at, o.queued_at))
            when 'times' then 'it starts, beats and ends now, and at no other time.'
            when 'owner' then 'its owner changes when it is claimed, and at no other time.'
            when 'token' then 'it is ended with its token.'

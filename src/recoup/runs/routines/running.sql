@@ -50,8 +50,8 @@ comment on function recovery.queue_retries(uuid[], uuid[], jsonb[]) is
 'Queues the retry of each run, a copy of its kind, source and input. For the consequence of a candidate only.';
 
 create or replace function recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid,
-  out ids uuid[], out tokens uuid[], out sources text[], out inputs jsonb[], out retries uuid[], out alternatives jsonb[],
-  out queued timestamptz[])
+  out ids uuid[], out tokens uuid[], out sources text[], out inputs jsonb[], out retries uuid[],
+  out alternatives jsonb[], out queued timestamptz[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
