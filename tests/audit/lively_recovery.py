@@ -15,6 +15,7 @@ from recoup.recovery.executing import Executor, Failed, Outcome
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.runs import Succeeded, running
+from recoup.worker import register
 from recoup.worker.standalone import Standalone
 
 ADA, REX = Actor("human", "ada"), Actor("human", "rex")
@@ -74,6 +75,9 @@ class Board:
     def advance(self, by: timedelta) -> None:
         with self.db.transaction(Authority.OPERATOR) as tx:
             clock.advance(tx, by)
+        with self.db.transaction(Authority.RUNNER) as tx:  # workers that are alive say so
+            for (worker,) in tx.execute("select worker_id from recoup.worker where status = 'running'").fetchall():
+                register.beat(tx, worker)
 
     def failed(self, key: str, source: str | None = None, **given: Any) -> UUID:
         """A failure from outside, with an incident of its own unless a source is given."""
@@ -94,7 +98,7 @@ class Board:
         """Wake and evaluate until nothing is due."""
         while True:
             with self.db.transaction(Authority.EVALUATOR) as tx:
-                read = following.wake_matches(tx, self.policy)
+                read = following.wake_matches(tx)
             done = evaluation.evaluate_due(Standalone(self.db, Authority.EVALUATOR, name="evaluator"))
             if not read + done:
                 return
@@ -146,13 +150,11 @@ class Board:
 
     def candidate(self, match: UUID) -> UUID:
         """Its newest one."""
-        return self.one(
-            "select candidate_id from recovery.candidate where failure_match_id = %s order by candidate_id desc limit 1",
-            match,
-        )
+        of = "select candidate_id from recovery.candidate where failure_match_id = %s order by 1 desc limit 1"
+        return UUID(str(self.one(of, match)))
 
     def status(self, candidate: UUID) -> str:
-        return self.one("select status from recovery.candidate where candidate_id = %s", candidate)
+        return str(self.one("select status from recovery.candidate where candidate_id = %s", candidate))
 
     def one(self, query: str, *given: object) -> Any:
         with self.db.transaction(Authority.READER) as tx:
@@ -218,8 +220,9 @@ def _past(board: Board) -> dict[str, UUID]:
     assert [board.status(one) for one in (first, unstarted, taken)] == ["failed", "skipped", "skipped"]
     of = "select incident_id from recovery.failure_match where failure_match_id = %s"
     return {
-        "candidate_crashed": first, "candidate_skipped": unstarted, "scope_exhausted": exhausted, "scope_expired": expired,
-        "scope_revoked": revoked, "match_unrecovered": unrecovered, "incident_closed": board.one(of, closed),
+        "candidate_crashed": first, "candidate_skipped": unstarted, "scope_exhausted": exhausted,
+        "scope_expired": expired, "scope_revoked": revoked, "match_unrecovered": unrecovered,
+        "incident_closed": board.one(of, closed),
     }  # fmt: skip
 
 
@@ -251,9 +254,7 @@ def _tasks(board: Board) -> dict[str, UUID]:
     assert board.execute() == 4
     tasks = {
         f"task_{key}": UUID(
-            board.one(
-                "select awaits ->> 'key' from recovery.candidate where candidate_id = %s", board.candidate(match)
-            )
+            board.one("select awaits ->> 'key' from recovery.candidate where candidate_id = %s", board.candidate(match))
         )
         for key, match in matches.items()
         if key != "told"
@@ -314,14 +315,15 @@ def _present(board: Board) -> dict[str, UUID]:
     _, _, approved = _ready(board, "approved")
     board.approve(approved)
     _, _, ready = _ready(board, "ready")
-    follows = board.candidate(recovered)
     following_ = board.propose(recovered, RETRY)
     of = "select {} from recovery.candidate where candidate_id = %s"
     return {
         "match_evaluated": evaluated, "match_stuck": stuck, "match_recovered": recovered, "match_accepted": accepted,
-        "match_following": board.one(of.format("failure_match_id"), following_), "candidate_pending": board.candidate(evaluated),
-        "candidate_proposed": proposed, "candidate_ready": ready, "candidate_approved": approved, "candidate_rejected": rejected, "candidate_claimed": claimed,
-        "candidate_succeeded": follows, "candidate_automatic": started, "candidate_failed": unlucky, "candidate_overridden": overridden,
+        "match_following": board.one(of.format("failure_match_id"), following_),
+        "candidate_pending": board.candidate(evaluated), "candidate_proposed": proposed, "candidate_ready": ready,
+        "candidate_approved": approved, "candidate_rejected": rejected, "candidate_claimed": claimed,
+        "candidate_succeeded": lucky, "candidate_automatic": started, "candidate_failed": unlucky,
+        "candidate_overridden": overridden,
         "incident_open": board.one(of.format("incident_id"), approved),
         "match_new": board.failed("new"),
     }  # fmt: skip

@@ -39,6 +39,7 @@ NOT_COVERED = {
     "recoup.incarnation.began_at": "numbers and identities of clusters are compared, with every seal",
     "recoup.operation_item.refusal": "words for people; what was done is in the events of the row that it names",
     "recoup.operation_item.ended_at": "the same",
+    "recovery.candidate.lease_until": "while it is executed, its lease has it too; later nothing is decided by it",
     "recovery.failure_match.wakes": "waking a match is no event: it only makes an evaluation due",
     "recovery.failure_match.updated_at": "of a match that ended it is in the provenance; waking is no event",
     "recovery.run.heartbeat_at": "of a run that ended it is in the trace; while it runs, a heartbeat is no event",

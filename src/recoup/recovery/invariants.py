@@ -22,7 +22,9 @@ PROHIBITIONS: tuple[Invariant, ...] = (
         "recovery/M6", "recovery/guarantee/scope"),
     _of("recovery/P2/candidate", "candidates",
         "Action, scope, worker, effect, result and reason of a candidate are those of its events."),
-    _of("recovery/P4", "candidates", "A candidate was started once at most, and executed_at says when.",
+    _of("recovery/P4", "candidates",
+        "A candidate was started once at most, and executed_at says when. Its idempotency key is its own, or that of"
+        " what it repeats.",
         "recovery/guarantee/exactly-once"),
     _of("recovery/P5", "candidates",
         "What was started without an approval was automated, needed none, was proposed by no person, and had the"

@@ -114,6 +114,14 @@ end $$;
 revoke execute on function recovery.record_candidate_births() from public;
 comment on function recovery.record_candidate_births() is 'created.';
 
+create or replace function recovery.outcome_facts(result jsonb, teaches boolean) returns jsonb
+language sql stable as $$
+  select case when result is not null or not teaches then jsonb_strip_nulls(jsonb_build_object(
+    'result', encode(sha256(convert_to(result::text, 'UTF8')), 'hex'), 'teaches', nullif(teaches, true))) end
+$$;
+comment on function recovery.outcome_facts(jsonb, boolean) is
+'What the event of an outcome tells: the digest of its result, and that it is no evidence, if it is none.';
+
 create or replace function recovery.record_candidate_moves() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -143,15 +151,15 @@ begin
                               when 'approved' then n.decision_note when 'rejected' then n.decision_note end,
          case said.event_type
            when 'action_selected' then jsonb_build_object('type', n.action_type, 'cost', n.cost,
-             'is_automated', n.is_automated, 'requires_approval', n.requires_approval,
+             'timeout_s', n.timeout_s, 'is_automated', n.is_automated, 'requires_approval', n.requires_approval,
+             'held_for_review', n.held_for_review,
              'parameters', encode(sha256(convert_to(n.parameters::text, 'UTF8')), 'hex'))
            when 'confidence_updated' then jsonb_build_object('before', o.confidence)
-           when 'effect_made' then case when n.awaits is not null then n.awaits
+           when 'effect_made' then case when n.awaits is not null
+                                        then n.awaits || jsonb_build_object('outcome_by', n.outcome_by)
                                         else jsonb_build_object('reported', n.reported) end
-           when 'success' then case when n.result is not null
-             then jsonb_build_object('result', encode(sha256(convert_to(n.result::text, 'UTF8')), 'hex')) end
-           when 'failure' then case when n.result is not null
-             then jsonb_build_object('result', encode(sha256(convert_to(n.result::text, 'UTF8')), 'hex')) end
+           when 'success' then recovery.outcome_facts(n.result, n.teaches)
+           when 'failure' then recovery.outcome_facts(n.result, n.teaches)
            -- A pause stops neither a deadline nor the end of a scope: what was skipped for that names it.
            when 'skipped' then case when n.skip_reason in ('SCOPE_ENDED', 'EXECUTE_OVERDUE', 'DECISION_OVERDUE') then (
              select jsonb_build_object('paused', p.scope_id, 'paused_by', p.changed_by, 'paused_at', p.changed_at)
