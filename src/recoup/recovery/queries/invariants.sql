@@ -276,7 +276,7 @@ select b.breaks, x.failure_match_id, x.status, x.incident_id, x.incident, x.eval
   from (select m.failure_match_id, m.status, m.incident_id, i.status as incident, m.evaluation_no, e.evaluations,
                m.evaluate_at, m.match_until, c.deadline, m.ended_at, m.end_reason, array_remove(array[
           case when m.ended_at is not null and c.open_ones > 0
-                 -- Looked at again: within its time, or when its candidate has to end.
+                 -- Evaluated again within its time, or when its candidate has to end.
                  or m.ended_at is null
                     and (m.evaluate_at <= greatest(m.match_until, c.deadline + interval '1 minute',
                                                    m.updated_at + interval '1 hour'))

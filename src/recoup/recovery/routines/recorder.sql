@@ -224,7 +224,7 @@ create or replace function recovery.record_scope_moves() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform recoup.require_table(tg_relid, 'recovery.scope');
-  -- What a claim spends is told by the event executed of each candidate.
+  -- What a claim spends is in the event executed of each candidate.
   if not exists (select from new_rows n where n.status <> 'active') then
     return null;
   end if;
