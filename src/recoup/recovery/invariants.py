@@ -41,7 +41,8 @@ FINALITY: tuple[Invariant, ...] = (
     _of("recovery/RI-4", "scopes",
         "What a scope has used is what was started within it, and no less than in the event of its end."),
     _of("recovery/RI-5", "open_candidates", "A match has one open candidate for its signature at most."),
-    _of("recovery/confidence", "candidates", "The confidence of a candidate is the last one in its events, of its own action."),
+    _of("recovery/confidence", "candidates",
+        "The confidence of a candidate is the last one in its events, of its own action."),
     _of("recovery/reasons", "candidates", "A candidate was skipped for a known reason, and each reason is true."),
 )  # fmt: skip
 
