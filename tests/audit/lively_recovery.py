@@ -75,7 +75,7 @@ class Board:
     def advance(self, by: timedelta) -> None:
         with self.db.transaction(Authority.OPERATOR) as tx:
             clock.advance(tx, by)
-        with self.db.transaction(Authority.RUNNER) as tx:  # leases expire once every worker has been heard again
+        with self.db.transaction(Authority.RUNNER) as tx:  # workers that are alive say so
             for (worker,) in tx.execute("select worker_id from recoup.worker where status = 'running'").fetchall():
                 register.beat(tx, worker)
 
@@ -150,13 +150,11 @@ class Board:
 
     def candidate(self, match: UUID) -> UUID:
         """Its newest one."""
-        return self.one(
-            "select candidate_id from recovery.candidate where failure_match_id = %s order by candidate_id desc limit 1",
-            match,
-        )
+        of = "select candidate_id from recovery.candidate where failure_match_id = %s order by 1 desc limit 1"
+        return UUID(str(self.one(of, match)))
 
     def status(self, candidate: UUID) -> str:
-        return self.one("select status from recovery.candidate where candidate_id = %s", candidate)
+        return str(self.one("select status from recovery.candidate where candidate_id = %s", candidate))
 
     def one(self, query: str, *given: object) -> Any:
         with self.db.transaction(Authority.READER) as tx:
@@ -222,8 +220,9 @@ def _past(board: Board) -> dict[str, UUID]:
     assert [board.status(one) for one in (first, unstarted, taken)] == ["failed", "skipped", "skipped"]
     of = "select incident_id from recovery.failure_match where failure_match_id = %s"
     return {
-        "candidate_crashed": first, "candidate_skipped": unstarted, "scope_exhausted": exhausted, "scope_expired": expired,
-        "scope_revoked": revoked, "match_unrecovered": unrecovered, "incident_closed": board.one(of, closed),
+        "candidate_crashed": first, "candidate_skipped": unstarted, "scope_exhausted": exhausted,
+        "scope_expired": expired, "scope_revoked": revoked, "match_unrecovered": unrecovered,
+        "incident_closed": board.one(of, closed),
     }  # fmt: skip
 
 
@@ -316,14 +315,15 @@ def _present(board: Board) -> dict[str, UUID]:
     _, _, approved = _ready(board, "approved")
     board.approve(approved)
     _, _, ready = _ready(board, "ready")
-    follows = board.candidate(recovered)
     following_ = board.propose(recovered, RETRY)
     of = "select {} from recovery.candidate where candidate_id = %s"
     return {
         "match_evaluated": evaluated, "match_stuck": stuck, "match_recovered": recovered, "match_accepted": accepted,
-        "match_following": board.one(of.format("failure_match_id"), following_), "candidate_pending": board.candidate(evaluated),
-        "candidate_proposed": proposed, "candidate_ready": ready, "candidate_approved": approved, "candidate_rejected": rejected, "candidate_claimed": claimed,
-        "candidate_succeeded": follows, "candidate_automatic": started, "candidate_failed": unlucky, "candidate_overridden": overridden,
+        "match_following": board.one(of.format("failure_match_id"), following_),
+        "candidate_pending": board.candidate(evaluated), "candidate_proposed": proposed, "candidate_ready": ready,
+        "candidate_approved": approved, "candidate_rejected": rejected, "candidate_claimed": claimed,
+        "candidate_succeeded": lucky, "candidate_automatic": started, "candidate_failed": unlucky,
+        "candidate_overridden": overridden,
         "incident_open": board.one(of.format("incident_id"), approved),
         "match_new": board.failed("new"),
     }  # fmt: skip

@@ -35,10 +35,15 @@ def _again(of: str, event_type: str) -> str:
 
 
 # A worker that has run a duty for months, by a clock that nobody moves.
-RAN = (
-    "update recoup.clock set status = 'real', at = null;"
-    " insert into recoup.duty_tally (worker_id, duty, runs, done, failures, last_run_at)"
+REAL = "update recoup.clock set status = 'real', at = null; "
+TALLY = (
+    "insert into recoup.duty_tally (worker_id, duty, runs, done, failures, last_run_at)"
     " select worker_id, '{}', 1, 1, 0, '9000-01-01' from recoup.worker limit 1; "
+)
+RAN = REAL + TALLY
+PAUSED = (
+    "insert into recoup.pause (scope, scope_id, status, changed_at, changed_by, reason)"
+    " values ('duty', '{}', 'PAUSED', '2020-01-01', 'ada', 'look') on conflict do nothing"
 )
 
 ROWS: tuple[tuple[str, str], ...] = (
@@ -91,6 +96,13 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/P2/candidate", _candidate("approved", "scope_id = {scope_active}")),
     ("recovery/P2/candidate", _candidate("approved", "parameters = '{{\"to\": \"eve\"}}'")),
     ("recovery/P2/candidate", _candidate("approved", "cost = cost + 1")),
+    ("recovery/P2/candidate", _candidate("approved", "timeout_s = timeout_s + 1")),
+    ("recovery/P2/candidate", _candidate("approved", "held_for_review = true")),
+    ("recovery/P2/candidate", _candidate("approved", "execute_by = execute_by + interval '1 day'")),
+    ("recovery/P2/candidate", _candidate("pending", "updated_at = updated_at + interval '1 second'")),
+    ("recovery/P2/candidate", _candidate("failed", "teaches = false")),
+    ("recovery/P2/candidate", _candidate("skipped", "teaches = true")),
+    ("recovery/P2/candidate", _candidate("awaiting", "outcome_by = outcome_by + interval '1 day'")),
     ("recovery/P2/candidate", _candidate("approved", "requires_approval = not requires_approval")),
     ("recovery/P2/candidate", _candidate("awaiting", "awaits = awaits || '{{\"key\": \"other\"}}'")),
     ("recovery/P2/candidate", _candidate("awaiting", "effect_made_at = effect_made_at - interval '1 hour'")),
@@ -100,6 +112,7 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/P4", _again("automatic", "executed")),
     ("recovery/P4", _candidate("automatic", "executed_at = executed_at + interval '1 second'")),
     ("recovery/P4", _candidate("automatic", "executed_at = executed_at - interval '1 hour'")),
+    ("recovery/P4", _candidate("automatic", "idempotency_key = 'another'")),
     ("recovery/P5", _event("automatic", "executed", "confidence = 0.79")),
     ("recovery/P5", _event("automatic", "executed", "evidence = 4")),
     ("recovery/P5", _candidate("automatic", "is_automated = false")),
@@ -151,6 +164,7 @@ ROWS: tuple[tuple[str, str], ...] = (
      " and event_type = 'created' and candidate_id <> {candidate_overridden}"),
     ("recovery/match/as-told", _match("evaluated", "token = gen_random_uuid()")),
     ("recovery/match/as-told", _match("evaluated", "evaluation_failures = 1")),
+    ("recovery/match/as-told", _match("recovered", "evaluate_at = updated_at")),
     ("recovery/match/as-told", _match("stuck", "last_failure = 'none'")),
     ("recovery/match/as-told", _match("evaluated", "reported_end = 'recovered', reported_by = 'eve'")),
     ("recovery/match/as-told", _match("evaluated", "reported_by = 'eve'")),
@@ -203,9 +217,23 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("laws/L5/late-candidates",
      "update recoup.late_result set unit_id = 'nobody' where subject = 'recovery.candidate'"),
     ("laws/L5/late-candidates", "update recoup.late_result set token = (select c.token from recovery.candidate c where"
-     " c.candidate_id = {candidate_claimed}), unit_id = {candidate_claimed}::text where subject = 'recovery.candidate'"),
+     " c.candidate_id = {candidate_claimed}), unit_id = {candidate_claimed}::text"
+     " where subject = 'recovery.candidate'"),
     ("laws/L8/recovery-stamped", _match("new", "policy_version = 1")),
     ("laws/L8/recovery-stamped", _candidate("pending", "policy_version = 99")),
     ("laws/L8/recovery-stamped", _scope("active", "opened_at = opened_at - interval '9 years'")),
     ("laws/L8/recovery-stamped", "update recovery.evaluation set policy_version = 1"),
+)  # fmt: skip
+
+# What looks odd and is as it should be: late, where no worker is there, a pause holds them, or a clock was moved.
+LAWFUL: tuple[tuple[str, str], ...] = (
+    ("recovery/EC-1", REAL + "update recovery.failure_match set evaluate_at = '2020-01-01' where ended_at is null"),
+    ("recovery/EC-1", RAN.format("recovery-evaluate") + PAUSED.format("recovery-evaluate")),
+    ("recovery/EC-1", TALLY.format("recovery-evaluate")),
+    ("recovery/EC-4", REAL),
+    ("recovery/EC-4", RAN.format("scope-expiry") + PAUSED.format("scope-expiry")),
+    ("recovery/EC-4", TALLY.format("scope-expiry")),
+    # A candidate that repeats one of its match has the key of that.
+    ("recovery/P4", "update recovery.candidate set idempotency_key = {candidate_overridden}::text"
+     " where failure_match_id = {match_accepted} and executed_at is not null"),
 )  # fmt: skip

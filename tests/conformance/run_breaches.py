@@ -13,8 +13,8 @@ def _event(of: str, event_type: str, change: str) -> str:
 
 ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/EC-2", _run("run_running", "heartbeat_at = heartbeat_at - interval '2 hours'")),
-    ("recovery/EC-2", "update recoup.worker set status = 'lost', ended_at = (select max(last_run_at) - interval '2 hours'"
-     " from recoup.duty_tally where duty = 'orphaned-runs') where name = 'ada'; "
+    ("recovery/EC-2", "update recoup.worker set status = 'lost', ended_at = (select max(last_run_at)"
+     " - interval '2 hours' from recoup.duty_tally where duty = 'orphaned-runs') where name = 'ada'; "
      + _run("run_queued", "worker_id = (select worker_id from recoup.worker where name = 'ada')")),
     ("recovery/PB-S1", _run("run_queued", "retry_of = {run_running}, candidate_id = gen_random_uuid()")),
     ("recovery/PB-S1", _run("run_queued", "retry_of = {run_succeeded}, candidate_id = gen_random_uuid()")),

@@ -107,6 +107,7 @@ LAWFUL = (
      "  where entity_id = {failed} and event_type = 'FAIL'"),
     # What was there before policies were kept carries version 1.
     ("laws/L8/stamped", "update cl.gate_zero_attempt set opened_at = '2020-01-01' where policy_version = 1"),
+    *recovery_breaches.LAWFUL,
 )  # fmt: skip
 
 

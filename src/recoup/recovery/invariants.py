@@ -6,7 +6,7 @@ _of = InFile("recoup.recovery")
 
 CONSISTENCY: tuple[Invariant, ...] = (
     _of("recovery/EC-1", "matches",
-        "Every open match, and with it its open candidate, has a time at which it is looked at; a match that ended has"
+        "Every open match, and with it its open candidate, has a time of its next evaluation; a match that ended has"
         " no open candidate. None is a week late where the duty has run since, unless it was paused."),
     _of("recovery/EC-3", "candidates",
         "Every step of a candidate has its event: creation, rules, action, decision, start, effect, crash, end, and"
@@ -22,7 +22,9 @@ PROHIBITIONS: tuple[Invariant, ...] = (
         "recovery/M6", "recovery/guarantee/scope"),
     _of("recovery/P2/candidate", "candidates",
         "Action, scope, worker, effect, result and reason of a candidate are those of its events."),
-    _of("recovery/P4", "candidates", "A candidate was started once at most, and executed_at says when.",
+    _of("recovery/P4", "candidates",
+        "A candidate was started once at most, and executed_at says when. Its idempotency key is its own, or that of"
+        " what it repeats.",
         "recovery/guarantee/exactly-once"),
     _of("recovery/P5", "candidates",
         "What was started without an approval was automated, needed none, was proposed by no person, and had the"
@@ -37,9 +39,10 @@ FINALITY: tuple[Invariant, ...] = (
     _of("recovery/RI-2", "candidates", "Nothing follows the end of a candidate."),
     _of("recovery/RI-3", "confidences", "Every confidence, in rows and in the provenance, is between 0 and 1."),
     _of("recovery/RI-4", "scopes",
-        "What a scope has used is what was started within it, and no less than it was told before."),
+        "What a scope has used is what was started within it, and no less than in the event of its end."),
     _of("recovery/RI-5", "open_candidates", "A match has one open candidate for its signature at most."),
-    _of("recovery/confidence", "candidates", "The confidence of a candidate is the last one told, of its own action."),
+    _of("recovery/confidence", "candidates",
+        "The confidence of a candidate is the last one in its events, of its own action."),
     _of("recovery/reasons", "candidates", "A candidate was skipped for a known reason, and each reason is true."),
 )  # fmt: skip
 
@@ -49,7 +52,7 @@ MATCHES: tuple[Invariant, ...] = (
     _of("recovery/match/as-told", "matches",
         "The last evaluation of a match, its failure, and who reported its end are those of its events."),
     _of("recovery/guarantee/evaluation", "matches",
-        "Every evaluation of a match that ended is told, numbered from 1 without a gap."),
+        "Every evaluation that ended has its event, numbered from 1 without a gap."),
     _of("recovery/match/incident", "matches",
         "A match is of an incident, an open one of an open one; its candidates are of the same incident and failure."),
     _of("recovery/match/one-open", "subjects",

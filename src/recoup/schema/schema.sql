@@ -5134,7 +5134,7 @@ grant insert (candidate_id, created_at, decide_by, error_signature, failure_matc
 grant select on table recovery.candidate to recoup_reader;
 grant update (action_name, action_type, confidence_of, cost, effect_made_at, error, execute_by, finished_at, held_for_review, idempotency_key, is_automated, overridden_by, parameters, reported, requires_approval, result, scope_id, skip_reason, status, teaches, timeout_s, updated_at) on table recovery.candidate to recoup_evaluator;
 grant update (awaits, effect_made_at, error, outcome_by, reported, result, updated_at) on table recovery.candidate to recoup_executor;
-grant update (decided_at, decided_by, decision_note, execute_by, finished_at, status, updated_at) on table recovery.candidate to recoup_reviewer;
+grant update (decided_at, decided_by, decision_note, finished_at, status, updated_at) on table recovery.candidate to recoup_reviewer;
 grant update (executed_at, idempotency_key, lease_until, status, token, updated_at, worker) on table recovery.candidate to recoup_claim_worker;
 
 create table recovery.evaluation (
@@ -6377,6 +6377,13 @@ CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
 comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, and why; at most this number for each reason.';
 grant execute on function recovery.orphans(threshold interval, most integer) to public;
 
+CREATE OR REPLACE FUNCTION recovery.outcome_facts(result jsonb, teaches boolean)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body cbdd8f273dd4c47af4de200c20879bad
+comment on function recovery.outcome_facts(result jsonb, teaches boolean) is 'What the event of an outcome tells: the digest of its result, and that it is no evidence, if it is none.';
+grant execute on function recovery.outcome_facts(result jsonb, teaches boolean) to public;
+
 CREATE OR REPLACE FUNCTION recovery.policy()
  RETURNS jsonb
  LANGUAGE sql
@@ -6444,7 +6451,7 @@ CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 6f8bf6311078afb0a661ccf424ee5aa5
+ SET enable_mergejoin TO 'off'; -- body 97977307e22d0c219900b162a583cbfd
 comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
 
 CREATE OR REPLACE FUNCTION recovery.record_evaluations()

@@ -53,6 +53,8 @@ events as (
          (array_agg(e.evidence order by e.seq desc) filter (where e.event_type = 'confidence_updated'))[1] as evidence,
          array_agg(e.facts ->> 'by') filter (where e.event_type = 'manual_override') as overriders
     from numbered e group by e.candidate_id),
+tried as (
+  select c.failure_match_id, array_agg(c.candidate_id::text) as ids from recovery.candidate c group by 1),
 rules as (
   select e.failure_match_id, array_agg(e.recommended_action) as recommended
     from recovery.evaluation e group by e.failure_match_id),
@@ -95,6 +97,8 @@ beside as (
     case when e.executions > 1
            or c.executed_at is not null
               and e.executed_at not between c.executed_at and c.executed_at + interval '1 minute'
+           -- Its own key, or that of a candidate of the same match that it repeats.
+           or c.idempotency_key <> all(t.ids) or c.executed_at is not null and c.idempotency_key is null
          then 'recovery/P4' end,
     case when c.executed_at is not null
               and ((c.token::text, c.worker, c.action_name, c.scope_id::text, c.confidence, c.evidence)
@@ -107,14 +111,14 @@ beside as (
                   is distinct from (c.action_type, c.cost::text, c.is_automated::text, c.requires_approval::text,
                                     c.timeout_s::text, c.held_for_review::text, c.execute_by,
                                     encode(sha256(convert_to(c.parameters::text, 'UTF8')), 'hex'))
-           or e.scope_id is distinct from c.scope_id
+           or e.scope_id is distinct from c.scope_id or (c.scope_id is null) <> (c.execute_by is null)
+           or c.execute_by > s.expires_at or c.updated_at is distinct from e.last_at
+           or c.teaches is distinct from (c.status <> 'skipped' and coalesce(e.teaches, true))
            or e.effects > 0 and (e.effect_at not between c.effect_made_at and c.effect_made_at + interval '1 minute'
                 or e.effect - 'outcome_by'
                    is distinct from coalesce(c.awaits, jsonb_build_object('reported', c.reported))
                 or (e.effect ->> 'outcome_by')::timestamptz is distinct from c.outcome_by)
-           or c.executed_at is not null and c.teaches is distinct from coalesce(e.teaches, true)
-           or e.events > 1 and e.last_at is distinct from c.updated_at
-           or e.effects = 0 and (c.awaits is not null or c.reported is distinct from
+           or e.effects = 0 and (num_nonnulls(c.awaits, c.outcome_by) > 0 or c.reported is distinct from
                 case when c.effect_made_at is not null then c.status end)
            or c.status in ('succeeded', 'failed')
               and e.result is distinct from encode(sha256(convert_to(c.result::text, 'UTF8')), 'hex')
@@ -151,7 +155,9 @@ beside as (
          then 'recovery/reasons' end], null) as broken
     from recovery.candidate c
     left join events e on e.candidate_id = c.candidate_id
+    left join tried t on t.failure_match_id = c.failure_match_id
     left join rules r on r.failure_match_id = c.failure_match_id
+    left join recovery.scope s on s.scope_id = c.scope_id
     left join floors f on f.candidate_id = c.candidate_id)
 select b.breaks, x.candidate_id, x.failure_match_id, x.status, x.action_name, x.executed_at, x.finished_at,
        x.error as failure, x.skip_reason, x.ends, x.executions
@@ -271,9 +277,10 @@ select b.breaks, x.failure_match_id, x.status, x.incident_id, x.incident, x.eval
   from (select m.failure_match_id, m.status, m.incident_id, i.status as incident, m.evaluation_no, e.evaluations,
                m.evaluate_at, m.match_until, c.deadline, m.ended_at, m.end_reason, array_remove(array[
           case when m.ended_at is not null and c.open_ones > 0
-                 -- Looked at again: within its time, or when its candidate has to end.
+                 -- Evaluated again within its time, or when its candidate has to end.
                  or m.ended_at is null
-                    and (m.evaluate_at <= greatest(m.match_until, c.deadline, m.updated_at + interval '1 hour'))
+                    and (m.evaluate_at <= greatest(m.match_until, c.deadline + interval '1 minute',
+                                                   m.updated_at + interval '1 hour'))
                         is not true
                  or m.ended_at is null and m.evaluate_at < ran.at - interval '7 days'
                     and not exists (select from recoup.pause h
@@ -297,6 +304,7 @@ select b.breaks, x.failure_match_id, x.status, x.incident_id, x.incident, x.eval
           case when m.token is distinct from e.last_token
                  or m.last_failure is distinct from case when e.last_outcome = 'FAILED' then e.last_reason end
                  or m.evaluation_failures > case when e.last_outcome = 'FAILED' then e.failures else 0 end
+                 or m.ended_at is not null and m.evaluate_at is distinct from recoup.never()
                  or m.reported_end <> 'recovered' or num_nulls(m.reported_end, m.reported_by) = 1
                  or m.reported_by is not null and (m.reported_by = any(e.people)) is not true
                  or case when m.ended_at is null then m.updated_at < e.last_at else m.updated_at <> e.last_at end

@@ -114,14 +114,13 @@ end $$;
 revoke execute on function recovery.record_candidate_births() from public;
 comment on function recovery.record_candidate_births() is 'created.';
 
-create or replace function recovery.told_at_end(result jsonb, teaches boolean) returns jsonb
-language sql immutable as $$
+create or replace function recovery.outcome_facts(result jsonb, teaches boolean) returns jsonb
+language sql stable as $$
   select case when result is not null or not teaches then jsonb_strip_nulls(jsonb_build_object(
-    'result', encode(sha256(convert_to(result::text, 'UTF8')), 'hex'),
-    'teaches', case when not teaches then false end)) end
+    'result', encode(sha256(convert_to(result::text, 'UTF8')), 'hex'), 'teaches', nullif(teaches, true))) end
 $$;
-comment on function recovery.told_at_end(jsonb, boolean) is
-'What the event of a candidate''s end tells: the digest of its result, and that it is no evidence, if so.';
+comment on function recovery.outcome_facts(jsonb, boolean) is
+'What the event of an outcome tells: the digest of its result, and that it is no evidence, if it is none.';
 
 create or replace function recovery.record_candidate_moves() returns trigger
 language plpgsql security definer
@@ -159,9 +158,9 @@ begin
            when 'effect_made' then case
              when n.awaits is not null then n.awaits || jsonb_build_object('outcome_by', n.outcome_by)
              else jsonb_build_object('reported', n.reported) end
-           when 'success' then recovery.told_at_end(n.result, n.teaches)
-           when 'failure' then recovery.told_at_end(n.result, n.teaches)
-           when 'rolled_back' then recovery.told_at_end(n.result, n.teaches)
+           when 'success' then recovery.outcome_facts(n.result, n.teaches)
+           when 'failure' then recovery.outcome_facts(n.result, n.teaches)
+           when 'rolled_back' then recovery.outcome_facts(n.result, n.teaches)
            -- A pause stops neither a deadline nor the end of a scope: what was skipped for that names it.
            when 'skipped' then case when n.skip_reason in ('SCOPE_ENDED', 'EXECUTE_OVERDUE', 'DECISION_OVERDUE') then (
              select jsonb_build_object('paused', p.scope_id, 'paused_by', p.changed_by, 'paused_at', p.changed_at)
