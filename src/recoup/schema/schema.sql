@@ -5082,7 +5082,7 @@ comment on column recovery.candidate.status is 'pending, approved, rejected, exe
 comment on column recovery.candidate.decide_by is 'Pending until then, it is skipped.';
 comment on column recovery.candidate.decided_by is 'Who approved or rejected it.';
 comment on column recovery.candidate.decided_at is 'When it was approved or rejected.';
-comment on column recovery.candidate.decision_note is 'What the person said about it; a rejection has a reason.';
+comment on column recovery.candidate.decision_note is 'The person''s note; a rejection has a reason.';
 comment on column recovery.candidate.execute_by is 'Not started before this time, it is skipped.';
 comment on column recovery.candidate.executed_at is 'When it was started, once.';
 comment on column recovery.candidate.worker is 'Who started it.';
@@ -5736,7 +5736,7 @@ comment on column recovery.task.due_at is 'Until when it is to be done.';
 comment on column recovery.task.created_at is 'When it was made.';
 comment on column recovery.task.ended_at is 'When it was done or cancelled.';
 comment on column recovery.task.ended_by is 'Who did or cancelled it.';
-comment on column recovery.task.note is 'What that person said about it.';
+comment on column recovery.task.note is 'That person''s note.';
 CREATE INDEX task_due ON recovery.task USING btree (due_at) WHERE status = 'open'::text;
 CREATE UNIQUE INDEX task_open ON recovery.task USING btree (incident_id, action_name, owner) WHERE status = 'open'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.task REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_task_births('recovery.task');

@@ -112,7 +112,7 @@ comment on column recovery.candidate.status is
 comment on column recovery.candidate.decide_by is 'Pending until then, it is skipped.';
 comment on column recovery.candidate.decided_by is 'Who approved or rejected it.';
 comment on column recovery.candidate.decided_at is 'When it was approved or rejected.';
-comment on column recovery.candidate.decision_note is 'What the person said about it; a rejection has a reason.';
+comment on column recovery.candidate.decision_note is 'The person''s note; a rejection has a reason.';
 comment on column recovery.candidate.execute_by is 'Not started before this time, it is skipped.';
 comment on column recovery.candidate.executed_at is 'When it was started, once.';
 comment on column recovery.candidate.worker is 'Who started it.';
@@ -159,7 +159,7 @@ comment on column recovery.task.due_at is 'Until when it is to be done.';
 comment on column recovery.task.created_at is 'When it was made.';
 comment on column recovery.task.ended_at is 'When it was done or cancelled.';
 comment on column recovery.task.ended_by is 'Who did or cancelled it.';
-comment on column recovery.task.note is 'What that person said about it.';
+comment on column recovery.task.note is 'That person''s note.';
 
 comment on table recovery.provenance is
 'Log of incidents, matches, evaluations, candidates and scopes: every step of each. Append-only.';
