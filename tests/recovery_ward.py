@@ -11,7 +11,7 @@ import product
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, following, review, scopes
+from recoup.recovery import evaluation, executing, execution, following, review, scopes
 from recoup.recovery.executing import Executors
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -103,7 +103,7 @@ class Ward:
 
     def execute(self, executors: Executors) -> int:
         hands = Standalone(self.db, Authority.CLAIM_WORKER, name="executor")
-        return executing.execute_due(hands, executors)
+        return execution.execute_due(hands, executors)
 
     def expire(self) -> int:
         with self.db.transaction(Authority.EVALUATOR) as tx:

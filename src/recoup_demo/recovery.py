@@ -16,7 +16,7 @@ from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
 from recoup.deliveries import delivering
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, following, review, scopes
+from recoup.recovery import evaluation, executing, execution, facts, following, review, scopes
 from recoup.recovery.executing import Claimed, Executor, Failed, Subject
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -159,7 +159,7 @@ class Play:
             with self._acting(Authority.OPERATOR, LEAD) as tx:
                 tx.execute(Q["due_now"], {"match": match})
             with self._acting(Authority.EVALUATOR) as tx:
-                for one in evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=100, worker=WORKER):
+                for one in evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=100, worker=WORKER):
                     evaluation.fail(tx, one, "TypeError: unorderable facts")
             self._pass(timedelta(minutes=2))
 
@@ -230,7 +230,7 @@ class Play:
             with self._acting(Authority.EVALUATOR) as tx:
                 done += following.wake_matches(tx) + following.close_incidents(tx, self.policy)
             done += evaluation.evaluate_due(evaluator)
-            done += executing.execute_due(starter, EXECUTORS)
+            done += execution.execute_due(starter, EXECUTORS)
 
     def _open(self, source: str, actions: Sequence[str], *, max_attempts: int, reason: str) -> UUID:
         with self._acting(Authority.SCOPED_EXECUTION, LEAD) as tx:

@@ -10,7 +10,7 @@ from uuid import UUID
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, following, review, scopes
+from recoup.recovery import evaluation, executing, execution, facts, following, review, scopes
 from recoup.recovery.executing import Executor, Failed, Outcome
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -110,7 +110,7 @@ class Board:
         def work(*_: object) -> object:
             return left.pop(0) if left else None
 
-        made = executing.execute_due(
+        made = execution.execute_due(
             Standalone(self.db, Authority.CLAIM_WORKER, name="hand"), {RETRY: Executor(work, database=True)}
         )
         self.settle()
@@ -285,7 +285,7 @@ def _stuck(board: Board) -> UUID:
     match = board.failed("stuck")
     for _ in range(board.policy.evaluation_failures_max):
         with board.db.transaction(Authority.EVALUATOR) as tx:
-            (one,) = evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=1000, worker="evaluator")
+            (one,) = evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=1000, worker="evaluator")
             evaluation.fail(tx, one, "RuntimeError: no")
         board.advance(timedelta(minutes=2))
     return match

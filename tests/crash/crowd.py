@@ -26,7 +26,7 @@ from hub import Hub, failed, succeeded
 from recoup import observe
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, review
+from recoup.recovery import evaluation, execution, review
 from recoup.recovery.executing import Claimed, Executor, Subject
 from recoup.settings import Settings
 from recoup.worker.standalone import Standalone
@@ -44,7 +44,7 @@ def execute_here(db: Database, name: str) -> Pass:
         tx.execute("insert into ward.effect (candidate_id) values (%s)", (one.candidate_id,))
 
     hands = Standalone(db, Authority.CLAIM_WORKER, name=name)
-    return lambda: executing.execute_due(hands, {RETRY: Executor(effect, database=True)})
+    return lambda: execution.execute_due(hands, {RETRY: Executor(effect, database=True)})
 
 
 def execute_outside(db: Database, name: str, path: str) -> Pass:
@@ -57,12 +57,12 @@ def execute_outside(db: Database, name: str, path: str) -> Pass:
         time.sleep(chance.uniform(0, OUTSIDE_S))
 
     hands = Standalone(db, Authority.CLAIM_WORKER, name=name)
-    return lambda: executing.execute_due(hands, {RETRY: Executor(effect)})
+    return lambda: execution.execute_due(hands, {RETRY: Executor(effect)})
 
 
 def execute_ours(db: Database, name: str) -> Pass:
     hands = Standalone(db, Authority.CLAIM_WORKER, name=name)
-    return lambda: executing.execute_due(hands, {})
+    return lambda: execution.execute_due(hands, {})
 
 
 def evaluate(db: Database, name: str) -> Pass:

@@ -24,7 +24,7 @@ from recoup.errors.retrying import Succeeded
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import many
-from recoup.recovery import evaluation, executing
+from recoup.recovery import evaluation, execution
 from recoup.recovery.executing import Claimed, Executor, Subject
 from recoup.settings import Settings
 from recoup.worker.standalone import Standalone
@@ -164,7 +164,7 @@ def execute_candidates(db: Database, where: str) -> Callable[[], object]:
 
     found = {"ours": {}, "here": {RETRY: Executor(here, database=True)}}.get(where, {RETRY: Executor(outside)})
     hands = Standalone(db, Authority.CLAIM_WORKER, name=NAME)
-    return lambda: executing.execute_due(hands, found)
+    return lambda: execution.execute_due(hands, found)
 
 
 TASKS: dict[str, Callable[..., Callable[[], object]]] = {

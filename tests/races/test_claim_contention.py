@@ -22,7 +22,7 @@ import pytest
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, following
+from recoup.recovery import evaluation, executing, facts, following
 from recoup.recovery.executing import Claimed, Executor, Outcome
 from recoup.settings import Settings
 from recoup.worker.standalone import Standalone
@@ -231,7 +231,7 @@ def test_evaluations_expiries_and_late_outcomes_meet(
 def evaluate_in_any_order(ward: Ward, chance: Random) -> None:
     """Candidates come in another order than their matches, as they do from evaluators that work side by side."""
     with ward.db.transaction(Authority.EVALUATOR) as tx:
-        due = evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=MORE_MATCHES, worker="evaluator")
+        due = evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=MORE_MATCHES, worker="evaluator")
     chance.shuffle(due)
     for start in range(0, len(due), 50):
         with ward.db.transaction(Authority.EVALUATOR) as tx:

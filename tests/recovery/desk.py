@@ -14,7 +14,7 @@ from recoup.client.recovery import Recovery
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy, versions
-from recoup.recovery import evaluation, executing, following
+from recoup.recovery import evaluation, execution, facts, following
 from recoup.recovery.executing import Executors
 
 RETRY, NOTIFY, MANUAL = "retry_exponential", "notify_ops", "manual_intervention"
@@ -73,7 +73,7 @@ class Desk:
         evaluation.evaluate_due(At(self, Authority.EVALUATOR))
 
     def execute(self, executors: Executors | None = None) -> int:
-        return executing.execute_due(At(self, Authority.CLAIM_WORKER), executors or {})
+        return execution.execute_due(At(self, Authority.CLAIM_WORKER), executors or {})
 
     def advance(self, **by: float) -> None:
         with self.client.transaction(Authority.OPERATOR) as tx:
@@ -100,7 +100,7 @@ class Desk:
             with self.client.transaction(Authority.EVALUATOR) as tx:
                 (one,) = [
                     claimed
-                    for claimed in evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=1000, worker="w")
+                    for claimed in evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=1000, worker="w")
                     if claimed.failure_match_id == match
                 ]
                 evaluation.fail(tx, one, "boom")

@@ -23,7 +23,7 @@ from recoup.errors import parking
 from recoup.errors.lookup import ErrorKey
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy, versions
-from recoup.recovery import evaluation, executing, following, review, scopes
+from recoup.recovery import evaluation, executing, execution, following, review, scopes
 from recoup.recovery.executing import Claimed, Executor
 from recoup.recovery.matches import Ingested, NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -175,7 +175,7 @@ class Stage:
         return evaluation.evaluate_due(Actors(self, Authority.EVALUATOR))
 
     def execute(self) -> int:
-        return executing.execute_due(Actors(self, Authority.CLAIM_WORKER), self.executors)
+        return execution.execute_due(Actors(self, Authority.CLAIM_WORKER), self.executors)
 
     def expire(self) -> int:
         with self.db.transaction(Authority.EVALUATOR) as tx:

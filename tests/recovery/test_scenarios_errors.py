@@ -9,7 +9,7 @@ import pytest
 from hub import DOL, TRANSIENT
 from recoup.errors.recording import NewError
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, following
+from recoup.recovery import evaluation, facts, following
 from recovery.stage import MANUAL, RETRY, NewStage, Stage
 
 
@@ -100,7 +100,7 @@ def test_the_evaluator_dies(stage: Stage) -> None:
     with stage.db.transaction(Authority.MATCHER) as tx:
         following.match_subjects(tx, stage.policy)
     with stage.db.transaction(Authority.EVALUATOR) as tx:
-        dead = evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=1000, worker="dead")
+        dead = evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=1000, worker="dead")
     match = stage.match_of(error)["failure_match_id"]
     assert match in {one.failure_match_id for one in dead}
     stage.settle()
@@ -126,7 +126,7 @@ def test_an_evaluator_that_dies_five_times_leaves_a_match_that_still_ends(new_st
     (match,) = stage.outside()
     for _ in range(stage.policy.evaluation_failures_max):
         with stage.db.transaction(Authority.EVALUATOR) as tx:
-            assert evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=1, worker="dead")
+            assert evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=1, worker="dead")
         stage.advance(minutes=10)
         stage.expire()
         stage.advance(hours=1)

@@ -8,7 +8,7 @@ import pytest
 
 from product import pause, resume
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing
+from recoup.recovery import evaluation, executing, facts
 from recoup.recovery.executing import Executor, Outcome
 from recoup.worker import register
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
@@ -216,7 +216,7 @@ def test_a_moved_clock(new_stage: NewStage) -> None:
     with stage.db.transaction(Authority.MATCHER) as tx:
         (third,) = stage.outside()
     with stage.db.transaction(Authority.EVALUATOR) as tx:
-        assert evaluation.EVALUATIONS.claim(tx, evaluation.Claimed, limit=10, worker="alive")
+        assert evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=10, worker="alive")
     stage.advance(hours=1)
     stage.settle()
     assert stage.told(match) == [(RETRY, "executing", None)]

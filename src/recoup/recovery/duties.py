@@ -9,7 +9,7 @@ from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.recovery import evaluation, executing, following
+from recoup.recovery import evaluation, executing, execution, following
 from recoup.recovery.executing import Executor, Executors
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.worker.duty import MAX_BATCH, Context, Duty, seconds
@@ -34,12 +34,12 @@ def installed() -> Executors:
 
 def with_executors(duties: Sequence[Duty], executors: Mapping[str, Executor]) -> tuple[Duty, ...]:
     """The duties, with execution that calls these executors and no others."""
-    flow = partial(executing.execute_due, executors=executors)
+    flow = partial(execution.execute_due, executors=executors)
     return tuple(replace(duty, flow=flow, note=None) if duty.name == EXECUTE else duty for duty in duties)
 
 
 def _execute(context: Context) -> int:
-    return executing.execute_due(context, installed())
+    return execution.execute_due(context, installed())
 
 
 def _unserved(tx: Transaction) -> str | None:

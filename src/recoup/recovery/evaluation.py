@@ -5,15 +5,13 @@ authority that owns it. What fails in a batch is evaluated alone; a match whose 
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import dict_row
 
 from recoup import observe
 from recoup.database.acting import acting_as
@@ -24,7 +22,6 @@ from recoup.lifecycles.declaration import Authority
 from recoup.recovery.confidence import rate
 from recoup.recovery.decision import (
     Attach,
-    Candidate,
     Decision,
     EndCandidate,
     EndMatch,
@@ -34,9 +31,11 @@ from recoup.recovery.decision import (
     Wait,
     decide,
 )
+from recoup.recovery.facts import Claimed, Seen, look
 from recoup.recovery.lifecycle import MATCH
 from recoup.recovery.policy import RecoveryPolicy
-from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
+from recoup.recovery.selection import Selection, create, select_actions
+from recoup.recovery.vocabulary import CandidateStatus, MatchStatus
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
 from recoup.work.queues import WorkQueue
@@ -56,24 +55,6 @@ END = Routine(
     results={"failure_match_id": "ended", "status": "statuses"},
 )  # fmt: skip
 Value = TypeVar("Value")
-
-
-class Claimed(NamedTuple):
-    """A match that is being evaluated."""
-
-    failure_match_id: UUID
-    evaluation_no: int
-    wakes: int
-    token: UUID
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A match as an evaluation sees it."""
-
-    claimed: Claimed
-    incident_id: UUID
-    facts: Facts
 
 
 def evaluate_due(context: Context) -> int:
@@ -150,175 +131,6 @@ def evaluate(tx: Transaction, claimed: Sequence[Claimed], policy: RecoveryPolicy
 
 def _is_current(decision: Decision, ended: set[UUID]) -> bool:
     return decision.ends is None or decision.ends.candidate_id in ended
-
-
-# Reading --------------------------------------------------------------------------------------------------------------
-
-
-def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = True) -> list[Seen]:
-    """What the rows say of these matches."""
-    ids = {"ids": [one.failure_match_id for one in claimed]}
-    matches = {row["failure_match_id"]: row for row in _rows(tx, "matches", ids)}
-    by_match: defaultdict[UUID, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(tx, "candidates", ids):
-        by_match[row["failure_match_id"]].append(row)
-    latest = {match: rows[-1] for match, rows in by_match.items()}
-    scopes, of_incident = _scopes(tx, matches.values(), latest.values())
-    standings = _standings(tx, matches.values(), latest.values())
-    people = _people(tx, matches, latest, standings)
-    left_out = _not_applicable(tx, matches.values())
-    paused = {row["scope_id"] for row in _rows(tx, "paused_tables", {})}
-    return [
-        Seen(
-            claimed=one,
-            incident_id=row["incident_id"],
-            facts=Facts(
-                status=MatchStatus(row["status"]),
-                kind=SubjectKind(row["subject_kind"]),
-                standing=standings.get((row["subject_kind"], row["subject_ref"]), ("gone", None))[0],
-                person=people.get(row["failure_match_id"]),
-                reported_recovered_by=row["reported_by"],
-                match_until=row["match_until"],
-                candidates=[_candidate(c, scopes, standings, row, paused) for c in by_match[row["failure_match_id"]]],
-                scopes=of_incident[row["incident_id"]],
-                not_applicable=left_out.get((row["subject_kind"], row["subject_ref"]), ()),
-                leases_expire=leases_expire,
-            ),
-        )
-        for one in claimed
-        for row in (matches.get(one.failure_match_id),)
-        if row is not None
-    ]
-
-
-def _rows(tx: Transaction, name: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    with tx.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(Q[name], given).fetchall()
-
-
-def _scopes(
-    tx: Transaction, matches: Iterable[Mapping[str, Any]], latest: Iterable[Mapping[str, Any]]
-) -> tuple[dict[UUID, Scope], defaultdict[UUID, list[Scope]]]:
-    given = {
-        "incidents": list({row["incident_id"] for row in matches}),
-        "scopes": list({row["scope_id"] for row in latest if row["scope_id"] is not None}),
-    }
-    scopes: dict[UUID, Scope] = {}
-    of_incident: defaultdict[UUID, list[Scope]] = defaultdict(list)
-    for row in _rows(tx, "scopes", given):
-        scope = Scope(
-            scope_id=row["scope_id"], is_active=row["is_active"], allowed_actions=tuple(row["allowed_actions"]),
-            expires_at=row["expires_at"],
-        )  # fmt: skip
-        scopes[scope.scope_id] = scope
-        if scope.is_active:
-            of_incident[row["incident_id"]].append(scope)
-    return scopes, of_incident
-
-
-def _standings(
-    tx: Transaction, matches: Iterable[Mapping[str, Any]], latest: Iterable[Mapping[str, Any]]
-) -> dict[tuple[str, str], tuple[Any, str | None]]:
-    """The condition of subjects and awaited units, by kind and ref, each with the newest unit of it."""
-    asked = {(row["subject_kind"], row["subject_ref"]) for row in matches}
-    asked |= {(row["awaits"]["kind"], row["awaits"]["key"]) for row in latest if row["awaits"] is not None}
-    kinds = {kind for kind, _ in asked}
-    if kinds <= {"outside", "partition"}:  # nothing of ours to read
-        return dict.fromkeys(asked, ("failed", None))
-    given = {"kinds": [kind for kind, _ in asked], "refs": [ref for _, ref in asked]}
-    return {(row["kind"], row["ref"]): (row["standing"], row["unit"]) for row in _rows(tx, "standings", given)}
-
-
-def _people(
-    tx: Transaction,
-    matches: Mapping[UUID, Mapping[str, Any]],
-    latest: Mapping[UUID, Mapping[str, Any]],
-    standings: Mapping[tuple[str, str], tuple[Any, str | None]],
-) -> dict[UUID, str]:
-    """Who acted on the subjects of open candidates: people, since the candidate was made."""
-    moved: dict[str, list[tuple[UUID, str, str, datetime]]] = {"error": [], "intake": []}
-    for match, candidate in latest.items():
-        row = matches[match]
-        standing, unit = standings.get((row["subject_kind"], row["subject_ref"]), ("gone", None))
-        is_open = candidate["status"] in ("pending", "approved", "executing")
-        if (
-            is_open
-            and unit is not None
-            and row["subject_kind"] in moved
-            and (standing != "failed" or candidate["awaits"] is not None)
-        ):
-            since = candidate["effect_made_at"] or candidate["created_at"]
-            moved[row["subject_kind"]].append((match, row["subject_ref"], unit, since))
-    found: dict[str, str] = {}
-    for kind, query in (("error", "people_on_errors"), ("intake", "people_on_intakes")):
-        if moved[kind]:
-            _, refs, units, since = zip(*moved[kind], strict=True)
-            given = {"refs": list(refs), "units": list(units), "since": list(since)}
-            found |= {row["ref"]: row["actor_id"] for row in _rows(tx, query, given)}
-    return {match: found[ref] for some in moved.values() for match, ref, *_ in some if ref in found}
-
-
-def _not_applicable(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Actions that do not apply to a subject although they do to its kind: to retry what may not be retried."""
-    refs: defaultdict[str, list[str]] = defaultdict(list)
-    for row in matches:
-        refs[row["subject_kind"]].append(row["subject_ref"])
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
-    for kind, query in (("intake", "restarted"), ("error", "unretryable")):
-        if refs[kind]:
-            for (ref,) in tx.execute(Q[query], {"refs": refs[kind]}):
-                found[kind, str(ref)] = (ActionType.RETRY.value,)
-    return found
-
-
-def _candidate(
-    row: Mapping[str, Any],
-    scopes: Mapping[UUID, Scope],
-    standings: Mapping[tuple[str, str], tuple[Any, str | None]],
-    match: Mapping[str, Any],
-    paused: set[str],
-) -> Candidate:
-    awaits = row["awaits"]
-    unit = None
-    if awaits is not None and (row["status"] == "executing" or row["error"] == Failure.OUTCOME_OVERDUE):
-        # Of errors, intakes and runs the subject's condition is that of the newest unit, which is what is awaited.
-        own = awaits["kind"] in ("delivery", "task")
-        key = (awaits["kind"], awaits["key"]) if own else (match["subject_kind"], match["subject_ref"])
-        unit = standings.get(key, ("gone", None))[0]
-    return Candidate(
-        candidate_id=row["candidate_id"],
-        status=CandidateStatus(row["status"]),
-        action_name=row["action_name"],
-        action_type=ActionType(row["action_type"]) if row["action_type"] is not None else None,
-        proposed_by=row["proposed_by"],
-        confidence=row["confidence"],
-        confidence_of=row["confidence_of"],
-        evidence=row["evidence"],
-        decide_by=row["decide_by"],
-        execute_by=row["execute_by"],
-        lease_until=row["lease_until"],
-        effect_made=row["effect_made_at"] is not None,
-        reported=row["reported"],
-        awaits=awaits is not None,
-        unit=unit,
-        outcome_by=row["outcome_by"],
-        is_paused=awaits is not None and not paused.isdisjoint(_tables_of(awaits)),
-        skip_reason=row["skip_reason"],
-        error=row["error"],
-        overridden_by=row["overridden_by"],
-        scope=scopes.get(row["scope_id"]) if row["scope_id"] is not None else None,
-        parameters=row["parameters"],
-        idempotency_key=row["idempotency_key"],
-    )
-
-
-def _tables_of(awaits: Mapping[str, Any]) -> set[str]:
-    """The names under which work on an awaited unit can be paused."""
-    of = {
-        "error": {"recoup.error", str(awaits["key"]).partition("/")[0]}, "run": {"recovery.run"},
-        "intake": {"cl.gate_zero_intake", "cl.gate_zero_attempt"}, "delivery": {"recoup.delivery"},
-    }  # fmt: skip
-    return {"everything"} | of.get(str(awaits["kind"]), set())
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
@@ -456,60 +268,6 @@ def _facts(facts: Facts) -> dict[str, Any]:
         "kind": facts.kind, "subject": facts.standing, "candidates": len(facts.candidates),
         "scopes": len(facts.scopes),
     }  # fmt: skip
-
-
-def create(
-    tx: Transaction,
-    policy: RecoveryPolicy,
-    *,
-    ids: Sequence[UUID],
-    actions: Sequence[str],
-    follows: Sequence[UUID | None],
-    proposers: Sequence[str | None],
-) -> dict[UUID, UUID]:
-    """Create candidates, by match."""
-    given = {
-        "ids": list(ids), "follows": list(follows), "proposers": list(proposers), "actions": list(actions),
-        "decide_hours": policy.decide_within_hours,
-    }  # fmt: skip
-    with acting_as(tx, Authority.MATCHER):
-        made: dict[UUID, UUID] = dict(tx.execute(Q["created"], given).fetchall())
-    return made
-
-
-class Selection(NamedTuple):
-    """What a candidate is given."""
-
-    action: str
-    scope: Scope | None = None
-    parameters: Mapping[str, Any] | None = None  # in addition to those of the policy
-    key: str | None = None  # idempotency key of the candidate that it repeats
-    held: bool = False  # it needs an approval, whatever else allows its start
-
-
-def select_actions(tx: Transaction, policy: RecoveryPolicy, chosen: Mapping[UUID, Selection]) -> None:
-    """Select the actions of candidates, as the policy has them, with their scopes."""
-    actions = [policy.actions[one.action] for one in chosen.values()]
-    tx.execute(
-        Q["selected"],
-        {
-            "ids": list(chosen),
-            "actions": [one.action for one in chosen.values()],
-            "types": [action.type.value for action in actions],
-            "parameters": [
-                json.dumps({**action.parameters, **(one.parameters or {})})
-                for action, one in zip(actions, chosen.values(), strict=True)
-            ],
-            "costs": [action.cost for action in actions],
-            "timeouts": [action.timeout_s for action in actions],
-            "automated": [action.is_automated for action in actions],
-            "approvals": [action.requires_approval for action in actions],
-            "scopes": [one.scope.scope_id if one.scope else None for one in chosen.values()],
-            "execute_by": [one.scope.expires_at if one.scope else None for one in chosen.values()],
-            "keys": [one.key for one in chosen.values()],
-            "held": [one.held for one in chosen.values()],
-        },
-    )
 
 
 def _finish(

@@ -5,36 +5,27 @@ What it makes elsewhere is made by a function of yours, between two transactions
 key; a function that honours it makes its effect once, also when a worker dies and the action is repeated.
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row
 
-from recoup import observe
 from recoup.database.acting import acting_as
 from recoup.database.arrays import Routine, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.texts import json_text
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, SubjectKind
 from recoup.redaction import in_words
-from recoup.refusals import Refusal
-from recoup.work.flow import Flow, Overrun, ThreadEach, Turn, Work
-from recoup.worker.duty import Context, seconds
+from recoup.worker.duty import seconds
 from recoup.worker.lease import check_lease
 
 Q = load("recoup.recovery", "executing.sql")
 MAX_ERROR = 2_000
-GRACE_S = 5.0
-LEASE_SPARE_S = 30  # to write an outcome after the timeout of its action
 MAX_LEASE = timedelta(hours=24)
 CLAIM = Routine(
     name="recovery.claim_candidates",
@@ -134,7 +125,6 @@ class Executor:
 
 
 Executors = Mapping[str, Executor]
-_OVERRUN: dict[str, "Overrun[Claimed, Outcome]"] = {}
 
 
 def claim(
@@ -228,11 +218,11 @@ def make_effects(tx: Transaction, claimed: Sequence[Claimed]) -> list[str]:
             tx.execute(Q["end_reported"], {"ids": done})
         if refused:
             people: dict[UUID, str] = dict(tx.execute(Q["changed_by"], {"ids": list(refused)}).fetchall())
-            _end_failed(tx, refused, teach=False, people=people)
+            end_failed(tx, refused, teach=False, people=people)
     return [answers[one.candidate_id] for one in claimed]
 
 
-def _end_failed(
+def end_failed(
     tx: Transaction, errors: Mapping[UUID, str], *, teach: bool, people: Mapping[UUID, str] | None = None
 ) -> None:
     given = {
@@ -273,134 +263,3 @@ def ready_lag(tx: Transaction) -> float | None:
 def waiting_for_executors(tx: Transaction, executors: Executors) -> dict[str, int]:
     """Actions that candidates wait for and that no executor serves, with how many wait."""
     return dict(tx.execute(Q["waiting_for_executors"], {"known": list(executors)}).fetchall())
-
-
-# The duty -------------------------------------------------------------------------------------------------------------
-
-
-def execute_due(context: Context, executors: Executors) -> int:
-    """Execute every candidate that may start. Returns how many ended, or are awaited now."""
-    total = 0
-    while True:
-        turns = _Turns(context, executors)
-        ended = Flow(context, turns.work()).run()
-        total += ended + turns.made
-        if not ended + turns.made:
-            return total
-
-
-class _Turns:
-    """The turns of one flow."""
-
-    def __init__(self, context: Context, executors: Executors) -> None:
-        self.context, self.executors = context, executors
-        self.policy: RecoveryPolicy = context.policy[RecoveryPolicy]
-        self.made = 0  # effects of ours
-        self._subjects: dict[UUID, Subject] = {}
-        timeouts = [self.policy.actions[name].timeout_s for name in executors if name in self.policy.actions]
-        self.lease_s = max([self.policy.candidate_lease_s, *(t + LEASE_SPARE_S for t in timeouts)])
-
-    def work(self) -> Work[Claimed, Outcome]:
-        threads = ThreadEach()
-        return Work(
-            turn=self.turn,
-            start=lambda one: threads.submit(partial(self._call, one)),
-            raised=lambda _, error: Outcome(False, f"{type(error).__name__}: {in_words(error)}"),
-            name=lambda one: str(one.candidate_id),
-            at_once=self.policy.claims_at_once,
-            lease_s=self.lease_s,
-            grace_s=GRACE_S,
-            overrun=_OVERRUN.setdefault(self.context.name, Overrun()),
-            written=self._log,
-        )
-
-    def turn(
-        self, tx: Transaction, ended: Sequence[tuple[Claimed, Outcome]], room: int
-    ) -> tuple[Sequence[str], Sequence[Claimed]]:
-        """Write outcomes, start the next candidates, and make those effects that are ours."""
-        became, claimed = turn(
-            tx, ended, limit=room, worker=self.context.name, actions=list(self.executors),
-            lease=timedelta(seconds=self.lease_s),
-        )  # fmt: skip
-        for one, _ in ended:
-            self._subjects.pop(one.candidate_id, None)
-        ours = [one for one in claimed if one.is_ours]
-        self._make(tx, ours)
-        others = [one for one in claimed if not one.is_ours]
-        if others:
-            self._subjects |= subjects(tx, others)
-        self._database(tx, [one for one in others if self.executors[one.action_name].database])
-        return became, [one for one in others if not self.executors[one.action_name].database]
-
-    def _make(self, tx: Transaction, ours: Sequence[Claimed]) -> None:
-        """Effects of ours, in one statement; if that is refused, one by one, and what cannot be made has failed."""
-        if not ours:
-            return
-        try:
-            with tx.transaction():
-                make_effects(tx, ours)
-        except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
-            raise
-        except (psycopg.Error, Refusal) as error:
-            if len(ours) > 1:
-                for one in ours:
-                    self._make(tx, [one])
-                return
-            said = in_words(error.diag.message_primary if isinstance(error, psycopg.Error) else error.happened)
-            observe.logger(worker=self.context.name).error(
-                "effect refused", candidate=str(ours[0].candidate_id), failure=said
-            )
-            with acting_as(tx, Authority.EVALUATOR):
-                _end_failed(tx, {ours[0].candidate_id: said[:MAX_ERROR]}, teach=True)
-        self.made += len(ours)
-
-    def _database(self, tx: Transaction, some: Sequence[Claimed]) -> None:
-        """Functions for the database: within this transaction, a savepoint each."""
-        ended: list[tuple[Claimed, Outcome]] = []
-        for one in some:
-            try:
-                with tx.transaction(), acting_as(tx, Authority.EXECUTOR):
-                    returned = self.executors[one.action_name].function(tx, one, self._subjects[one.candidate_id])
-                    outcome = _outcome(returned)
-                    if not outcome.succeeded:
-                        raise _NotDoneError(outcome.error or "failed")
-            except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
-                raise
-            except _NotDoneError as error:
-                outcome = Outcome(False, str(error))
-            except Exception as error:  # noqa: BLE001 - whatever it raises is its outcome
-                outcome = Outcome(False, f"{type(error).__name__}: {in_words(error)}")
-            ended.append((one, outcome))
-        if ended:
-            with acting_as(tx, Authority.EVALUATOR):
-                finish(tx, ended)
-            self.made += len(ended)
-
-    def _call(self, one: Claimed) -> Outcome:
-        returned = self.executors[one.action_name].function(one, self._subjects[one.candidate_id])
-        if inspect.isawaitable(returned):
-            raise TypeError("an executor is a plain function; call asyncio.run in it")
-        return _outcome(returned)
-
-    def _log(self, done: Turn) -> None:
-        log = observe.logger(worker=self.context.name)
-        for (one, outcome), status in zip(done.ended, done.became, strict=True):
-            if not outcome.succeeded or status == "late":
-                log.warning(
-                    "action failed" if status != "late" else "the result of an action came late",
-                    action=one.action_name, candidate=str(one.candidate_id), failure=(outcome.error or "")[:500],
-                    then=f"recoup recovery show {one.failure_match_id}",
-                )  # fmt: skip
-
-
-class _NotDoneError(Exception):
-    """Rolls back what a function wrote that reports a failure."""
-
-
-def _outcome(returned: Any) -> Outcome:
-    match returned:
-        case Outcome():
-            return returned
-        case Failed():
-            return Outcome(False, returned.message)
-    return Outcome(True, None, returned)

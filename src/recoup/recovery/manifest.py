@@ -23,6 +23,7 @@ RECOVERY = Domain(
         "recoup.recovery",
         "policy",
         "standing",
+        "candidate_rules",
         "rules",
         "recorder",
         "effects",

@@ -21,13 +21,12 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Act, Answer, Group, Subject, Verb, Why, act, reason
-from recoup.recovery import evaluation
 from recoup.recovery.confidence import rate
 from recoup.recovery.decision import Scope, applicable
-from recoup.recovery.evaluation import Selection
 from recoup.recovery.following import wake
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.selection import Selection, create, select_actions
 from recoup.recovery.vocabulary import SubjectKind
 from recoup.refusals import InputRefused, LawRefused, from_database
 
@@ -282,7 +281,7 @@ def propose(
     while found["ended_at"] is not None:
         found = _match(tx, _open_one(tx, found) or _followed(tx, found))
     follows = _overtaken(tx, found, str(who))
-    made = evaluation.create(
+    made = create(
         tx, policy, ids=[found["failure_match_id"]], actions=[action], follows=[follows], proposers=[str(who)]
     )[found["failure_match_id"]]
     row = tx.execute(Q["active_scope"], {"incident": found["incident_id"], "action": action}).fetchone()
@@ -291,8 +290,8 @@ def propose(
     )  # fmt: skip
     with acting_as(tx, Authority.EVALUATOR):
         given = {**known.parameters, **(parameters or {})}
-        selection = Selection(action, scope, parameters, key=_repeated(tx, found["failure_match_id"], action, given))
-        evaluation.select_actions(tx, policy, {made: selection})
+        chosen = Selection(action, scope, parameters, key=_repeated(tx, found["failure_match_id"], action, given))
+        select_actions(tx, policy, {made: chosen})
     with acting_as(tx, Authority.MATCHER):
         rate(tx, {made: action}, policy)
     with acting_as(tx, Authority.EVALUATOR):
