@@ -32,7 +32,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,gate,parquet,dev]'
 	@touch $(READY)
 
-run: $(READY) ## Start the server, migrate, play ninety days of errors and twenty of Gate Zero, seal and audit them
+run: $(READY) ## Start the server, migrate, play ninety days of errors, twenty of Gate Zero and five of recovery, seal and audit them
 	@test -n "$$RECOUP_DSN" || $(BIN)/recoup db start
 	@$(BIN)/recoup migrate
 	@$(BIN)/recoup demo

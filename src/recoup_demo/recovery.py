@@ -25,6 +25,7 @@ from recoup.worker.standalone import Standalone
 
 Q = load("recoup_demo", "recovery.sql")
 SPAN = timedelta(days=5)
+LAST_HOURS = timedelta(hours=3)
 WORKER = "demo-recovery"
 REVIEWER, LEAD = Actor("human", "demo-reviewer"), Actor("human", "demo-lead")
 CRM, EXPORT, FEED, BATCH = "crm-sync", "billing-export", "price-feed", "nightly-report"
@@ -54,6 +55,8 @@ class Play:
         worker = Standalone(database, Authority.READER, name=WORKER)
         self.policy: RecoveryPolicy = worker.policy[RecoveryPolicy]
         self.all_values = worker.policy
+        with database.transaction(Authority.READER) as tx:
+            self.begun = clock.read(tx).now
 
     def play(self, meanwhile: Callable[[], None] | None = None) -> None:
         """From the first failure to the present."""
@@ -66,6 +69,7 @@ class Play:
         if meanwhile is not None:
             meanwhile()
         self._duties()
+        self._catch_up()
         self._last_day()
 
     # Scenes ---------------------------------------------------------------------------------------------------------
@@ -254,6 +258,13 @@ class Play:
 
     def _acting(self, authority: Authority, actor: Actor | None = None, reason: str | None = None) -> Any:
         return self.database.transaction(authority, actor=actor or Actor("system", WORKER), reason=reason)
+
+    def _catch_up(self) -> None:
+        """To the last hours, so that what is open at the end is open now."""
+        with self.database.transaction(Authority.OPERATOR, actor=LEAD) as tx:
+            ahead = self.begun + SPAN - LAST_HOURS - clock.read(tx).now
+            if ahead > timedelta(0):
+                clock.advance(tx, ahead)
 
     def _pass(self, by: timedelta) -> None:
         with self.database.transaction(Authority.OPERATOR, actor=LEAD) as tx:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from recoup import clock
+from recoup import clock, observe
 from recoup.cli.context import opened
 from recoup.database import access
 from recoup.database.connection import Database
@@ -102,6 +102,7 @@ def _built(settings: Settings) -> frozenset[str]:
 
 
 def _build(settings: Settings, parts: Sequence[Demo]) -> None:
+    observe.configure(level="error")  # what fails in the play is part of it
     access.ensure_demo_database(settings, anew=True)
     begin = (datetime.now(UTC) - max(part.span for part in parts)).replace(microsecond=0)
     print(f"Building the demo in simulated time, from {begin:%Y-%m-%d %H:%M} UTC to the present.")
