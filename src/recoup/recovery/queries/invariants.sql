@@ -297,12 +297,15 @@ select b.breaks, x.failure_match_id, x.status, x.incident_id, x.incident, x.eval
                          or m.recovered_at is distinct from case when m.status = 'recovered' then m.ended_at end
                          or case m.status
                               when 'unrecovered' then m.end_reason in (
-                                'LIMIT_REACHED', 'NOTHING_APPLICABLE', 'TIME_OVER', 'SUBJECT_GONE', 'DECISION_OVERDUE')
+                                'LIMIT_REACHED', 'NOTHING_APPLICABLE', 'TIME_OVER', 'SUBJECT_GONE', 'DECISION_OVERDUE',
+                                'EVALUATION_FAILED')
                               when 'recovered' then starts_with(m.end_reason, 'recovered by ')
                               else starts_with(m.end_reason, 'accepted by ') end is not true)
                then 'recovery/match/ends' end,
           case when m.token is distinct from e.last_token
+                 -- The event of an end has the reason of the end in its place.
                  or m.last_failure is distinct from case when e.last_outcome = 'FAILED' then e.last_reason end
+                    and m.end_reason is distinct from 'EVALUATION_FAILED'
                  or m.evaluation_failures > case when e.last_outcome = 'FAILED' then e.failures else 0 end
                  or m.ended_at is not null and m.evaluate_at is distinct from recoup.never()
                  or m.reported_end <> 'recovered' or num_nulls(m.reported_end, m.reported_by) = 1
@@ -345,8 +348,10 @@ select 'recovery/match/subject', m.subject_kind, m.subject_ref, 1, array[m.failu
   from recovery.failure_match m
   left join cl.gate_zero_intake i on m.subject_kind = 'intake' and i.intake_id::text = m.subject_ref
   left join recovery.run r on m.subject_kind = 'run' and r.run_id::text = m.subject_ref
- where m.subject_kind = 'intake' and i.intake_id is null or m.subject_kind = 'run' and r.run_id is null
-    or m.subject_kind = 'error' and m.subject_ref !~ '^[^/]+/[0-9]+$'
+ where (m.subject_kind = 'intake' and i.intake_id is null or m.subject_kind = 'run' and r.run_id is null
+        or m.subject_kind = 'error' and m.subject_ref !~ '^[^/]+/[0-9]+$')
+   -- Of what was reported as something else than it is, every evaluation fails.
+   and m.evaluation_failures = 0
 
 -- name: times
 -- What has its own time in its row: when an incident was opened and closed, and a task ended.
