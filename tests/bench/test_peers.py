@@ -21,7 +21,10 @@ from recoup_bench.results import rows, written
 from recoup_bench.run import chosen, measure
 from recoup_bench.workload import Aim, Size
 
-BESIDE = ["fail-once", "drain-100", "drain-1000", "fail-once-100", "fail-once-1000"]
+BESIDE = [
+    "fail-once", "drain-100", "drain-1000", "fail-once-100", "fail-once-1000", "drain-candidates-100",
+    "drain-candidates-1000",
+]  # fmt: skip
 
 # How often a unit was tried, by what each of them leaves behind.
 TRIES = {

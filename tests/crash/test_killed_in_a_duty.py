@@ -34,8 +34,13 @@ from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
+from recoup.recovery import evaluation, people, scopes
+from recoup.recovery.matches import NewFailure, ingest
+from recoup.recovery.policy import RecoveryPolicy
+from recoup.runs import running as running_
 from recoup.settings import Settings
 from recoup.worker import register
+from recoup.worker.standalone import Standalone
 from recoup_demo.world import Kind, World
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
@@ -185,6 +190,39 @@ def lapsed_deliveries(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def failures(desk: Desk) -> list[UUID]:
+    """Failures from outside, each with an incident of its own."""
+    new = [NewFailure(source=f"system-{number}", message="no answer", key="1") for number in range(UNITS)]
+    with desk.db.transaction(Authority.MATCHER) as tx:
+        return [one.failure_match_id for one in ingest(tx, new) if one.failure_match_id is not None]
+
+
+def silent_runs(desk: Desk, world: World) -> int:
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        running_.start(tx, [running_.NewRun(kind="job")] * UNITS, owner="somebody")
+    desk.advance(timedelta(hours=1))
+    return UNITS
+
+
+def ended_scopes(desk: Desk, world: World) -> int:
+    failures(desk)
+    rules = Standalone(desk.db, Authority.READER, name="tester").policy[RecoveryPolicy]
+    for (incident,) in desk.rows("select incident_id from recovery.incident"):
+        with desk.db.transaction(Authority.SCOPED_EXECUTION) as tx:
+            scopes.open_scope(tx, incident, rules, actions=["notify_ops"], reason="a test", ttl_seconds=60)
+    desk.advance(timedelta(minutes=2))
+    return UNITS
+
+
+def quiet_incidents(desk: Desk, world: World) -> int:
+    for match in failures(desk):
+        with desk.db.transaction(Authority.OPERATOR) as tx:
+            people.recovered(tx, match)
+    assert evaluation.evaluate_due(Standalone(desk.db, Authority.EVALUATOR, name="tester")) == UNITS
+    desk.advance(timedelta(days=2))
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -199,8 +237,15 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "deliver": due_deliveries,
     "delivery-expiry": lapsed_deliveries,
     "lost-workers": silent_workers,
+    "orphaned-runs": silent_runs,
+    "scope-expiry": ended_scopes,
+    "incident-close": quiet_incidents,
     "seal": unsealed_rows,
 }
+# Killed at random, and at every statement, in test_killed_recovery.py and test_killed_recovery_everywhere.py.
+ELSEWHERE = {
+    "match-subjects", "recovery-wake", "recovery-evaluate", "evaluation-expiry", "recovery-execute", "candidate-expiry",
+}  # fmt: skip
 ERRORS = ("error-retry", "error-lapse", "retry-window", "error-archive", "archive-retention")
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
 ALONE = ("verify", "gate-retry", "mint", "seal", "deliver", "delivery-expiry", *ERRORS)
@@ -233,7 +278,7 @@ def handler(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_duty_is_tried() -> None:
     """A duty that is added is killed here too."""
-    assert set(PREPARED) == {duty.name for duty in DUTIES}
+    assert set(PREPARED) | ELSEWHERE == {duty.name for duty in DUTIES}
 
 
 @pytest.mark.parametrize("duty", PREPARED)
@@ -376,6 +421,16 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
         case "delivery-expiry":
             assert (delivery_words(desk), done) == ({"L": UNITS}, units)
             assert desk.rows("select distinct attempts, status from recoup.delivery") == [(1, "queued")]
+        case "orphaned-runs":
+            assert (desk.rows("select distinct status from recovery.run"), done) == ([("crashed",)], units)
+            once = "select count(*), count(distinct run_id) from recovery.run_trace where event_type = 'crashed'"
+            assert desk.rows(once) == [(UNITS, UNITS)]
+        case "scope-expiry":
+            once = "select count(*), count(distinct scope_id) from recovery.provenance where event_type = %s"
+            assert (desk.rows(once, "scope_expired"), done) == ([(UNITS, UNITS)], units)
+        case "incident-close":
+            once = "select count(*), count(distinct incident_id) from recovery.provenance where event_type = %s"
+            assert (desk.rows(once, "incident_closed"), done) == ([(UNITS, UNITS)], units)
         case "seal":
             with desk.db.transaction(Authority.READER) as tx:
                 assert seals.verify(tx, LOGS) == []

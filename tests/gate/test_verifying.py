@@ -159,7 +159,7 @@ def test_another_policy_begins_another_flow(own: Database, world: World) -> None
 
     def change(_: Tally) -> None:
         apply(own, policy_document(world, **{**PATIENT, "at_once": 50}))
-        hands.__init__(own, name="tester")  # type: ignore[misc] # as a worker's heartbeat does
+        hands.__init__(own, Authority.GATE, name="tester")  # type: ignore[misc] # as a worker's heartbeat does
 
     assert verifying.verify(hands, retries=False, tell=change).done == 20
     assert verifying.verify(hands, retries=False).done == 80

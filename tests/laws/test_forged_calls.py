@@ -98,6 +98,7 @@ def test_no_step_that_is_a_consequence_is_made(hostile: Transaction) -> None:
         ("cl.gate_zero_intake", "REENTER_SUCCEEDED"), ("cl.gate_zero_intake", "EXHAUSTED"),
         ("cl.gate_zero_recovery", "ACTIVE"), ("cl.gate_zero_recovery", "SUCCEEDED"),
         ("recoup.error", "RESOLVED"), ("recoup.error_redaction", "DONE"),  # tests/errors/test_erasing.py
+        ("recovery.scope", "active"), ("recovery.scope", "exhausted"),  # tests/recovery/test_scopes.py
         ("recoup.error", "RETRY_PENDING"), ("recoup.error", "PARKED"), ("recoup.error", "ESCALATED"),
     }  # fmt: skip
     frame = FRAME.format("cl.settle_attempts")
@@ -170,7 +171,7 @@ def test_nobody_gets_hold_of_what_the_owner_has(hostile: Transaction) -> None:
 
 
 def test_functions_of_the_owner_are_few_and_each_does_its_own(admin: Transaction) -> None:
-    """They find nothing by a caller's search path; others call two of them; recorders alone write logs."""
+    """They find nothing by a caller's search path; others call four of them; recorders alone write logs."""
     definers = admin.execute(
         "select p.oid::regproc::text, p.proconfig, p.prosrc, exists (select from aclexplode(coalesce(p.proacl,"
         " acldefault('f', p.proowner))) a where a.grantee <> p.proowner) from pg_proc p"
@@ -178,7 +179,10 @@ def test_functions_of_the_owner_are_few_and_each_does_its_own(admin: Transaction
         (OWNER,),
     ).fetchall()
     assert {name for name, settings, _, _ in definers if "search_path=pg_catalog, pg_temp" not in settings} == set()
-    assert {name for name, _, _, called in definers if called} == {"recoup.present_incarnation", "recoup.seal_next"}
+    assert {name for name, _, _, called in definers if called} == {
+        "recoup.present_incarnation", "recoup.seal_next",
+        "recovery.hold_errors", "recovery.kept_errors",  # one locks rows, the other reads them
+    }  # fmt: skip
     for log in LOGS:
         writes = re.compile(rf"insert into {re.escape(log.table)}\s")
         if log.recorders:

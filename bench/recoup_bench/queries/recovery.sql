@@ -32,7 +32,8 @@ select o.incident_id, o.source, 'k' || g, 'outside', 'ref-' || g, 'request ' || 
 -- name: fill_candidates
 insert into recovery.candidate (failure_match_id, incident_id, error_signature, subject_kind, recommended_action,
                                 action_name, action_type, parameters, cost, timeout_s, is_automated, requires_approval,
-                                scope_id, confidence, confidence_of, evidence, status, decide_by, decided_by, decided_at,
+                                scope_id, confidence, confidence_of, evidence, status, decide_by, decided_by,
+                                  decided_at,
                                 execute_by, policy_version, created_at, updated_at)
 select m.failure_match_id, m.incident_id, m.error_signature, m.subject_kind, 'retry_exponential', 'retry_exponential',
        'retry', '{}', 1, 300, true, false, s.scope_id, 0.5, 'retry_exponential', 10, %(status)s,
@@ -108,7 +109,8 @@ logged as (
   insert into raw.provenance (incarnation, logged_at, event_type, candidate_id, failure_match_id, incident_id, scope_id,
                               from_status, to_status, action_name, reason, actor, actor_id, authority)
   select 1, e.updated_at, case e.status when 'succeeded' then 'success' else 'failure' end, e.candidate_id,
-         e.failure_match_id, e.incident_id, e.scope_id, 'executing', e.status, e.action_name, e.error, 'system', 'bench',
+         e.failure_match_id, e.incident_id, e.scope_id, 'executing', e.status, e.action_name, e.error, 'system',
+           'bench',
          'recoup_evaluator'
     from ended e)
 select e.candidate_id, e.status from ended e;
@@ -116,7 +118,8 @@ select e.candidate_id, e.status from ended e;
 -- name: tally
 select 'candidate ' || c.status, count(*) from {schema}.candidate c group by 1
 union all
-select 'event ' || p.event_type, count(*) from {schema}.provenance p where p.event_type in ('executed', 'success', 'failure')
+select 'event ' || p.event_type, count(*) from {schema}.provenance p where p.event_type in ('executed', 'success',
+  'failure')
  group by 1
 union all
 select 'attempts', sum(s.attempts_used) from {schema}.scope s
@@ -142,7 +145,8 @@ matched as (
                                  error_message, error_signature, category, digest, status, evaluate_at, match_until,
                                  evaluation_no, policy_version, created_at, updated_at)
   select g.id, i.incident_id, %(source)s, g.key, 'outside', g.key, g.message, %(signature)s, 'TRANSIENT',
-         sha256(convert_to(g.message, 'UTF8')), 'evaluated', t.now_ + interval '72 hours', t.now_ + interval '30 days', 1,
+         sha256(convert_to(g.message, 'UTF8')), 'evaluated', t.now_ + interval '72 hours',
+           t.now_ + interval '30 days', 1,
          1, t.now_, t.now_
     from given g, incident i, t
   on conflict do nothing
@@ -164,12 +168,14 @@ created as (
   returning candidate_id, failure_match_id, incident_id),
 logged as (
   insert into raw.provenance (incarnation, logged_at, event_type, candidate_id, failure_match_id, incident_id, number,
-                              from_status, to_status, action_name, confidence, evidence, policy_version, actor, actor_id,
+                              from_status, to_status, action_name, confidence, evidence, policy_version, actor,
+                                actor_id,
                               authority)
   select 1, t.now_, e.event_type, case when e.of_candidate then c.candidate_id end, c.failure_match_id, c.incident_id,
          1, e.from_status, e.to_status, 'retry_exponential', 0.5, 0, 1, 'system', 'bench', e.authority
     from created c, t, (values ('match_created', false, null, 'new', 'recoup_matcher'),
-      ('rule_evaluated', false, null, 'done', 'recoup_rule_engine'), ('created', true, null, 'pending', 'recoup_matcher'),
+      ('rule_evaluated', false, null, 'done', 'recoup_rule_engine'), ('created', true, null, 'pending',
+        'recoup_matcher'),
       ('action_selected', true, 'pending', 'pending', 'recoup_evaluator'),
       ('confidence_updated', true, 'pending', 'pending', 'recoup_matcher'),
       ('match_evaluated', false, 'new', 'evaluated', 'recoup_evaluator'))

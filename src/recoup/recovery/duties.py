@@ -12,7 +12,7 @@ from recoup.policy import Policy
 from recoup.recovery import evaluation, executing, execution, following
 from recoup.recovery.executing import Executor, Executors
 from recoup.recovery.policy import RecoveryPolicy
-from recoup.worker.duty import MAX_BATCH, Context, Duty, seconds
+from recoup.worker.duty import MAX_BATCH, Context, Duty
 
 GROUP = "recoup.actions"
 EXECUTE = "recovery-execute"
@@ -109,8 +109,8 @@ DUTIES: tuple[Duty, ...] = (
         cadence_s=5,
         description="expires every scope whose time has passed",
         batch=lambda tx, _: following.expire_scopes(tx, limit=MAX_BATCH),
-        lag=lambda tx: seconds(tx, following.Q["scope_lag"]),
-        units=lambda tx: [row[0] for row in tx.execute(following.Q["expired_scopes"], {"limit": MAX_BATCH})],
+        lag=following.scope_lag,
+        units=lambda tx: following.expired_scopes(tx, limit=MAX_BATCH),
         one=lambda tx, scope: following.expire_scopes(tx, only=scope),
     ),
     Duty(
@@ -119,6 +119,6 @@ DUTIES: tuple[Duty, ...] = (
         cadence_s=60,
         description="closes every incident that has been quiet",
         batch=_close,
-        lag=lambda tx: seconds(tx, following.Q["quiet_lag"]),
+        lag=following.quiet_lag,
     ),
 )

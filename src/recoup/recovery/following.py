@@ -268,6 +268,21 @@ def expire_scopes(tx: Transaction, *, limit: int = 1000, only: UUID | None = Non
     return tx.execute(Q["expire_scopes"], {"limit": limit, "only": only}).rowcount
 
 
+def expired_scopes(tx: Transaction, *, limit: int = 1000) -> list[UUID]:
+    """Scopes whose time has passed and that are still active, longest first."""
+    return [row[0] for row in tx.execute(Q["expired_scopes"], {"limit": limit})]
+
+
+def scope_lag(tx: Transaction) -> float | None:
+    """Seconds since the oldest expired scope should have ended; None: there is none."""
+    return seconds(tx, Q["scope_lag"])
+
+
+def quiet_lag(tx: Transaction) -> float | None:
+    """Seconds that the oldest quiet incident has been waiting to be closed; None: none waits."""
+    return seconds(tx, Q["quiet_lag"])
+
+
 def close_incidents(tx: Transaction, policy: RecoveryPolicy, *, limit: int = 100) -> int:
     """Close incidents that have been quiet, as the evaluator."""
     asked = {"hours": policy.incident_quiet_hours, "limit": limit}

@@ -5817,7 +5817,7 @@ comment on function recovery.candidate_move_refusal(code_ text, o recovery.candi
 CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 0a658d6d84089f7fb3f611295eba5e24
+ IMMUTABLE; -- body 363b597e3d34519294581e0d345b8f6c
 comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
 grant execute on function recovery.candidate_move_rules() to public;
 
@@ -5833,7 +5833,7 @@ CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer,
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 4ca4fcef186244ea9135ea90bc78753f
+ SET jit TO 'off'; -- body 2425cfcc7d1f6d3b0d07bc5b2ecedeff
 comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
 
 grant execute on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -6021,7 +6021,7 @@ CREATE OR REPLACE FUNCTION recovery.error_heads(refs text[], OUT ref text, OUT e
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'; -- body fded3eb0c6eda5d32722b098292a89cf
+ SET jit TO 'off'; -- body fc2e3140bb72ec7f16e089a0cfafa5a8
 comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_table text, OUT error_id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The newest error of each lineage (its table and first error), in its table or in the archive.';
 
 CREATE OR REPLACE FUNCTION recovery.expire_candidates(most integer, only_ uuid DEFAULT NULL::uuid)
@@ -6056,7 +6056,7 @@ CREATE OR REPLACE FUNCTION recovery.finish_candidates(ids_ uuid[], tokens uuid[]
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 4186e305195f9b01bd317fce650d3f75
+ SET jit TO 'off'; -- body fc73d0b562660338dab4b774d65c11bd
 comment on function recovery.finish_candidates(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT finished uuid[], OUT statuses text[]) is 'Ends candidates whose action is outside of this database and awaits nothing, as it reported; late ones are stored.';
 
 grant execute on function recovery.finish_runs(wanted uuid[], with_tokens uuid[], outcomes text[], messages text[], results jsonb[], OUT ids uuid[], OUT statuses text[]) to public;
@@ -6257,7 +6257,7 @@ CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds te
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 22434e0316950a7c2222eaa2ac2741a1
+ SET jit TO 'off'; -- body 554e8cbd08651110b634dfa90db96802
 comment on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) is 'Ingests failures; of each its match, and whether it was created, is known, or differs from what its key stands for.';
 
 grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) to public;
@@ -6299,7 +6299,7 @@ CREATE OR REPLACE FUNCTION recovery.last_of_chain(error_table_ text, next_id big
  RETURNS record
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 39dc2b5a206c3dc645f075056e6923a2
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4d6fe3c8e51b1c65bc28e3f55c4a4b80
 comment on function recovery.last_of_chain(error_table_ text, next_id bigint, OUT id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The last error of a chain of superseded ones, from this one on.';
 
 grant execute on function recovery.late_failure_match_reports(units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) to public;
@@ -6337,7 +6337,7 @@ CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET jit TO 'off'; -- body 84fcde642a7ea0d05c7652cbb5e87e00
+ SET jit TO 'off'; -- body 6139c69d3df7713538b295bf929290b2
 comment on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) is 'Makes the effects of claimed candidates in this database. Of each: made, late, or why not.';
 
 CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text)
@@ -6451,7 +6451,7 @@ CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 97977307e22d0c219900b162a583cbfd
+ SET enable_mergejoin TO 'off'; -- body 6a0900b7cdef6f5dd9e1eb85ff42184a
 comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
 
 CREATE OR REPLACE FUNCTION recovery.record_evaluations()
@@ -6465,7 +6465,7 @@ CREATE OR REPLACE FUNCTION recovery.record_incidents()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body dc21886582f4113ae570eda3e86f6fed
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a5a879fa6b160eedc7fe476bd57af7f1
 comment on function recovery.record_incidents() is 'incident_opened, incident_closed.';
 
 CREATE OR REPLACE FUNCTION recovery.record_match_births()
@@ -6483,7 +6483,7 @@ CREATE OR REPLACE FUNCTION recovery.record_match_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0f4cd2460406f68c803465e4a786fb57
+ SET enable_mergejoin TO 'off'; -- body 343f1af4213a40706eaaad454df65485
 comment on function recovery.record_match_moves() is 'match_evaluated, match_resumed, match_ended.';
 
 CREATE OR REPLACE FUNCTION recovery.record_run_births()
@@ -6530,7 +6530,7 @@ grant execute on function recovery.refuse_over(wanted uuid[], with_tokens uuid[]
 CREATE OR REPLACE FUNCTION recovery.refuse_spending(ids uuid[], now_ timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0054a014f06e4363ba29aa24ad3403b8
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b9adafd2d5f4f9eaa48d1c2d2bdecf24
 comment on function recovery.refuse_spending(ids uuid[], now_ timestamp with time zone) is 'Refuses a claim that its scope does not allow, with the reason.';
 grant execute on function recovery.refuse_spending(ids uuid[], now_ timestamp with time zone) to public;
 
@@ -6612,7 +6612,7 @@ CREATE OR REPLACE FUNCTION recovery.rule_match_births()
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 75fbc282a8e283940c4de1a52d8642c7
+ SET enable_bitmapscan TO 'off'; -- body f53467a568e7e0fe79c2f2e8bfd96abf
 comment on function recovery.rule_match_births() is 'A match is created now, in an open incident, and evaluated at once.';
 grant execute on function recovery.rule_match_births() to public;
 
@@ -6638,7 +6638,7 @@ grant execute on function recovery.rule_run_births() to public;
 CREATE OR REPLACE FUNCTION recovery.rule_scope_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2189366f6ab38c2ea34eaa5e8cd1c2b9
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2fd1c3709e6567f2fa98e658d4ad71c4
 comment on function recovery.rule_scope_births() is 'A scope is opened now, for an open incident, with known actions that no other active scope of it allows.';
 grant execute on function recovery.rule_scope_births() to public;
 
@@ -6699,13 +6699,13 @@ CREATE OR REPLACE FUNCTION recovery.select_actions(ids uuid[], actions text[], t
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body af91c3c0dcd39ffdcaaf4d8d39f67e64
+ SET jit TO 'off'; -- body 67587fad6411f0b413c0b49950e00a22
 comment on function recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[]) is 'Selects the actions of pending candidates, with their scopes.';
 
 CREATE OR REPLACE FUNCTION recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[])
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e003bceca3bfd8b47be0cf81be63b92d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8270bacbe143b89a0be920f1726836f6
 comment on function recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[]) is 'An approval needs an active scope, and is a review of the error.';
 grant execute on function recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[]) to public;
 
@@ -6731,7 +6731,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kin
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body bcf61c415b1a1821ec0d12c22b17a086
+ SET enable_bitmapscan TO 'off'; -- body b0cfc38cd80a6e233a0b143a80f8c392
 comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
 
 grant execute on function recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[]) to public;

@@ -18,7 +18,8 @@ update recovery.failure_match m
  where m.failure_match_id = %(match)s;
 
 -- name: task_done
-update recovery.task t set status = 'done', ended_at = recoup.now(), ended_by = recoup.acting_id(), note = 'done by hand'
+update recovery.task t set status = 'done', ended_at = recoup.now(), ended_by = recoup.acting_id(),
+  note = 'done by hand'
  where t.task_id = (select t.task_id from recovery.task t where t.status = 'open' order by t.task_id limit 1);
 
 -- name: task_cancelled

@@ -124,7 +124,8 @@ create table recovery.candidate (
   confidence_of      text check (octet_length(confidence_of) between 1 and 200),
   evidence           integer not null default 0 check (evidence >= 0),
   status             text not null default 'pending' check (status in (
-                       'pending', 'approved', 'rejected', 'executing', 'succeeded', 'failed', 'rolled_back', 'skipped')),
+                       'pending', 'approved', 'rejected', 'executing', 'succeeded', 'failed', 'rolled_back',
+                         'skipped')),
   decide_by          timestamptz not null check (isfinite(decide_by)),
   decided_by         text check (octet_length(decided_by) between 1 and 500),
   decided_at         timestamptz check (isfinite(decided_at)),
@@ -173,7 +174,8 @@ create table recovery.candidate (
                                       and (status not in ('approved', 'rejected') or decided_at is not null)),
   constraint candidate_rejected check (status <> 'rejected' or decision_note is not null),
   constraint candidate_startable check (status not in ('approved', 'executing')
-                                        or (scope_id is not null and action_name is not null and execute_by is not null)),
+                                        or (scope_id is not null and action_name is not null
+                                          and execute_by is not null)),
   constraint candidate_effect check (effect_made_at is null or executed_at is not null),
   constraint candidate_awaits check (
     (awaits is null) = (outcome_by is null)
@@ -289,7 +291,8 @@ grant insert (candidate_id, failure_match_id, incident_id, error_signature, subj
   on recovery.candidate to recoup_matcher;
 grant update (confidence, confidence_of, evidence, updated_at) on recovery.candidate to recoup_matcher;
 grant update (action_name, action_type, parameters, cost, timeout_s, is_automated, requires_approval, held_for_review,
-              scope_id, execute_by, confidence_of, idempotency_key, status, skip_reason, overridden_by, effect_made_at, reported, finished_at,
+              scope_id, execute_by, confidence_of, idempotency_key, status, skip_reason, overridden_by,
+                effect_made_at, reported, finished_at,
               result, error, teaches, updated_at) on recovery.candidate to recoup_evaluator;
 grant update (status, decided_by, decided_at, decision_note, finished_at, updated_at)
   on recovery.candidate to recoup_reviewer;
@@ -299,7 +302,8 @@ grant update (effect_made_at, reported, awaits, outcome_by, result, error, updat
   on recovery.candidate to recoup_executor;
 grant delete on recovery.lease to recoup_evaluator;
 -- As the consequence of a candidate only: by hand the guard refuses it.
-grant insert (task_id, incident_id, action_name, owner, subject, due_at, created_at) on recovery.task to recoup_executor;
+grant insert (task_id, incident_id, action_name, owner, subject, due_at, created_at)
+  on recovery.task to recoup_executor;
 grant update (status, ended_at, ended_by, note) on recovery.task to recoup_operator;
 
 -- Late results of candidates, and what each of these does is tallied.

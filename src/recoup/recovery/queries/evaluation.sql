@@ -125,7 +125,8 @@ select c from recovery.rate_candidates(%(ids)s::uuid[], %(confidences)s::float8[
 select c from recovery.skip_candidates(%(ids)s::uuid[], %(reasons)s::text[], %(people)s::text[], %(was)s::text[]) c;
 
 -- name: end_candidates
-select c.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[], %(errors)s::text[], %(teach)s::boolean[],
+select c.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[], %(errors)s::text[],
+  %(teach)s::boolean[],
                                             %(people)s::text[]) c;
 
 -- name: open_scopes

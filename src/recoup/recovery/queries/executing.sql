@@ -4,14 +4,16 @@
 select e.ended from recovery.end_reported(%(ids)s::uuid[]) e;
 
 -- name: end_candidates
-select e.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[], %(errors)s::text[], %(teach)s::boolean[],
+select e.ended from recovery.end_candidates(%(ids)s::uuid[], %(targets)s::text[], %(errors)s::text[],
+  %(teach)s::boolean[],
                                             %(people)s::text[]) e;
 
 -- name: changed_by
 -- Which person acted on the error of a candidate, that was found changed when its effect was to be made.
 select c.candidate_id, v.actor_id
   from unnest(%(ids)s::uuid[]) i (id)
- cross join lateral (select c.* from recovery.candidate c where c.candidate_id = i.id and c.subject_kind = 'error' limit 1) c
+ cross join lateral (select c.* from recovery.candidate c where c.candidate_id = i.id
+   and c.subject_kind = 'error' limit 1) c
  cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = c.failure_match_id limit 1) m
  cross join lateral (select h.* from recovery.error_heads(array[m.subject_ref]) h limit 1) h
  cross join lateral (

@@ -81,7 +81,8 @@ select e.error_table, coalesce(e.lineage_id, e.error_id) as lineage, e.error_cod
 select i.intake_id::text as intake_id, i.company_name, i.batch_id, r.failure_reason
   from (select distinct u.key from unnest(%(keys)s::text[]) u (key)) g
  cross join lateral (select i.* from cl.gate_zero_intake i where i.intake_id = g.key::uuid limit 1) i
-  left join lateral (select r.failure_reason from cl.gate_zero_recovery r where r.intake_id = i.intake_id limit 1) r on true
+  left join lateral (select r.failure_reason from cl.gate_zero_recovery r where r.intake_id = i.intake_id limit 1)
+    r on true
  where i.status = 'EXHAUSTED'
    -- What a candidate started ends as its outcome; what a person restarted meanwhile is of the match that is open.
    and not exists (select from recovery.candidate c where c.awaits ->> 'key' = i.intake_id::text)
@@ -100,7 +101,8 @@ update recovery.scope s set status = 'expired', ended_at = t.now_
   from t
  where s.scope_id = any(array(
          select s.scope_id from recovery.scope s
-          where s.status = 'active' and s.expires_at <= (select recoup.now()) and (%(only)s::uuid is null or s.scope_id = %(only)s)
+          where s.status = 'active' and s.expires_at <= (select recoup.now()) and (%(only)s::uuid is null
+            or s.scope_id = %(only)s)
           order by s.expires_at limit %(limit)s for no key update skip locked))
 returning s.scope_id;
 
@@ -118,7 +120,8 @@ select i.incident_id from recovery.incident i
  where i.status = 'open' and i.opened_at <= (select recoup.now()) - make_interval(hours => %(hours)s)
    and not exists (select from recovery.failure_match m
                     where m.incident_id = i.incident_id
-                      and (m.ended_at is null or m.created_at > (select recoup.now()) - make_interval(hours => %(hours)s)))
+                      and (m.ended_at is null
+                           or m.created_at > (select recoup.now()) - make_interval(hours => %(hours)s)))
  order by i.opened_at limit %(limit)s
    for update skip locked;
 
@@ -147,6 +150,7 @@ select greatest(0, extract(epoch from recoup.now() - q.last_at) - 3600 * q.hours
                (recovery.policy() ->> 'incident_quiet_hours')::integer as hours
           from recovery.incident i left join recovery.failure_match m on m.incident_id = i.incident_id
          where i.status = 'open'
-           and not exists (select from recovery.failure_match o where o.incident_id = i.incident_id and o.ended_at is null)
+           and not exists (select from recovery.failure_match o where o.incident_id = i.incident_id
+             and o.ended_at is null)
          group by i.incident_id order by i.opened_at limit 1) q
  where recoup.now() - q.last_at > make_interval(hours => q.hours);

@@ -31,7 +31,8 @@ returning s.scope_id;
 -- name: scope
 select s.scope_id, s.incident_id, i.source, i.error_signature, s.allowed_actions, s.max_attempts, s.attempts_used,
        s.cost_limit, s.cost_used, s.expires_at,
-       case when s.status = 'active' and s.expires_at <= (select recoup.now()) then 'expired' else s.status end as status,
+       case when s.status = 'active' and s.expires_at <= (select recoup.now()) then 'expired' else s.status end
+         as status,
        s.opened_by, s.reason, s.opened_at, s.ended_at
   from recovery.scope s join recovery.incident i on i.incident_id = s.incident_id
  where s.scope_id = %(scope)s;
@@ -39,7 +40,8 @@ select s.scope_id, s.incident_id, i.source, i.error_signature, s.allowed_actions
 -- name: scopes
 select s.scope_id, s.incident_id, i.source, i.error_signature, s.allowed_actions, s.max_attempts, s.attempts_used,
        s.cost_limit, s.cost_used, s.expires_at,
-       case when s.status = 'active' and s.expires_at <= (select recoup.now()) then 'expired' else s.status end as status,
+       case when s.status = 'active' and s.expires_at <= (select recoup.now()) then 'expired' else s.status end
+         as status,
        s.opened_by, s.reason, s.opened_at, s.ended_at
   from recovery.scope s join recovery.incident i on i.incident_id = s.incident_id
  where (%(incident)s::uuid is null or s.incident_id = %(incident)s) and (not %(active)s or s.status = 'active')

@@ -91,7 +91,8 @@ language sql immutable as $$
   -- %1$s: its action; %2$s: its execute_by; %3$s: its decide_by.
   values
     ('paused', 'RC032', 'its action %1$s is paused.', 'Resume it first: recoup resume action %1$s --reason …'),
-    ('action_retired', 'RC080', 'the active policy has no action %1$s.', 'It is skipped, and its match evaluated again.'),
+    ('action_retired', 'RC080', 'the active policy has no action %1$s.',
+      'It is skipped, and its match evaluated again.'),
     ('execute_overdue', 'RC080', 'it had to be started before %2$s.', 'It is skipped, and its match evaluated again.'),
     ('lease', 'RC080', 'its lease ends after it began, and 24 hours later at most.', null),
     ('time', 'RC080', 'it has a time that is not now.', 'Take times from recoup.now().'),
@@ -108,9 +109,11 @@ language sql immutable as $$
     ('not_crashed', 'RC082', 'its lease has not expired without an effect.', null),
     ('not_overdue', 'RC082', 'its deadline has not passed.', null),
     ('decided_by', 'RC083', 'a person decides, under their own name.', 'Set the actor: kind human, and a name.'),
-    ('same_person', 'RC083', 'another person than the one who proposed it approves it.', 'Ask somebody else to decide.'),
+    ('same_person', 'RC083', 'another person than the one who proposed it approves it.',
+      'Ask somebody else to decide.'),
     ('no_action', 'RC083', 'no action is selected yet.', 'Wait for its evaluation.'),
-    ('decide_overdue', 'RC083', 'it had to be decided before %3$s.', 'Its match is unrecovered; propose an action again.'),
+    ('decide_overdue', 'RC083', 'it had to be decided before %3$s.',
+      'Its match is unrecovered; propose an action again.'),
     ('no_scope', 'RC083', 'it has no active scope.', 'Open one: recoup recovery scope open INCIDENT --action %1$s'),
     ('confidence_of', 'RC084', 'a confidence is of the selected action.', null),
     ('confidence_kept', 'RC084', 'another action has no confidence yet.', 'Set confidence_of to null.'),

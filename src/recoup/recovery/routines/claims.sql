@@ -63,7 +63,8 @@ begin
   claimed as (
     update recovery.candidate c
        set status = 'executing', executed_at = now_, worker = worker_, token = token_, lease_until = until_,
-           idempotency_key = coalesce(c.idempotency_key, c.candidate_id::text), updated_at = greatest(c.updated_at, now_)
+           idempotency_key = coalesce(c.idempotency_key, c.candidate_id::text), updated_at = greatest(c.updated_at,
+             now_)
       from fitting f
      where c.candidate_id = any(array[f.candidate_id]) and c.executed_at is null
     returning c.candidate_id, c.failure_match_id, c.action_name, c.action_type, c.subject_kind, c.parameters,

@@ -65,7 +65,8 @@ begin
         insert into recovery.failure_match (
           incident_id, source, idempotency_key, subject_kind, subject_ref, error_code, error_message, error_signature,
           category, context, digest, follows, evaluate_at, match_until, policy_version, created_at, updated_at)
-        select coalesce(c.incident_id, o.incident_id), g.source, g.key, g.kind, g.ref, g.code, g.message, g.signature, g.category, g.context,
+        select coalesce(c.incident_id, o.incident_id), g.source, g.key, g.kind, g.ref, g.code, g.message, g.signature,
+          g.category, g.context,
                g.digest, g.follows, now_, now_ + until_, version_, now_, now_
           from given g
           left join called c on c.incident_id = g.named

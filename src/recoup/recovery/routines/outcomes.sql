@@ -124,7 +124,8 @@ begin
                                        and t.owner = k.owner and t.status = 'open' limit 1) end,
                  recoup.new_id()) as unit
           from (select distinct a.makes, a.incident_id, a.action_name, a.parameters ->> 'owner' as owner,
-                       case a.makes when 'delivery' then recovery.delivery_key(a.incident_id, a.action_name, a.parameters)
+                       case a.makes when 'delivery' then recovery.delivery_key(a.incident_id, a.action_name,
+                         a.parameters)
                                     else format('%s/%s/%s', a.incident_id, a.action_name, a.parameters ->> 'owner')
                        end as key
                   from answered a where a.answer_ is null and a.makes in ('delivery', 'task')) k)
@@ -244,7 +245,8 @@ begin
      where c.candidate_id = any(array[g.id]) and c.token = g.token and c.status = 'executing'
        and c.lease_until >= now_ and num_nulls(c.effect_made_at) = 1
     returning c.candidate_id, c.status)
-  select coalesce(array_agg(d.candidate_id), '{}'), coalesce(array_agg(d.status), '{}') into finished, statuses from done d;
+  select coalesce(array_agg(d.candidate_id), '{}'), coalesce(array_agg(d.status), '{}') into finished, statuses
+    from done d;
   if cardinality(finished) < cardinality(ids_) then
     select * into finished, statuses from recovery.late_outcomes(ids_, tokens, outcomes, errors, finished, statuses);
   end if;

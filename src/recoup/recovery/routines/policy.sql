@@ -57,7 +57,8 @@ comment on function recovery.makes(text, text) is
 
 create or replace view recovery.action as
 select a.key as action_name, p.version as policy_version, a.value ->> 'type' as action_type,
-       case when a.value ->> 'type' in ('escalate', 'notify', 'manual', 'skip') then 'compensating' else 'corrective' end
+       case when a.value ->> 'type' in ('escalate', 'notify', 'manual', 'skip') then 'compensating'
+         else 'corrective' end
          as kind,
        (a.value ->> 'is_automated')::boolean as is_automated,
        (a.value ->> 'requires_approval')::boolean as requires_approval,

@@ -5,7 +5,8 @@ create or replace function recovery.record_incidents() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform recoup.require_table(tg_relid, 'recovery.incident');
-  insert into recovery.provenance (incarnation, logged_at, event_type, incident_id, from_status, to_status, facts, actor,
+  insert into recovery.provenance (incarnation, logged_at, event_type, incident_id, from_status, to_status, facts,
+    actor,
                                    actor_id, authority)
   select recoup.present_incarnation(), coalesce(n.closed_at, n.opened_at),
          case tg_op when 'INSERT' then 'incident_opened' else 'incident_closed' end, n.incident_id,
@@ -53,7 +54,8 @@ declare
 begin
   perform recoup.require_table(tg_relid, 'recovery.failure_match');
   -- Waking a match is no step of it: only evaluations that ended, changes of status and reports are recorded.
-  insert into recovery.provenance (incarnation, logged_at, event_type, failure_match_id, incident_id, number, from_status,
+  insert into recovery.provenance (incarnation, logged_at, event_type, failure_match_id, incident_id, number,
+    from_status,
                                    to_status, token, outcome, reason, policy_version, actor, actor_id, authority)
   select incarnation_, n.updated_at,
          case when n.ended_at is not null then 'match_ended'
@@ -147,7 +149,8 @@ begin
                               when 'approved' then n.confidence end,
          case said.event_type when 'confidence_updated' then n.evidence when 'executed' then n.evidence end,
          case said.event_type when 'executed' then n.token end,
-         case said.event_type when 'executed' then n.worker when 'skipped' then n.skip_reason when 'failure' then n.error
+         case said.event_type when 'executed' then n.worker when 'skipped' then n.skip_reason when 'failure'
+           then n.error
                               when 'approved' then n.decision_note when 'rejected' then n.decision_note end,
          case said.event_type
            when 'action_selected' then jsonb_build_object('type', n.action_type, 'cost', n.cost,

@@ -18,7 +18,8 @@ begin
   if found then
     raise exception using errcode = 'RC085',
       message = case when bad.incident is distinct from 'open'
-                     then format('The incident of match %s is %s.', bad.failure_match_id, coalesce(bad.incident, 'unknown'))
+                     then format('The incident of match %s is %s.', bad.failure_match_id, coalesce(bad.incident,
+                       'unknown'))
                      else format('Match %s has a time that is not now.', bad.failure_match_id) end,
       hint = 'Ingest failures with recovery.ingest, or through the library.',
       detail = jsonb_build_object('failure_match_id', bad.failure_match_id, 'now', now_);
@@ -53,7 +54,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function recovery.rule_match_moves() is 'A match ends now, with a reason; and it always has a next evaluation.';
+comment on function recovery.rule_match_moves()
+  is 'A match ends now, with a reason; and it always has a next evaluation.';
 
 create or replace function recovery.rule_evaluations() returns trigger
 language plpgsql
@@ -134,10 +136,12 @@ begin
         when bad.incident is distinct from 'open' then format('The incident is %s: no scope is opened for it.',
                                                               coalesce(bad.incident, 'unknown'))
         when bad.unknown is not null then format('The active policy has no action %s.', bad.unknown)
-        when bad.other is not null then format('Scope %s of this incident already allows one of these actions.', bad.other)
+        when bad.other is not null then format('Scope %s of this incident already allows one of these actions.',
+          bad.other)
         when bad.ttl_seconds > longest then format('A scope lasts %s seconds at most.', longest)
         else 'A scope is opened now, by the acting person, with the least cost of its actions.' end,
-      hint = case when bad.other is not null then format('Use it, or revoke it: recoup recovery scope revoke %s', bad.other)
+      hint = case when bad.other is not null then format('Use it, or revoke it: recoup recovery scope revoke %s',
+        bad.other)
                   when bad.unknown is not null then 'List them: recoup recovery actions'
                   else 'Open it with: recoup recovery scope open INCIDENT --action NAME' end,
       detail = jsonb_build_object('scope_id', bad.scope_id, 'other', bad.other, 'unknown', bad.unknown);

@@ -20,8 +20,10 @@ begin
          execute_by = g.execute_by, confidence_of = case when c.action_name = g.action then c.confidence_of end,
          idempotency_key = coalesce(c.idempotency_key, g.key), held_for_review = c.held_for_review or g.held,
          updated_at = greatest(c.updated_at, now_)
-    from unnest(ids, actions, types, parameters_, costs, timeouts, automated, approvals, scopes, execute_by_, keys, held)
-           g (id, action, type, parameters, cost, timeout, is_automated, requires_approval, scope, execute_by, key, held)
+    from unnest(ids, actions, types, parameters_, costs, timeouts, automated, approvals, scopes, execute_by_, keys,
+      held)
+           g (id, action, type, parameters, cost, timeout, is_automated, requires_approval, scope, execute_by, key,
+             held)
    where c.candidate_id = any(array[g.id]) and c.status = 'pending'
   returning c.candidate_id;
 end $$;

@@ -74,7 +74,8 @@ as $$
 declare
   bad record;
 begin
-  select c.candidate_id, c.action_name, s.scope_id, s.status, s.expires_at, s.attempts_used, s.max_attempts, s.cost_used,
+  select c.candidate_id, c.action_name, s.scope_id, s.status, s.expires_at, s.attempts_used, s.max_attempts,
+    s.cost_used,
          s.cost_limit, x.attempts, x.cost,
          case when s.scope_id is null then 'unknown'
               when s.status <> 'active' then 'ended'
@@ -118,6 +119,7 @@ as $$
 declare
   group_  record;
   made    integer;
+  why     text;
 begin
   for group_ in
     select recovery.makes(g.type, g.kind) as makes, g.type, array_agg(g.id order by g.id) as ids,
@@ -127,12 +129,14 @@ begin
            g.kind, count(*) as n, min(g.approver) as approver
       from unnest(ids, types, kinds, matches, incidents, actions, parameters_, keys, approvers)
              g (id, type, kind, match, incident, action, parameters, key, approver)
-     cross join lateral (select m.subject_ref from recovery.failure_match m where m.failure_match_id = g.match limit 1) m
+     cross join lateral (select m.subject_ref from recovery.failure_match m where m.failure_match_id = g.match
+       limit 1) m
      group by recovery.makes(g.type, g.kind), g.type, g.kind
   loop
-    perform set_config('recoup.reason', format('recovery candidate %s%s', group_.ids[1], case
-      when group_.n > 1 then format(' and %s more', group_.n - 1) else '' end)
-      || coalesce(', approved by ' || group_.approver, ''), true);
+    why := format('recovery candidate %s', group_.ids[1]) || case
+      when group_.n > 1 then format(' and %s more', group_.n - 1) else '' end
+      || coalesce(', approved by ' || group_.approver, '');
+    perform set_config('recoup.reason', why, true);
     made := case
       when group_.makes = 'error' then recovery.retry_errors(group_.ids, group_.refs)
       when group_.makes = 'intake' then recovery.retry_intakes(group_.ids, group_.refs, group_.keys)
@@ -172,7 +176,8 @@ begin
    where s.status is distinct from 'active' or s.expires_at <= now_ limit 1;
   if found then
     raise exception using errcode = 'RC083',
-      message = format('Candidate %s has no active scope: %s is %s.', bad.candidate_id, coalesce(bad.scope_id::text, 'it'),
+      message = format('Candidate %s has no active scope: %s is %s.', bad.candidate_id, coalesce(bad.scope_id::text,
+        'it'),
                        case when bad.status = 'active' then 'expired' else coalesce(bad.status, 'missing') end),
       hint = 'Open one: recoup recovery scope open INCIDENT',
       detail = jsonb_build_object('candidate_id', bad.candidate_id, 'scope_id', bad.scope_id, 'status', bad.status);

@@ -10,7 +10,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
-  -- A ref is the table and the first error of a lineage. What superseded it is open, with the same entity, signature and
+  -- A ref is the table and the first error of a lineage. What superseded it is open, with the same entity, signature
+  -- and
   -- work key; else it ended with the last one of the chain.
   return query
   with first as materialized (
@@ -58,7 +59,8 @@ begin
     select e.status, e.archived_at, e.archive_reason, e.superseded_by into status, archived_at, archive_reason, then_
       from recoup.error e where e.error_table = error_table_ and e.error_id = id;
     if not found then
-      select 'ARCHIVED', a.archived_at, a.archive_reason, a.superseded_by into status, archived_at, archive_reason, then_
+      select 'ARCHIVED', a.archived_at, a.archive_reason, a.superseded_by into status, archived_at, archive_reason,
+        then_
         from recoup.error_archive a where a.error_table = error_table_ and a.error_id = id;
     end if;
     if status is null then
