@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -29,6 +30,7 @@ from recoup.ledger import seals
 from recoup.ledger.seals import Seal
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup.recovery.matches import NewFailure, ingest
 
 BLOCK_ROWS = 20
 QUIET_FOR = timedelta(hours=1)
@@ -74,6 +76,12 @@ def retried_error(tx: Transaction) -> None:
         assert [one.status for one in retrying.finish(tx, [succeeded])] == ["late"]
 
 
+def failed_outside(tx: Transaction) -> None:
+    """Failures that recovery is to end: two incidents, with a match each."""
+    with acting(tx, Authority.MATCHER):
+        ingest(tx, [NewFailure(source=f"vendor {uuid.uuid4()}", message="no {answer}", key="1") for _ in range(2)])
+
+
 def many(tx: Transaction, count: int) -> None:
     """So many rows of one log in one transaction."""
     with acting(tx, Authority.HUB):
@@ -109,6 +117,7 @@ def live(database: Database, admin: Transaction) -> None:
             with database.transaction(Authority.HUB) as tx:
                 retried_error(tx)
                 run_in(tx, "failed")
+                failed_outside(tx)
             seal_all(database)
             apply_policy(database, 5000 + stage)
             with database.transaction(Authority.HUB) as tx:
