@@ -111,8 +111,9 @@ class Ground:
 
     def wal_metrics(self, since: str, *, units: int) -> dict[str, float]:
         """What was written since then per unit. Full-page images come from checkpoints and are counted separately."""
-        ((records, images),) = self.admin.execute(Q["wal_since"], {"since": since}).fetchall()
-        return {"wal_bytes": float(records) / units, "wal_image_bytes": float(images) / units}
+        ((records, images, commits),) = self.admin.execute(Q["wal_since"], {"since": since}).fetchall()
+        written = {"wal_bytes": records, "wal_image_bytes": images, "commits": commits}
+        return {name: float(value) / units for name, value in written.items()}
 
     def _sides(self, domain: Twins) -> dict[str, str]:
         (raw,) = self.admin.execute(Q["raw_made"]).fetchone() or (0,)

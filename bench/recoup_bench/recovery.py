@@ -25,6 +25,7 @@ FAILURE = "the upstream service answered 503"
 MESSAGE = "request timed out"
 SCOPES = 10
 SUCCEEDED, FAILED = Outcome(True), Outcome(False, FAILURE)
+COMMITS = Aim(metric="commits", most=0.03)
 NOTHING = uuid.UUID(int=0)
 CANDIDATES = Twins(
     schema="recovery",
@@ -183,7 +184,7 @@ DRAINS = tuple(
         name=f"drain-candidates-{k}",
         description=f"end candidates as succeeded and claim the next, {k} a transaction, until none may start",
         unit="candidates", k=k, stage=ready, twins=CANDIDATES, weighed=True, peers=(),
-        aims=(of_raw(0.6), Aim(metric="times_pgqueuer", least=1.4 if k == 100 else 1.8)),
+        aims=(of_raw(0.6), Aim(metric="times_pgqueuer", least=1.4 if k == 100 else 1.8), COMMITS),
         ours=drained(partial(turned, fails=none)), raw=drained(partial(raw_turned, fails=none)),
         full=Size(batches=batches, rounds=11), quick=small(batches=2, rounds=3),
     )

@@ -43,8 +43,9 @@ select end_lsn::text from pg_replication_slot_advance(current_database(), pg_cur
 
 -- name: wal_since
 -- All commits are durable, so what they wrote is flushed.
-select coalesce(sum(record_size), 0), coalesce(sum(fpi_size), 0)
-  from pg_get_wal_stats(%(since)s::pg_lsn, pg_current_wal_flush_lsn());
+select coalesce(sum(s.record_size), 0), coalesce(sum(s.fpi_size), 0),
+       coalesce(sum(s.count) filter (where s."resource_manager/record_type" like 'Transaction/COMMIT%%'), 0)
+  from pg_get_wal_stats(%(since)s::pg_lsn, pg_current_wal_flush_lsn(), true) s;
 
 -- name: backends
 select pid from pg_stat_activity

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
+from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.recovery.policy import RecoveryPolicy
@@ -46,12 +47,13 @@ def rate(tx: Transaction, candidates: Mapping[UUID, str], policy: RecoveryPolicy
     if not candidates:
         return {}
     known = estimates(tx, set(candidates.values()), policy)
+    shares = {name: one.confidence(policy) for name, one in known.items()}
     tx.execute(
         Q["rated"],
         {
-            "ids": list(candidates),
-            "confidences": [known[name].confidence(policy) for name in candidates.values()],
-            "evidence": [known[name].ended for name in candidates.values()],
+            "ids": literal("uuid", candidates),
+            "confidences": literal("float8", [shares[name] for name in candidates.values()]),
+            "evidence": literal("integer", [known[name].ended for name in candidates.values()]),
         },
     )
     return known

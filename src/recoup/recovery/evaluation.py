@@ -15,7 +15,7 @@ import psycopg
 
 from recoup import observe
 from recoup.database.acting import acting_as
-from recoup.database.arrays import Routine
+from recoup.database.arrays import Routine, literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
@@ -115,7 +115,7 @@ def expire(tx: Transaction) -> int:
 
 def evaluate(tx: Transaction, claimed: Sequence[Claimed], policy: RecoveryPolicy) -> list[Decision]:
     """Evaluate claimed matches in the caller's transaction, as the evaluator, with a login that is also the matcher."""
-    tx.execute(Q["lock_open"], {"ids": [one.failure_match_id for one in claimed]})
+    tx.execute(Q["lock_open"], {"ids": literal("uuid", [one.failure_match_id for one in claimed])})
     now, leases_expire = tx.execute("select recoup.now(), recovery.leases_expire()").fetchone() or (None, True)
     assert isinstance(now, datetime)
     seen = look(tx, claimed, leases_expire=leases_expire)
@@ -232,9 +232,10 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
         tx.execute(
             Q["evaluated"],
             {
-                "ids": ids, "numbers": [one.claimed.evaluation_no + 1 for one, _ in steps],
-                "fired": [",".join(step.fired) for _, step in steps], "actions": names,
-                "facts": [json.dumps(_facts(one.facts)) for one, _ in steps],
+                "ids": literal("uuid", ids), "actions": literal("text", names),
+                "numbers": literal("integer", [one.claimed.evaluation_no + 1 for one, _ in steps]),
+                "fired": literal("text", [",".join(step.fired) for _, step in steps]),
+                "facts": literal("jsonb", [_recorded(one.facts) for one, _ in steps]),
             },
         )  # fmt: skip
     made = create(
@@ -262,12 +263,14 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
     }  # fmt: skip
 
 
-def _facts(facts: Facts) -> dict[str, Any]:
+def _recorded(facts: Facts) -> str:
     """What an evaluation is recorded with."""
-    return {
-        "kind": facts.kind, "subject": facts.standing, "candidates": len(facts.candidates),
-        "scopes": len(facts.scopes),
-    }  # fmt: skip
+    return json.dumps(
+        {
+            "kind": facts.kind, "subject": facts.standing, "candidates": len(facts.candidates),
+            "scopes": len(facts.scopes),
+        }
+    )  # fmt: skip
 
 
 def _finish(

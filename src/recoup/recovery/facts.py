@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg.rows import dict_row
 
+from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.recovery.decision import Candidate, Facts, Scope
@@ -37,7 +38,7 @@ class Seen:
 
 def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = True) -> list[Seen]:
     """What the rows say of these matches."""
-    ids = {"ids": [one.failure_match_id for one in claimed]}
+    ids = {"ids": literal("uuid", [one.failure_match_id for one in claimed])}
     matches = {row["failure_match_id"]: row for row in _rows(tx, "matches", ids)}
     by_match: defaultdict[UUID, list[dict[str, Any]]] = defaultdict(list)
     for row in _rows(tx, "candidates", ids):

@@ -16,12 +16,13 @@ from recoup.recovery.texts import json_text
 from recoup.recovery.vocabulary import SubjectKind
 from recoup.redaction import in_words
 from recoup.refusals import InputRefused
-from recoup.signatures import category, signature
+from recoup.signatures import read
 
 MAX_MESSAGE = 10_000
 MAX_NAME_BYTES = 500
 MAX_CODE_BYTES = 200
 MAX_AT_ONCE = 1000  # of one statement
+CONTENT = json.JSONEncoder(sort_keys=True)  # made once: json.dumps makes one for each call
 INGEST = Routine(
     name="recovery.ingest",
     sets=(
@@ -81,7 +82,7 @@ def _columns(failures: Sequence[NewFailure]) -> dict[str, list[Any]]:
 def _row(given: NewFailure) -> dict[str, Any]:
     message = in_words(given.message if isinstance(given.message, str) else plain(given.message))[:MAX_MESSAGE]
     code = None if given.code is None else _named(in_words(given.code), "code", MAX_CODE_BYTES)
-    kind = given.category if given.category is not None else category(message, code)
+    reading = read(message, code)
     row = {
         "sources": _named(given.source, "source"),
         "keys": _named(given.key, "key"),
@@ -89,11 +90,11 @@ def _row(given: NewFailure) -> dict[str, Any]:
         "refs": _named(given.ref or given.key, "ref"),
         "codes": code,
         "messages": message,
-        "signatures": _named(given.signature or signature(message, code).key, "signature", MAX_CODE_BYTES),
-        "categories": word(Category, kind),
+        "signatures": _named(given.signature or reading.key, "signature", MAX_CODE_BYTES),
+        "categories": word(Category, reading.category if given.category is None else given.category),
         "contexts": None if given.context is None else json_text(given.context),
     }
-    content = json.dumps(row, sort_keys=True, ensure_ascii=True).encode()
+    content = CONTENT.encode(row).encode()
     return row | {
         "digests": "\\x" + hashlib.sha256(content).hexdigest(), "follow": given.follows, "named": given.incident,
     }  # fmt: skip

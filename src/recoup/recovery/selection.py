@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from recoup.database.acting import acting_as
+from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
@@ -26,8 +27,8 @@ def create(
 ) -> dict[UUID, UUID]:
     """Create candidates, by match."""
     given = {
-        "ids": list(ids), "follows": list(follows), "proposers": list(proposers), "actions": list(actions),
-        "decide_hours": policy.decide_within_hours,
+        "ids": literal("uuid", ids), "follows": literal("uuid", follows), "proposers": literal("text", proposers),
+        "actions": literal("text", actions), "decide_hours": policy.decide_within_hours,
     }  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
         made: dict[UUID, UUID] = dict(tx.execute(Q["created"], given).fetchall())
@@ -47,23 +48,27 @@ class Selection(NamedTuple):
 def select_actions(tx: Transaction, policy: RecoveryPolicy, chosen: Mapping[UUID, Selection]) -> None:
     """Select the actions of candidates, as the policy has them, with their scopes."""
     actions = [policy.actions[one.action] for one in chosen.values()]
+    of_policy = {name: json.dumps(policy.actions[name].parameters) for name in {one.action for one in chosen.values()}}
+    parameters = [
+        json.dumps({**action.parameters, **one.parameters}) if one.parameters else of_policy[one.action]
+        for action, one in zip(actions, chosen.values(), strict=True)
+    ]
     tx.execute(
         Q["selected"],
         {
-            "ids": list(chosen),
-            "actions": [one.action for one in chosen.values()],
-            "types": [action.type.value for action in actions],
-            "parameters": [
-                json.dumps({**action.parameters, **(one.parameters or {})})
-                for action, one in zip(actions, chosen.values(), strict=True)
-            ],
-            "costs": [action.cost for action in actions],
-            "timeouts": [action.timeout_s for action in actions],
-            "automated": [action.is_automated for action in actions],
-            "approvals": [action.requires_approval for action in actions],
-            "scopes": [one.scope.scope_id if one.scope else None for one in chosen.values()],
-            "execute_by": [one.scope.expires_at if one.scope else None for one in chosen.values()],
-            "keys": [one.key for one in chosen.values()],
-            "held": [one.held for one in chosen.values()],
+            "ids": literal("uuid", chosen),
+            "actions": literal("text", [one.action for one in chosen.values()]),
+            "types": literal("text", [action.type.value for action in actions]),
+            "parameters": literal("jsonb", parameters),
+            "costs": literal("integer", [action.cost for action in actions]),
+            "timeouts": literal("integer", [action.timeout_s for action in actions]),
+            "automated": literal("boolean", [action.is_automated for action in actions]),
+            "approvals": literal("boolean", [action.requires_approval for action in actions]),
+            "scopes": literal("uuid", [one.scope.scope_id if one.scope else None for one in chosen.values()]),
+            "execute_by": literal(
+                "timestamptz", [one.scope.expires_at if one.scope else None for one in chosen.values()]
+            ),
+            "keys": literal("text", [one.key for one in chosen.values()]),
+            "held": literal("boolean", [one.held for one in chosen.values()]),
         },
     )
