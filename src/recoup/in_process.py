@@ -15,8 +15,12 @@ from recoup.domain import releases
 from recoup.domains import DOMAINS
 from recoup.errors import handlers as error_handlers
 from recoup.errors.duties import RETRY, with_handlers
-from recoup.errors.handlers import Function, Handler
+from recoup.errors.handlers import Function
 from recoup.lifecycles.declaration import Authority
+from recoup.own_functions import OwnFunction
+from recoup.recovery import executing, executors
+from recoup.recovery.duties import EXECUTE, with_executors
+from recoup.recovery.executing import Executor
 from recoup.refusals import InputRefused
 from recoup.worker.duty import Duty
 from recoup.worker.loop import WorkerLoop
@@ -28,8 +32,9 @@ class Worker:
     """Runs Recoup's background tasks (duties) in this process, on threads of their own.
 
     ``handlers`` maps error tables to functions of the claimed error, and only these are called. Without it the worker
-    uses the handlers of the project file and of installed packages. ``duties`` names the background tasks to run, by
-    default all; ``name`` is the worker's name in logs and claims. Any number of workers can run side by side.
+    uses the handlers of the project file and of installed packages. ``actions`` maps actions of recovery to functions
+    of the started candidate and its subject in the same way. ``duties`` names the background tasks to run, by default
+    all; ``name`` is the worker's name in logs and claims. Any number of workers can run side by side.
     """
 
     def __init__(
@@ -37,15 +42,17 @@ class Worker:
         database: Database,
         *,
         handlers: Mapping[str, Function] | None = None,
+        actions: Mapping[str, Executor | executing.Function] | None = None,
         duties: Sequence[str] = (),
         name: str | None = None,
     ) -> None:
         settings = database.settings
         self.name = name or settings.worker_name or f"{socket.gethostname()}-{os.getpid()}"
-        self.handlers: tuple[Handler, ...] = (
-            error_handlers.find(settings) if handlers is None else error_handlers.given(handlers)
+        self.handlers = error_handlers.find(settings) if handlers is None else error_handlers.given(handlers)
+        self.actions = executors.find(settings) if actions is None else executors.given(actions)
+        self.duties = with_executors(
+            with_handlers(chosen(duties), error_handlers.functions(self.handlers)), executors.executors(self.actions)
         )
-        self.duties = with_handlers(chosen(duties), error_handlers.functions(self.handlers))
         # A connection for each duty, one for the heartbeat, one to spare; with the worker's name from their login on.
         pool_max = max(settings.pool_max, len(self.duties) + 2)
         own = dataclasses.replace(settings, pool_max=pool_max, actor=self.name)
@@ -57,7 +64,7 @@ class Worker:
 
         Raises the refusal if it has to stop by itself, because the schema was migrated to another epoch.
         """
-        self.log_handlers()
+        self.log_functions()
         if until is not None:
             ask = until.is_set if isinstance(until, threading.Event) else until
             threading.Thread(target=self._watch, args=(ask,), name="until", daemon=True).start()
@@ -68,7 +75,7 @@ class Worker:
 
     def run_once(self) -> dict[str, int]:
         """Run every duty until it finds nothing more to do. Returns how many units each did."""
-        self.log_handlers()
+        self.log_functions()
         with self._database:
             return self._loop.run_once()
 
@@ -81,21 +88,33 @@ class Worker:
         """Duties that raised in :meth:`run_once`."""
         return self._loop.failed
 
-    def log_handlers(self) -> None:
-        """Log which handler serves which table, and which tables have due retries and no handler."""
-        if not any(duty.name == RETRY for duty in self.duties):
-            return
+    def log_functions(self) -> None:
+        """Log which functions of yours serve what, and what waits for one that is not here."""
+        running = {duty.name for duty in self.duties}
         log = observe.logger(worker=self.name)
-        for one in self.handlers:
+        if RETRY in running:
+            self._log_found("handler", "table", self.handlers)
+            with self._database.transaction(Authority.READER) as tx:
+                unserved = error_handlers.unserved(tx, self.handlers)
+            for table in unserved:
+                log.warning(
+                    "no handler here for due retries", table=table.table, due=table.due,
+                    then="add one to recoup.toml under [handlers]; or retry them elsewhere: recoup errors claim",
+                )  # fmt: skip
+        if EXECUTE in running:
+            self._log_found("executor", "action", self.actions)
+            with self._database.transaction(Authority.READER) as tx:
+                waiting = executing.waiting_for_executors(tx, executors.executors(self.actions))
+            for action, count in waiting.items():
+                log.warning(
+                    "no executor here for candidates that may start", action=action, candidates=count,
+                    then="add one to recoup.toml under [actions]; or execute them elsewhere: db.recovery.claim",
+                )  # fmt: skip
+
+    def _log_found(self, word: str, serves: str, found: Sequence[OwnFunction]) -> None:
+        for one in found:
             if one.problem is None:  # the others were logged when they could not be loaded
-                log.info("handler", table=one.table, handler=one.name, source=one.source)
-        with self._database.transaction(Authority.READER) as tx:
-            missing = error_handlers.unserved(tx, self.handlers)
-        for table in missing:
-            log.warning(
-                "no handler here for due retries", table=table.table, due=table.due,
-                then="add one to recoup.toml under [handlers]; or retry them elsewhere: recoup errors claim",
-            )  # fmt: skip
+                observe.logger(worker=self.name).info(word, source=one.source, **{serves: one.serves, word: one.name})
 
     def _watch(self, ask: Callable[[], bool]) -> None:
         done = threading.Event()

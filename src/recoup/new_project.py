@@ -26,6 +26,12 @@ PROJECT = """\
 [handlers]
 {handlers}
 
+# Which function executes which action of recovery (recoup recovery actions), outside of Recoup's own tables. It takes
+# what is executed and its subject; when it returns, the action has succeeded, and when it raises, it has failed. What
+# is executed has an idempotency key: one that was used before is a repetition, and must not do its work twice.
+[actions]
+# restart_unit = "pipeline.actions:restart_unit"
+
 [logging]
 # level = "info"      # debug, info, warning, error
 # format = "auto"     # auto: text on a terminal, JSON elsewhere; text; json

@@ -11,8 +11,10 @@ from recoup.project import ProjectFile
 from recoup.refusals import SettingRefused
 
 PREFIX = "RECOUP_"
-HANDLER = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 TABLE = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*")
+ACTION = re.compile(r"[a-z][a-z0-9_]{0,99}")
+FUNCTIONS = frozenset({"handlers", "actions"})  # sections that name functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,12 @@ def from_environment(table: Sequence[Setting], environment: Mapping[str, str]) -
 
 
 def from_file(table: Sequence[Setting], file: ProjectFile) -> Iterator[tuple[str, Given]]:
-    """What a project file says. Refuses everything in it except settings and handlers."""
+    """What a project file says. Refuses everything in it except settings and functions."""
     known = {(setting.section, setting.key or setting.name): setting for setting in table}
     sections = {section for section, _ in known if section}
-    for section, values in _sections(file, sections | {"handlers"}):
+    for section, values in _sections(file, sections | FUNCTIONS):
         for key, value in values.items():
-            if section == "handlers":
+            if section in FUNCTIONS:
                 continue
             place = file.place(section, key)
             if (section, key) not in known:
@@ -97,17 +99,37 @@ def handlers(file: ProjectFile) -> dict[str, str]:
         # Without quotes around schema.table it is a table of its own in TOML.
         found |= {f"{name}.{table}": one for table, one in value.items()} if isinstance(value, dict) else {name: value}
     for table, function in found.items():
-        usable = isinstance(function, str) and HANDLER.fullmatch(function)
-        if not usable or not TABLE.fullmatch(table):
+        if wrong := _wrong(file, "handlers", table, function, TABLE, "the name of an error table"):
             raise SettingRefused(
                 "bad_setting",
-                f"{file.place('handlers', table)} is {function!r}, which is not a function of a module."
-                if not usable else f"{file.place('handlers', table)} is not the name of an error table.",
+                wrong,
                 'Write schema and table in quotes, and module:function: "billing.invoice_errors" ='
                 ' "pipeline.retries:invoice"',
                 file=str(file.path), section="handlers", key=table, line=file.line_of("handlers", table),
             )  # fmt: skip
     return found
+
+
+def actions(file: ProjectFile) -> dict[str, str]:
+    """The functions that execute actions of recovery, as a project file names them."""
+    found: dict[str, Any] = file.values.get("actions", {})
+    for action, function in found.items():
+        if wrong := _wrong(file, "actions", action, function, ACTION, "the name of an action"):
+            raise SettingRefused(
+                "bad_setting",
+                wrong,
+                'Write the action of the policy, and module:function: restart_unit = "pipeline.actions:restart_unit"',
+                file=str(file.path), section="actions", key=action, line=file.line_of("actions", action),
+            )  # fmt: skip
+    return dict(found)
+
+
+def _wrong(
+    file: ProjectFile, section: str, name: str, function: object, names: re.Pattern[str], called: str
+) -> str | None:
+    if not isinstance(function, str) or not FUNCTION.fullmatch(function):
+        return f"{file.place(section, name)} is {function!r}, which is not a function of a module."
+    return None if names.fullmatch(name) else f"{file.place(section, name)} is not {called}."
 
 
 def parsed(setting: Setting, given: Given) -> str | int | Path:

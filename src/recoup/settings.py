@@ -16,6 +16,7 @@ from typing import Annotated, get_args, get_type_hints
 from recoup import project
 from recoup.project import ProjectFile
 from recoup.setting import Given, Setting, empty, from_environment, from_file, parsed
+from recoup.setting import actions as read_actions
 from recoup.setting import handlers as read_handlers
 
 NO_PROJECT = "none"
@@ -95,6 +96,7 @@ class Settings:
     )] = None
     # fmt: on
     handlers: Mapping[str, str] = field(default_factory=dict, compare=False)  # of the project file: table, function
+    actions: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same: action, function
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)  # where each value that is given comes from
 
 
@@ -130,6 +132,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         **{"home": default_home(around), "actor": _login_name(), **values},  # type: ignore[arg-type]
         project=None if file is None else file.path,
         handlers={} if file is None else read_handlers(file),
+        actions={} if file is None else read_actions(file),
         sources={name: one.source for name, one in given.items()},
     )
 

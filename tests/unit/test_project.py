@@ -87,6 +87,8 @@ WRONG = (
     ('dsn = "x"\nhome = "y"', "bad_setting", "line 2: home", "Remove one"),
     ("actor = ]", "project_not_toml", "line 1", "Correct"),
     ('[handlers]\n"a.b" = "no function"', "bad_setting", "line 2: [handlers] a.b", "module:function"),
+    ('[actions]\nRestart = "a:b"', "bad_setting", "line 2: [actions] Restart", "the action of the policy"),
+    ('[actions]\nrestart = 7', "bad_setting", "line 2: [actions] restart", "module:function"),
     ('[handlers]\nerrors = "a:b"', "bad_setting", "line 2: [handlers] errors", "schema and table"),
     ('project = "x"', "unknown_setting", "line 1: project", "Known are"),
 )
@@ -101,6 +103,11 @@ def test_a_refusal_names_file_key_and_line(tmp_path: Path, text: str, code: str,
     assert str(file) in refused.value.happened
     assert place in refused.value.happened
     assert next_step in refused.value.next_step
+
+
+def test_actions_are_read(tmp_path: Path) -> None:
+    file = written(tmp_path, '[actions]\nrestart_unit = "pipe.actions:restart"\n')
+    assert loaded(file).actions == {"restart_unit": "pipe.actions:restart"}
 
 
 def test_handlers_are_read_with_quotes_and_without(tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ def worker(
 ) -> None:
     """Run background tasks (duties) until stopped. Any number of workers can run, on any number of machines.
 
-    Handlers for retries are named in recoup.toml, under [handlers], or by installed packages. With --demo only the
-    demo's own handlers are called. SIGTERM or Ctrl-C stops it after the batches in progress; a second one at once, and
-    nothing is lost then either.
+    Handlers for retries are named in recoup.toml, under [handlers], functions for actions of recovery under [actions];
+    installed packages can name both. With --demo only the demo's own are called. SIGTERM or Ctrl-C stops it after the
+    batches in progress; a second one at once, and nothing is lost then either.
     """
     settings = load()
     if log_level is not None and log_level not in LEVELS:
@@ -53,7 +53,13 @@ def worker(
     form = {"auto": None, "text": False, "json": True}[settings.log_format]
     observe.configure(level=log_level or settings.log_level, json=form)
     with opened(settings=settings, demo=demo) as database, demo_services(demo=demo):
-        working = Worker(database, handlers=demo_handlers() if demo else None, duties=named, name=name)
+        working = Worker(
+            database,
+            handlers=demo_handlers() if demo else None,
+            actions={} if demo else None,
+            duties=named,
+            name=name,
+        )
         if not once:
             _until_stopped(working)
             return

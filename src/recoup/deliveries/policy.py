@@ -35,8 +35,8 @@ FileName = Annotated[
 class Route(Section):
     """Where notices go, and how often that is tried."""
 
-    kind: Literal["webhook", "file", "log"]
-    url_env: Variable | None = None  # of a webhook: holds its URL
+    kind: Literal["webhook", "apprise", "file", "log"]
+    url_env: Variable | None = None  # of a webhook, or of apprise: holds its URL
     secret_env: Variable | None = None  # of a webhook: holds the key that signs what is sent
     allow_http: bool = False  # of a webhook: without TLS, also to other machines
     path: FileName | None = None  # of a file
@@ -47,10 +47,13 @@ class Route(Section):
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> Route:
-        needed = {"webhook": "url_env", "file": "path"}.get(self.kind)
+        needed = {"webhook": "url_env", "apprise": "url_env", "file": "path"}.get(self.kind)
         if needed is not None and getattr(self, needed) is None:
             raise wrong_value(needed, None, f"a value: a route of the kind {self.kind} needs it")
-        others = {"webhook": ("path",), "file": ("url_env", "secret_env"), "log": ("path", "url_env", "secret_env")}
+        others = {
+            "webhook": ("path",), "apprise": ("path", "secret_env"), "file": ("url_env", "secret_env"),
+            "log": ("path", "url_env", "secret_env"),
+        }  # fmt: skip
         for name in others[self.kind]:
             if getattr(self, name) is not None:
                 raise wrong_value(name, getattr(self, name), f"nothing: a route of the kind {self.kind} has none")

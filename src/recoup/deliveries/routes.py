@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from recoup import observe
-from recoup.deliveries import webhooks
+from recoup.deliveries import services, webhooks
 from recoup.deliveries.policy import DeliveryPolicy, Route
 from recoup.deliveries.webhooks import Undelivered, Unusable
 
@@ -38,6 +38,14 @@ class Notice(NamedTuple):
         """As JSON, in one line; the same bytes for every try."""
         fields = self._asdict() | {"delivery_id": str(self.delivery_id), "created_at": self.created_at.isoformat()}
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+    @property
+    def text(self) -> str:
+        """For people to read: a line for each field of the body, and the id, the same for every try."""
+        fields = self.body if isinstance(self.body, dict) else {"body": self.body}
+        lines = [f"{name}: {value}" for name, value in fields.items() if value is not None]
+        return "\n".join([*lines, *([f"about: {self.about}"] if self.about else []), f"delivery: {self.delivery_id}"])
 
 
 Send = Callable[[Notice], None]  # raises Undelivered
@@ -66,18 +74,35 @@ def _sender(route: Route, *, home: Path, environment: Mapping[str, str], worker:
         case "webhook":
             to = _target(route, environment)
             return lambda notice: webhooks.post(to, notice.document, key=str(notice.delivery_id))
+        case "apprise":
+            send = _service(route, environment)
+            return lambda notice: send(notice.subject, notice.text)
         case "file":
             folder, name = home / FOLDER, route.path or ""
             return lambda notice: append(folder, name, notice.document, timeout_s=route.timeout_s)
     return lambda notice: _log(worker, notice)
 
 
-def _target(route: Route, environment: Mapping[str, str]) -> webhooks.Target:
+def _secrets(route: Route, environment: Mapping[str, str]) -> dict[str, str]:
     secrets = {}
     for name in filter(None, (route.url_env, route.secret_env)):
         secrets[name] = environment.get(name, "").strip()
         if not secrets[name]:
             raise Unusable(f"the environment variable {name} is not set")
+    return secrets
+
+
+def _service(route: Route, environment: Mapping[str, str]) -> Callable[[str, str], None]:
+    assert route.url_env is not None
+    url = _secrets(route, environment)[route.url_env]
+    try:
+        return services.service(url, timeout_s=route.timeout_s)
+    except Unusable as why:
+        raise Unusable(f"the value of {route.url_env} {why}") from None
+
+
+def _target(route: Route, environment: Mapping[str, str]) -> webhooks.Target:
+    secrets = _secrets(route, environment)
     assert route.url_env is not None
     secret = None if route.secret_env is None else secrets[route.secret_env]
     try:

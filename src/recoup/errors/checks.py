@@ -29,13 +29,13 @@ def handlers(connection: Transaction) -> Iterator[CheckResult]:
             yield CheckResult(
                 check="handlers",
                 verdict="error",
-                found=f"{one.name} for {one.table} cannot be used ({one.source}): {one.problem}",
+                found=f"{one.name} for {one.serves} cannot be used ({one.source}): {one.problem}",
                 next_step="Fix the import or the name, then restart the workers.",
             )
     rows = read(connection, error_handlers.Q["due_by_table"].as_string(), {"limit": error_handlers.MAX_COUNTED})
     served = error_handlers.functions(found)
     missing = error_handlers.counted(due for row in rows if (due := error_handlers.DueTable(*row)).table not in served)
-    ready = ", ".join(f"{one.table} → {one.name} ({one.source})" for one in found if one.problem is None)
+    ready = ", ".join(f"{one.serves} → {one.name} ({one.source})" for one in found if one.problem is None)
     yield judged(
         "handlers",
         ready or "none, and no retry is due",

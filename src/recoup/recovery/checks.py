@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from recoup.database import failures
 from recoup.database.connection import Transaction
 from recoup.health import CheckResult, judged, read
-from recoup.recovery import executing
-from recoup.recovery.duties import installed
+from recoup.recovery import executing, executors
+from recoup.settings import load
 
 MAX_COUNTED = 10_000
 STUCK = """
@@ -35,13 +35,24 @@ def candidates(connection: Transaction) -> Iterator[CheckResult]:
     """Whether candidates that may start wait for an action that nobody executes here."""
     if connection.info.dbname == failures.DEMO:
         return
-    rows = read(connection, executing.Q["waiting_for_executors"].as_string(), {"known": list(installed())})
+    found = executors.find(load())
+    for one in found:
+        if one.problem is not None:
+            yield CheckResult(
+                check="actions",
+                verdict="error",
+                found=f"{one.name} for {one.serves} cannot be used ({one.source}): {one.problem}",
+                next_step="Fix the import or the name, then restart the workers.",
+            )
+    known = list(executors.executors(found))
+    rows = read(connection, executing.Q["waiting_for_executors"].as_string(), {"known": known})
     missing = ", ".join(f"{name} ({count:,})" for name, count in rows)
+    ready = ", ".join(f"{one.serves} → {one.name} ({one.source})" for one in found if one.problem is None)
     yield judged(
-        "candidates",
-        "none waits for an executor",
+        "actions",
+        ready or "no candidate waits for an executor",
         f"no executor here for {missing}" if missing else None,
-        "Install one (entry point recoup.actions), or execute them elsewhere: db.recovery.claim",
+        "Add one to recoup.toml under [actions], or execute them elsewhere: db.recovery.claim",
         verdict="warning",
     )
 

@@ -1,49 +1,34 @@
 """What workers do for recovery in the background."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
-from importlib.metadata import entry_points
+from functools import partial
 
-from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.recovery import evaluation, executing, execution, following
-from recoup.recovery.executing import Executor, Executors
+from recoup.recovery import evaluation, executing, execution, executors, following
+from recoup.recovery.executing import Executors
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.settings import load
 from recoup.worker.duty import MAX_BATCH, Context, Duty
 
-GROUP = "recoup.actions"
 EXECUTE = "recovery-execute"
 
 
-@cache
-def installed() -> Executors:
-    """The executors that installed packages name, as entry points of the group ``recoup.actions``."""
-    found: dict[str, Executor] = {}
-    for point in entry_points(group=GROUP):
-        try:
-            loaded = point.load()
-        except Exception as error:  # noqa: BLE001 - whatever its import raises, others work
-            observe.logger().error("executor cannot be loaded", action=point.name, failure=str(error))
-        else:
-            found[point.name] = loaded if isinstance(loaded, Executor) else Executor(loaded)
-    return found
-
-
-def with_executors(duties: Sequence[Duty], executors: Mapping[str, Executor]) -> tuple[Duty, ...]:
+def with_executors(duties: Sequence[Duty], chosen: Executors) -> tuple[Duty, ...]:
     """The duties, with execution that calls these executors and no others."""
-    flow = partial(execution.execute_due, executors=executors)
+    flow = partial(execution.execute_due, executors=chosen)
     return tuple(replace(duty, flow=flow, note=None) if duty.name == EXECUTE else duty for duty in duties)
 
 
 def _execute(context: Context) -> int:
-    return execution.execute_due(context, installed())
+    return execution.execute_due(context, executors.executors(executors.find(context.settings)))
 
 
 def _unserved(tx: Transaction) -> str | None:
-    missing = executing.waiting_for_executors(tx, installed())
+    """Which actions that candidates wait for no executor serves, as far as the settings of this process say."""
+    missing = executing.waiting_for_executors(tx, executors.executors(executors.find(load())))
     return "no executor for " + ", ".join(f"{name} ({count:,})" for name, count in missing.items()) if missing else None
 
 
