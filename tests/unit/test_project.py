@@ -88,7 +88,7 @@ WRONG = (
     ("actor = ]", "project_not_toml", "line 1", "Correct"),
     ('[handlers]\n"a.b" = "no function"', "bad_setting", "line 2: [handlers] a.b", "module:function"),
     ('[actions]\nRestart = "a:b"', "bad_setting", "line 2: [actions] Restart", "the action of the policy"),
-    ('[actions]\nrestart = 7', "bad_setting", "line 2: [actions] restart", "module:function"),
+    ("[actions]\nrestart = 7", "bad_setting", "line 2: [actions] restart", "module:function"),
     ('[handlers]\nerrors = "a:b"', "bad_setting", "line 2: [handlers] errors", "schema and table"),
     ('project = "x"', "unknown_setting", "line 1: project", "Known are"),
 )

@@ -39,7 +39,6 @@ class Notice(NamedTuple):
         fields = self._asdict() | {"delivery_id": str(self.delivery_id), "created_at": self.created_at.isoformat()}
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
-
     @property
     def text(self) -> str:
         """For people to read: a line for each field of the body, and the id, the same for every try."""
