@@ -76,8 +76,8 @@ def show(
     print_fields(found, as_json=json)
 
 
-@app.command
-def test(
+@app.command(name="test")
+def replay(
     *,
     file: Annotated[
         Path | None,

@@ -1,7 +1,7 @@
 """Trying rules on recorded failures: what they would recommend, and what changes against the active policy.
 
-Each evaluation that is recorded is repeated, on the facts of its time; a failure that was not evaluated yet is evaluated
-as it came. Nothing is written.
+Each recorded evaluation is repeated, on the facts of its time; a failure that was not evaluated yet is evaluated as it
+came. Nothing is written.
 """
 
 from collections import Counter, defaultdict
