@@ -22,7 +22,7 @@ from recoup.refusals import InputRefused, Refusal
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
 
 
-def ruled(stage: Stage, text: str = "", **rules: dict[str, Any]) -> None:
+def ruled(stage: Stage, text: str = "", /, **rules: Any) -> None:
     """Apply rules, by name: the whole policy, but for the shipped values."""
     lines = [
         f"[recovery.rules.{name}]\n" + "".join(f"{k} = {_toml(v)}\n" for k, v in r.items()) for name, r in rules.items()

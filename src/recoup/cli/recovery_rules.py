@@ -26,9 +26,9 @@ app = App(
 MAX_MESSAGE = 60
 NONE = "The active policy has no rules: recovery.plan decides."
 COLUMNS = (
-    Column("rule_name", "rule", cut="middle", least=12, rank=0),
+    Column("rule_name", "rule", cut="middle", least=20, rank=0),
     Column("weight", rank=2),
-    Column("action", cut="middle", least=12, rank=1),
+    Column("action", cut="middle", least=19, rank=1),
     Column("times", rank=7),
     Column("fired", "true", rank=4),
     Column("failed", rank=5),
@@ -36,8 +36,8 @@ COLUMNS = (
     Column("description", cut="end", least=20, rank=6),
 )
 RESULT_COLUMNS = (
-    Column("rule_name", "rule", cut="middle", least=12, rank=0),
-    Column("action", cut="middle", least=12, rank=2),
+    Column("rule_name", "rule", cut="middle", least=20, rank=0),
+    Column("action", cut="middle", least=19, rank=2),
     Column("weight", rank=5),
     Column("fired", "true", rank=1),
     Column("decided", rank=3),
