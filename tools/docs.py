@@ -2,7 +2,7 @@
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
 docs/reference/dispositions.md, docs/reference/secrets.md, docs/reference/signature-report.md, docs/reference/cli.md,
-docs/reference/python.md, docs/reference/sql.md; and the duties in docs/explain/workers.md
+docs/reference/python.md, docs/reference/rules.md, docs/reference/sql.md; and the duties in docs/explain/workers.md
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from recoup.domains import DOMAINS
 from recoup.errors import Category, Severity, decide, delay
 from recoup.errors.decision import retries
 from recoup.errors.policy import ErrorPolicy
+from recoup.expressions import MAX_CHARACTERS
+from recoup.recovery.policy import MAX_RULES
+from recoup.recovery.rule_facts import FACTS
 from recoup.redaction.known import document
 from recoup.refusals import CONSTRAINTS, LAWS
 from recoup.settings import SETTINGS
@@ -247,6 +250,40 @@ def _seconds(wait: timedelta) -> str:
     return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} min"
 
 
+def rules_page() -> str:
+    lines = [
+        "# Rules of recovery\n",
+        "A rule is a section of the policy, `[recovery.rules.NAME]` ([how to write one](../howto/write-a-rule.md)).",
+        WRITTEN,
+        "| key | what it is |",
+        "|---|---|",
+        f"| `when` | the condition, in CEL; at most {MAX_CHARACTERS:,} characters |",
+        "| `action` | the action of the catalogue that it recommends |",
+        "| `weight` | how strongly, from 0 to 1; default 1 |",
+        "| `times` | how often its action may be tried for one failure; default 1 |",
+        "| `parameters` | what the action is given, in addition to its own |",
+        "| `description` | what it is for |",
+        f"\nA policy has at most {MAX_RULES} rules. Loops over lists and maps have a budget; patterns of `matches` are",
+        "RE2.\n",
+        "## Facts\n",
+        "What a condition sees of a failure, at the time of the evaluation.\n",
+        "| fact | type | what it is |",
+        "|---|---|---|",
+        *(f"| `{name}` | {fact.type} | {fact.description} |" for name, fact in FACTS.items()),
+        "\n## Examples\n",
+        "| condition | true for |",
+        "|---|---|",
+        "| `category == 'STRUCTURAL'` | what a retry will not fix |",
+        "| `source.startsWith('outreach.') && code in ['E429', 'E503']` | two codes of some tables |",
+        "| `message.matches('(?i)quota.*exceeded')` | a pattern, upper or lower case |",
+        "| `has(context.region) && context.region == 'eu'` | a detail that its reporter gave |",
+        "| `incident_size >= 100` | a storm |",
+        "| `attempts > 0 && !('notify_ops' in tried)` | what was tried in vain, and nobody was told |",
+        "| `weekday >= 6 \\|\\| hour < 7` | nights and weekends, in UTC |",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def cli_page() -> str:
     text = app.generate_docs(output_format="markdown", recursive=True)
     return f"# Command line\n\n{WRITTEN}\n{text.strip()}\n"
@@ -282,6 +319,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/dispositions.md": dispositions_page,
     "docs/reference/secrets.md": secrets_page,
     "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
+    "docs/reference/rules.md": rules_page,
     "docs/reference/cli.md": cli_page,
     "docs/reference/python.md": lambda: python_page.page(WRITTEN),
     "docs/reference/sql.md": lambda: sql_page.page(WRITTEN),

@@ -10,7 +10,19 @@ from typing import Any
 
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
-from recoup_bench import errors, gate_zero, logs, peers, promotion, recovery, retries, signatures, verify, workers
+from recoup_bench import (
+    errors,
+    gate_zero,
+    logs,
+    peers,
+    promotion,
+    recovery,
+    retries,
+    rules,
+    signatures,
+    verify,
+    workers,
+)
 from recoup_bench.ground import scratch
 from recoup_bench.machine import describe
 from recoup_bench.measure import OURS, RAW, Timed, check_alike, interleaved, summed_up
@@ -21,7 +33,7 @@ WORKLOADS: tuple[Workload, ...] = (
     *gate_zero.MOVES, gate_zero.APPEND, gate_zero.OUTCOMES, verify.VERIFY, logs.READ, logs.SEAL, *gate_zero.CLAIMS,
     gate_zero.FAIL_ONCE, errors.RECORD, errors.PLAIN, *retries.RETRIES, retries.FAILING, retries.CLAIM,
     *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, *promotion.GATE, signatures.SIGNATURES,
-    recovery.INGEST, recovery.CLAIM_FINISH, recovery.FAILING, recovery.CLAIM, *recovery.DRAINS,
+    recovery.INGEST, recovery.CLAIM_FINISH, recovery.FAILING, recovery.CLAIM, *recovery.DRAINS, rules.EVALUATE,
 )  # fmt: skip
 MAX_ROUNDS = 1000
 

@@ -101,6 +101,7 @@ named(EVALUATION, "rules", 200)
 named(EVALUATION, "recommended_action", 200)
 check(EVALUATION, "evaluation_weight_check", "A weight is a share.", weight="1.5")
 check(EVALUATION, "evaluation_weight_check", "And no less than none.", weight="-0.1")
+check(EVALUATION, "evaluation_errors_check", "Errors are by rule.", errors="'[]'")
 check(EVALUATION, "evaluation_evaluated_at_check", TIMES, evaluated_at=INFINITE)
 
 # Scopes ---------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,14 @@ import recoup
 
 ROOT = Path(recoup.__file__).parent
 DOMAINS = {"gate", "mint", "errors", "runs", "deliveries", "recovery"}
-LIBRARIES = {"redaction", "signatures", "verification", "categories", "reasons"}  # know no database, and serve domains
+LIBRARIES = {
+    "redaction",
+    "signatures",
+    "verification",
+    "categories",
+    "reasons",
+    "expressions",
+}  # know no database, and serve domains
 TOP = {"domains", "cli", "client", "in_process", "new_project"}
 # Imported where it is used because its packages are an extra, not because of a circle.
 EXTRAS = {("gate", "verification")}

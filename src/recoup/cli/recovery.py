@@ -8,7 +8,7 @@ from uuid import UUID
 from cyclopts import App, Parameter
 
 from recoup.cli import recovery_lists as lists
-from recoup.cli import recovery_scopes
+from recoup.cli import recovery_rules, recovery_scopes
 from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, command, ends_with, print_fields
 from recoup.cli.recovery_filter import ANY
@@ -39,6 +39,7 @@ app.command(lists.list_, name="list")
 app.command(lists.incidents)
 app.command(lists.tasks_app)
 app.command(lists.actions)
+app.command(recovery_rules.app)
 app.command(recovery_scopes.scopes)
 app.command(recovery_scopes.app)
 

@@ -52,9 +52,10 @@ def _summary(found: Shown) -> list[tuple[str, object]]:
     if found.evaluations:
         last = found.evaluations[-1]
         why = ", ".join(last.fired)
-        lines.append(
-            ("Evaluated", f"{match['evaluation_no']} times; last recommended {last.recommended_action} ({why})")
-        )
+        what = last.recommended_action or "nothing"
+        lines.append(("Evaluated", f"{match['evaluation_no']} times; last recommended {what} ({why})"))
+        for name, error in (last.errors or {}).items():
+            lines.append(("Rule failed", f"{name}: {error}"))
     if found.follows is not None:
         lines.append(("Follows", f"match {found.follows.failure_match_id} ({found.follows.status})"))
     for other in found.followed_by:

@@ -14,12 +14,13 @@ from recoup.database.connection import Actor, Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Answer
 from recoup.policy import versions
-from recoup.recovery import executing, listing, people, review, scopes, story
+from recoup.recovery import executing, listing, people, review, rule_testing, scopes, story
 from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.listing import Cursor, Incident, ListedAction, Match, Task, read_id
 from recoup.recovery.matches import Ingested, NewFailure
 from recoup.recovery.matches import ingest as ingest_failures
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.rule_testing import ListedRule, Replay
 from recoup.recovery.scopes import Scope, Started
 from recoup.recovery.story import Shown
 from recoup.refusals import InputRefused
@@ -167,6 +168,34 @@ class Recovery(Verbs):
     def actions(self, *, tx: Tx = None) -> Sequence[ListedAction]:
         """The actions of the active policy: gates, cost, what they apply to, if they are paused, their outcomes."""
         return self._call(READER, lambda on: listing.actions(on, _policy(on)), tx=tx)
+
+    def rules(self, *, tx: Tx = None) -> Sequence[ListedRule]:
+        """The rules of the active policy, and how often each was true, and failed, in the latest evaluations."""
+        return self._call(READER, rule_testing.rules, tx=tx)
+
+    def test_rules(
+        self,
+        document: str | None = None,
+        *,
+        when: str | None = None,
+        action: str | None = None,
+        weight: float = 1.0,
+        source: str | None = None,
+        since: timedelta | None = None,
+        limit: int = 1_000,
+        tx: Tx = None,
+    ) -> Replay:
+        """What rules would recommend for the latest recorded failures, and what changes. Nothing is written.
+
+        document: TOML with sections ``[recovery.rules.NAME]``, merged into the active policy; or one rule by ``when``,
+        ``action`` and ``weight``; without both, the active rules. source, since: which failures.
+        """
+        given = rule_testing.given(document, when=when, action=action, weight=weight)
+
+        def tested(on: Transaction) -> Replay:
+            return rule_testing.replay(on, given, source=source, since=since, limit=limit)
+
+        return self._call(READER, tested, tx=tx)
 
     def scopes(
         self, *, incident: Id | None = None, active: bool = False, limit: int = 100, tx: Tx = None

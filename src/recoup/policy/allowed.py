@@ -46,13 +46,11 @@ def _bounds(place: tuple[int | str, ...], parts: Parts) -> str:
 
 
 def _item_keys(key: str, place: tuple[int | str, ...], parts: Parts) -> list[str]:
-    """The keys of an item of a list, where one was given that does not exist. The shipped policy has no items."""
-    if "]." not in key:
-        return []
+    """The keys of the section that has one that does not exist: the shipped policy may have no item of that name."""
     schema = at = model(parts).model_json_schema()
     for part in place[:-1]:
         at = _resolved(schema, _below(at, part))
-    return [f"{key.rpartition('.')[0]}.{name}" for name in at["properties"]]
+    return [f"{key.rpartition('.')[0]}.{name}" for name in at.get("properties", ())]
 
 
 def _below(at: Any, part: int | str) -> Any:

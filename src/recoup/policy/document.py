@@ -39,7 +39,7 @@ class Policy:
 
     def _of(self, part: type[P]) -> P:
         given = {part.section: known_only(self.figures.get(part.section, {}), part)}
-        return part.model_validate(completed(given, (part,))[part.section])
+        return part.model_validate(completed(given, (part,), is_new=False)[part.section])
 
 
 def default_document(parts: Parts) -> str:
@@ -80,9 +80,12 @@ def _printable(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def completed(given: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
-    """Every value: what is given, and for the rest the shipped ones. Validated."""
-    return validated(merged(_bases(given, parts), given), parts)
+def completed(given: Mapping[str, Any], parts: Parts, *, is_new: bool = True) -> dict[str, Any]:
+    """Every value: what is given, and for the rest the shipped ones. Validated.
+
+    What is not new was read from a database. Checks that need more than the values, such as an extra, are not repeated.
+    """
+    return validated(merged(_bases(given, parts), given), parts, is_new=is_new)
 
 
 def _bases(given: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
@@ -90,10 +93,10 @@ def _bases(given: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
     return {part.section: part.base(found if isinstance(found, Mapping) else {}) for part, found in sections.items()}
 
 
-def validated(values: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
+def validated(values: Mapping[str, Any], parts: Parts, *, is_new: bool = True) -> dict[str, Any]:
     """Values in the form in which the database stores them; or a refusal of what is wrong, with all of it as facts."""
     try:
-        return model(parts).model_validate(values).model_dump(mode="json")
+        return model(parts).model_validate(values, context={"is_new": is_new}).model_dump(mode="json")
     except ValidationError as error:
         wrong = wrong_values(error.errors(), parts, [key for key, _ in flattened(default(parts))])
         raise InputRefused(

@@ -103,7 +103,7 @@ def next_steps(tx: Transaction, parts: Parts) -> list[str]:
 
 
 def _known(present: Version, parts: Parts) -> dict[str, Any]:
-    return document.completed(document.known_only(present.figures, model(parts)), parts)
+    return document.completed(document.known_only(present.figures, model(parts)), parts, is_new=False)
 
 
 def _proposal(

@@ -15,7 +15,7 @@ _KEY = re.compile(r"^([A-Za-z0-9_-]+) = ")
 
 def rendered(figures: Mapping[str, Any], parts: Parts, *, title: str = "") -> str:
     """The whole policy as one document. Applied with ``replace``, it gives the same values again."""
-    values = completed(known_only(figures, model(parts)), parts)
+    values = completed(known_only(figures, model(parts)), parts, is_new=False)
     shown = "".join(c if c.isprintable() else " " for c in title)
     return "\n".join([*([f"# {shown}"] if shown else []), *_lines(values, (), _comments(parts))]) + "\n"
 

@@ -104,7 +104,7 @@ def ensure(tx: Transaction, parts: Parts, *, text: str | None = None) -> int | N
         return 1
     version, figures, last = row
     ours = {part.section: document.known_only(figures.get(part.section, {}), part) for part in parts}
-    filled = {**figures, **document.completed(ours, parts)}
+    filled = {**figures, **document.completed(ours, parts, is_new=False)}
     if filled == figures:
         return None
     write(tx, version + 1, filled, last, reason="values that a newer Recoup adds or removes")

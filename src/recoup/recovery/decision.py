@@ -16,6 +16,7 @@ from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, Mat
 
 Standing: TypeAlias = Literal["failed", "busy", "good", "gone"]
 BUSY_AGAIN = timedelta(hours=1)  # how often a match past its time is evaluated while something of it still runs
+NOTHING_APPLICABLE = "NOTHING_APPLICABLE"  # why a match ends: nothing is left to try
 LEASE_OVER = timedelta(seconds=1)  # how long after a lease's last moment its end is looked for
 OPEN = (CandidateStatus.PENDING, CandidateStatus.APPROVED, CandidateStatus.EXECUTING)
 # Skipped for a reason that leaves the action to be tried again.
@@ -87,6 +88,7 @@ class Facts:
     match_until: datetime
     candidates: Sequence[Candidate] = ()  # oldest first
     scopes: Sequence[Scope] = ()  # active ones of its incident
+    fired: tuple[str, ...] | None = None  # rules whose condition is true; None: they were not evaluated
     not_applicable: tuple[str, ...] = ()  # types of action that do not apply to this very subject
     leases_expire: bool = True  # not after a simulated clock moved, until every worker has sent a heartbeat
 
@@ -124,6 +126,8 @@ class Propose:
     fired: tuple[str, ...]
     idempotency_key: str | None = None  # of the candidate that it repeats, if nobody knows what came of that one
     held_for_review: bool = False  # a person decides, whatever else allows its start
+    weight: float = 1.0  # how strongly the action is recommended
+    parameters: Mapping[str, Any] | None = None  # in addition to those of the action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +145,12 @@ class Wait:
     until: datetime
 
 
-Step: TypeAlias = Attach | Propose | EndMatch | Wait
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """An action is wanted, and the policy has rules: they are evaluated first, and then it is decided again."""
+
+
+Step: TypeAlias = Attach | Propose | EndMatch | Wait | Ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,18 +326,21 @@ def _next_candidate(latest: Candidate | None, facts: Facts, policy: RecoveryPoli
     counted = [one for one in facts.candidates if _counts(one)]
     if len(counted) >= policy.candidates_max:
         return EndMatch(status=MatchStatus.UNRECOVERED, reason="LIMIT_REACHED")
-    name = next_action(facts, policy)
-    if name is None:
-        return EndMatch(status=MatchStatus.UNRECOVERED, reason="NOTHING_APPLICABLE")
+    if policy.rules and facts.fired is None:
+        return Ask()
+    found = recommend(facts, policy)
+    if found is None:
+        return EndMatch(status=MatchStatus.UNRECOVERED, reason=NOTHING_APPLICABLE)
+    name = found.action_name
     scope = _scope_for(name, facts.scopes)
     waited = latest is not None and latest.skip_reason in (Skip.SCOPE_ENDED, Skip.EXECUTE_OVERDUE)
     if waited and scope is None and not policy.scope.opens_by_itself:
         # Proposed again when a scope that allows it opens: otherwise it would be skipped and proposed for ever.
         return Wait(until=facts.match_until)
-    repeated = repeats(facts.candidates, name, policy.actions[name].parameters)
+    repeated = repeats(facts.candidates, name, {**policy.actions[name].parameters, **(found.parameters or {})})
     return Propose(
         action_name=name, scope=scope, follows=latest.candidate_id if latest is not None else None,
-        fired=(f"plan.{facts.kind}",), idempotency_key=repeated,
+        fired=found.fired, idempotency_key=repeated, weight=found.weight, parameters=found.parameters,
         held_for_review=repeated is not None and not policy.actions[name].idempotent,
     )  # fmt: skip
 
@@ -350,6 +362,45 @@ def _counts(one: Candidate) -> bool:
     if one.status is CandidateStatus.FAILED:
         return one.error not in (Failure.SUBJECT_CHANGED, Failure.SCOPE_REVOKED)
     return one.status in (CandidateStatus.REJECTED, CandidateStatus.ROLLED_BACK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """An action that rules or the plan recommend."""
+
+    action_name: str
+    fired: tuple[str, ...]  # what decided first: a rule, or the plan; then all other rules that are true
+    weight: float = 1.0
+    parameters: Mapping[str, Any] | None = None
+
+
+def recommend(facts: Facts, policy: RecoveryPolicy) -> Recommendation | None:
+    """What the rules recommend that are true; without one whose action is left to be tried, what the plan does."""
+    fired = by_weight(facts.fired or (), policy)
+    for name in fired:
+        rule = policy.rules[name]
+        if _is_left(rule.action, rule.times, facts, policy):
+            others = tuple(one for one in fired if one != name)
+            return Recommendation(
+                action_name=rule.action, fired=(name, *others), weight=rule.weight, parameters=rule.parameters or None
+            )
+    planned = next_action(facts, policy)
+    return None if planned is None else Recommendation(action_name=planned, fired=(f"plan.{facts.kind}", *fired))
+
+
+def by_weight(fired: Sequence[str], policy: RecoveryPolicy) -> tuple[str, ...]:
+    """Rules, the one that recommends most strongly first."""
+    return tuple(sorted(fired, key=lambda name: (-policy.rules[name].weight, name)))
+
+
+def _is_left(action_name: str, times: int, facts: Facts, policy: RecoveryPolicy) -> bool:
+    """Whether an action applies, was not rejected or found useless, and was tried fewer times than this."""
+    of_it = [one for one in facts.candidates if one.action_name == action_name]
+    if any(one.status is CandidateStatus.REJECTED or one.skip_reason == Skip.LOW_CONFIDENCE for one in of_it):
+        return False
+    tried = [one for one in of_it if one.skip_reason not in UNTRIED and not _untried(one)]
+    action = policy.actions[action_name]
+    return len(tried) < times and action.type not in facts.not_applicable and applicable(action, facts.kind)
 
 
 def next_action(facts: Facts, policy: RecoveryPolicy) -> str | None:

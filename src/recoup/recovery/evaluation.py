@@ -21,19 +21,23 @@ from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery.confidence import rate
 from recoup.recovery.decision import (
+    NOTHING_APPLICABLE,
+    Ask,
     Attach,
     Decision,
     EndCandidate,
     EndMatch,
-    Facts,
     Propose,
     Scope,
     Wait,
+    applicable,
+    by_weight,
     decide,
 )
 from recoup.recovery.facts import Claimed, Seen, look
 from recoup.recovery.lifecycle import MATCH
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.rules import judge, require_engine
 from recoup.recovery.selection import Selection, create, select_actions
 from recoup.recovery.vocabulary import CandidateStatus, MatchStatus
 from recoup.redaction import in_words
@@ -60,6 +64,7 @@ Value = TypeVar("Value")
 def evaluate_due(context: Context) -> int:
     """Evaluate every match that is due. Returns how many evaluations ended."""
     done = 0
+    require_engine(context.policy[RecoveryPolicy])  # before anything is claimed: others may have it
     while True:
         with context.transaction() as tx:
             if not context.may_claim(tx):
@@ -119,12 +124,13 @@ def evaluate(tx: Transaction, claimed: Sequence[Claimed], policy: RecoveryPolicy
     now, leases_expire = tx.execute("select recoup.now(), recovery.leases_expire()").fetchone() or (None, True)
     assert isinstance(now, datetime)
     seen = look(tx, claimed, leases_expire=leases_expire)
-    decided = [(one, decide(one.facts, policy, now)) for one in seen]
+    decided = _with_rules(tx, [(one, decide(one.facts, policy, now)) for one in seen], policy, now)
     decided = _with_scopes(tx, decided, policy)
     ended = _end_candidates(tx, decided)
     # A candidate that was decided or started meanwhile is not what was seen: its match is evaluated again at once.
     current = [(one, decision) for one, decision in decided if _is_current(decision, ended)]
     waits = _attach(tx, current, policy, now) | _propose(tx, current, policy, now)
+    _record_ends(tx, current, policy)
     _finish(tx, decided, {one.claimed.failure_match_id for one, _ in current}, waits, now)
     return [decision for _, decision in decided]
 
@@ -138,6 +144,25 @@ def _is_current(decision: Decision, ended: set[UUID]) -> bool:
 Decided = Sequence[tuple[Seen, Decision]]
 
 
+def _with_rules(
+    tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: datetime
+) -> list[tuple[Seen, Decision]]:
+    """Decide again with what the rules say, where an action is wanted."""
+    asked = [one for one, decision in decided if isinstance(decision.step, Ask)]
+    if not asked:
+        return list(decided)
+    found = judge(tx, {one.claimed.failure_match_id: one.facts.candidates for one in asked}, policy, now)
+    heard: list[tuple[Seen, Decision]] = []
+    for one, decision in decided:
+        judged = found.get(one.claimed.failure_match_id)
+        if judged is not None:
+            seen = replace(one, judged=judged, facts=replace(one.facts, fired=judged.true))
+            heard.append((seen, decide(seen.facts, policy, now)))
+        else:
+            heard.append((one, decision))
+    return heard
+
+
 def _with_scopes(tx: Transaction, decided: Decided, policy: RecoveryPolicy) -> list[tuple[Seen, Decision]]:
     """Open scopes by themselves, where the policy says so, for what is proposed without one."""
     lacking = {
@@ -149,7 +174,8 @@ def _with_scopes(tx: Transaction, decided: Decided, policy: RecoveryPolicy) -> l
         return list(decided)
     opened: dict[UUID, Scope] = {}
     for kind in set(lacking.values()):
-        names = list(dict.fromkeys(policy.plan.get(kind, ())))
+        rules = (one.action for one in policy.rules.values() if applicable(policy.actions[one.action], kind))
+        names = list(dict.fromkeys([*policy.plan.get(kind, ()), *rules]))
         given = {
             "incidents": [incident for incident, of in lacking.items() if of is kind], "actions": names,
             "max_attempts": policy.scope.max_attempts, "cost_limit": policy.scope.cost_limit,
@@ -228,16 +254,7 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
         return {}
     ids = [one.claimed.failure_match_id for one, _ in steps]
     names = [step.action_name for _, step in steps]
-    with acting_as(tx, Authority.RULE_ENGINE):
-        tx.execute(
-            Q["evaluated"],
-            {
-                "ids": literal("uuid", ids), "actions": literal("text", names),
-                "numbers": literal("integer", [one.claimed.evaluation_no + 1 for one, _ in steps]),
-                "fired": literal("text", [",".join(step.fired) for _, step in steps]),
-                "facts": literal("jsonb", [_recorded(one.facts) for one, _ in steps]),
-            },
-        )  # fmt: skip
+    _record(tx, [(one, step.fired, step.action_name, step.weight) for one, step in steps])
     made = create(
         tx, policy, ids=ids, actions=names, follows=[step.follows for _, step in steps], proposers=[None] * len(ids)
     )
@@ -245,7 +262,8 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
         tx, policy,
         {
             made[one.claimed.failure_match_id]: Selection(
-                step.action_name, step.scope, key=step.idempotency_key, held=step.held_for_review
+                step.action_name, step.scope, parameters=step.parameters, key=step.idempotency_key,
+                held=step.held_for_review,
             )
             for one, step in steps
         },
@@ -263,12 +281,45 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
     }  # fmt: skip
 
 
-def _recorded(facts: Facts) -> str:
-    """What an evaluation is recorded with."""
+def _record_ends(tx: Transaction, decided: Decided, policy: RecoveryPolicy) -> None:
+    """The evaluations of rules that found nothing to recommend: they are recorded too, with what failed in them."""
+    ended = [
+        (one, by_weight(one.facts.fired or (), policy), None, 0.0)
+        for one, d in decided
+        if one.judged is not None and isinstance(d.step, EndMatch) and d.step.reason == NOTHING_APPLICABLE
+    ]
+    if ended:
+        _record(tx, ended)
+
+
+def _record(tx: Transaction, evaluated: Sequence[tuple[Seen, Sequence[str], str | None, float]]) -> None:
+    """Record evaluations: which rules were true, which failed, what is recommended how strongly, on which facts."""
+    with acting_as(tx, Authority.RULE_ENGINE):
+        tx.execute(
+            Q["evaluated"],
+            {
+                "ids": literal("uuid", [one.claimed.failure_match_id for one, *_ in evaluated]),
+                "numbers": literal("integer", [one.claimed.evaluation_no + 1 for one, *_ in evaluated]),
+                "rules": literal("text", ["plan" if one.judged is None else "rules" for one, *_ in evaluated]),
+                "fired": literal("text", [",".join(fired) for _, fired, _, _ in evaluated]),
+                "actions": literal("text", [action for _, _, action, _ in evaluated]),
+                "weights": literal("float4", [weight for *_, weight in evaluated]),
+                "facts": literal("jsonb", [_recorded(one) for one, *_ in evaluated]),
+                "errors": literal(
+                    "jsonb", [json.dumps(one.judged.errors) if one.judged and one.judged.errors else None
+                              for one, *_ in evaluated]
+                ),
+            },
+        )  # fmt: skip
+
+
+def _recorded(one: Seen) -> str:
+    """What an evaluation is recorded with: what is not in the row of the failure."""
+    facts = one.facts
     return json.dumps(
         {
             "kind": facts.kind, "subject": facts.standing, "candidates": len(facts.candidates),
-            "scopes": len(facts.scopes),
+            "scopes": len(facts.scopes), **(one.judged.facts if one.judged else {}),
         }
     )  # fmt: skip
 

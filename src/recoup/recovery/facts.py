@@ -13,6 +13,7 @@ from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.recovery.decision import Candidate, Facts, Scope
+from recoup.recovery.rules import Judged
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
 
 Q = load("recoup.recovery", "evaluation.sql")
@@ -34,6 +35,7 @@ class Seen:
     claimed: Claimed
     incident_id: UUID
     facts: Facts
+    judged: Judged | None = None  # what the rules say of it; None: they were not evaluated
 
 
 def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = True) -> list[Seen]:

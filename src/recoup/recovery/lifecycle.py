@@ -86,15 +86,17 @@ MATCH = Lifecycle(
     pausable=True,
 )  # fmt: skip
 
+EVALUATED_BY_PLAN = (
+    "failure_match_id", "evaluation_no", "rules", "fired", "recommended_action", "weight", "facts", "policy_version",
+    "evaluated_at",
+)  # fmt: skip
 EVALUATION = Lifecycle(
     table="recovery.evaluation",
     description="What the rules recommend for a match. It never changes.",
     key=("failure_match_id", "evaluation_no"),
     births=(Birth("done", RULE_ENGINE, "the rules were evaluated"),),
-    frozen=(
-        "failure_match_id", "evaluation_no", "rules", "fired", "recommended_action", "weight", "facts",
-        "policy_version", "evaluated_at",
-    ),
+    frozen=(*EVALUATED_BY_PLAN, "errors"),
+    earlier_contents=(EVALUATED_BY_PLAN,),  # there were no rules that could fail
     rules=(On("insert", "recovery.rule_evaluations"),),
     recorders=(On("insert", "recovery.record_evaluations"),),
     story=Story(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from recoup.errors.vocabulary import ParkReason
 from recoup.policy.section import Part, Section, wrong_value
+from recoup.recovery.rule_facts import LANGUAGE
 from recoup.recovery.vocabulary import ActionType, SubjectKind
 
 Days = Annotated[int, Field(ge=1, le=365)]
@@ -21,6 +23,7 @@ ActionName = Annotated[
 TypeWord = Annotated[ActionType, Field(strict=False)]
 KindWord = Annotated[SubjectKind, Field(strict=False)]
 ParkWord = Annotated[ParkReason, Field(strict=False)]
+MAX_RULES = 200
 # What a type of action has to be given, and what each of these must be.
 GIVEN: dict[ActionType, dict[str, type]] = {
     ActionType.NOTIFY: {"route": str},
@@ -42,12 +45,42 @@ class Action(Section):
 
     @model_validator(mode="after")
     def _given_what_it_needs(self) -> Action:
-        for name, kind in GIVEN.get(self.type, {}).items():
-            value = self.parameters.get(name)
-            if type(value) is not kind or not value:
-                what = "a text" if kind is str else "a number of hours, 1 or more"
-                raise wrong_value(f"parameters.{name}", value, f"{what}: every {self.type} needs it")
+        wrong = wrong_parameter(self.type, self.parameters)
+        if wrong is not None:
+            raise wrong_value(f"parameters.{wrong[0]}", *wrong[1:])
         return self
+
+
+def wrong_parameter(type_: ActionType, parameters: Mapping[str, Any]) -> tuple[str, object, str] | None:
+    """A parameter that an action of a type cannot do with: its name, its value, and what is needed. None: all fit."""
+    for name, kind in GIVEN.get(type_, {}).items():
+        value = parameters.get(name)
+        if type(value) is not kind or not value:
+            what = "a text" if kind is str else "a number of hours, 1 or more"
+            return name, value, f"{what}: every {type_} needs it"
+    return None
+
+
+class Rule(Section):
+    """A condition over the facts of a failure, and the action that it recommends."""
+
+    when: Annotated[str, Field(min_length=1, description="a condition in CEL")]
+    action: ActionName
+    weight: Share = 1.0
+    # How often its action may be tried for one failure.
+    times: Annotated[int, Field(ge=1, le=100)] = 1
+    # In addition to those of the action.
+    parameters: Annotated[dict[str, Any], Field(default_factory=dict)]
+    description: Annotated[str, Field(max_length=500, description="a text of at most 500 characters")] = ""
+
+    @field_validator("when")
+    @classmethod
+    def _is_a_condition(cls, when: str, info: ValidationInfo) -> str:
+        # What is stored was checked when it was applied; those who only read it need no engine.
+        problem = LANGUAGE.problem(when) if (info.context or {}).get("is_new") else None
+        if problem is not None:
+            raise wrong_value("", when, f"a condition that is true or false; {problem}")
+        return when
 
 
 class OutcomeWithin(Section):
@@ -117,6 +150,7 @@ class RecoveryPolicy(Part):
     subjects: Subjects
     plan: dict[KindWord, list[ActionName]]
     actions: dict[ActionName, Action]
+    rules: Annotated[dict[ActionName, Rule], Field(default_factory=dict, max_length=MAX_RULES)]
 
     @model_validator(mode="after")
     def _plans_name_actions(self) -> RecoveryPolicy:
@@ -124,4 +158,16 @@ class RecoveryPolicy(Part):
             for name in names:
                 if name not in self.actions:
                     raise wrong_value(f"plan.{kind}", name, f"actions of recovery.actions: {', '.join(self.actions)}")
+        return self
+
+    @model_validator(mode="after")
+    def _rules_recommend_actions(self) -> RecoveryPolicy:
+        for name, rule in self.rules.items():
+            action = self.actions.get(rule.action)
+            if action is None:
+                known = f"actions of recovery.actions: {', '.join(self.actions)}"
+                raise wrong_value(f"rules.{name}.action", rule.action, known)
+            wrong = wrong_parameter(action.type, {**action.parameters, **rule.parameters})
+            if wrong is not None:
+                raise wrong_value(f"rules.{name}.parameters.{wrong[0]}", *wrong[1:])
         return self

@@ -55,6 +55,7 @@ class Evaluation:
     recommended_action: str | None
     weight: float
     facts: Mapping[str, Any]
+    errors: Mapping[str, str] | None  # of the rules whose evaluation failed
     policy_version: int
     evaluated_at: datetime
 

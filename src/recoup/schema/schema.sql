@@ -5148,7 +5148,9 @@ create table recovery.evaluation (
   facts jsonb not null,
   policy_version integer not null,
   evaluated_at timestamp with time zone not null,
+  errors jsonb,
   constraint evaluation_pkey PRIMARY KEY (failure_match_id, evaluation_no),
+  constraint evaluation_errors_check CHECK (jsonb_typeof(errors) = 'object'::text),
   constraint evaluation_evaluated_at_check CHECK (isfinite(evaluated_at)),
   constraint evaluation_evaluation_no_check CHECK (evaluation_no > 0),
   constraint evaluation_recommended_action_check CHECK (octet_length(recommended_action) >= 1 AND octet_length(recommended_action) <= 200),
@@ -5160,13 +5162,14 @@ comment on table recovery.evaluation is 'What the rules recommended for a match,
 comment on column recovery.evaluation.failure_match_id is 'The match.';
 comment on column recovery.evaluation.evaluation_no is 'Number of the evaluation, from 1.';
 comment on column recovery.evaluation.status is 'done.';
-comment on column recovery.evaluation.rules is 'Which rules were evaluated.';
-comment on column recovery.evaluation.fired is 'The rules that applied.';
+comment on column recovery.evaluation.rules is 'What was evaluated: rules, or plan, where the policy has no rules.';
+comment on column recovery.evaluation.fired is 'The rules that were true, first the one that decided; plan.KIND comes first where the plan decided.';
 comment on column recovery.evaluation.recommended_action is 'The action that they recommend; null: none.';
 comment on column recovery.evaluation.weight is 'How strongly they recommend it, from 0 to 1.';
-comment on column recovery.evaluation.facts is 'What they were evaluated on.';
+comment on column recovery.evaluation.facts is 'What they were evaluated on, as far as it is not in the row of the match.';
 comment on column recovery.evaluation.policy_version is 'Version of the policy that they are from.';
 comment on column recovery.evaluation.evaluated_at is 'When they were evaluated.';
+comment on column recovery.evaluation.errors is 'The rules whose evaluation failed, each with its error: they decided nothing. null: none.';
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_evaluation_births('recovery.evaluation');
 alter table recovery.evaluation enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.evaluation REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.evaluation');
@@ -5183,7 +5186,7 @@ CREATE TRIGGER c_content_evaluation_births_on_insert AFTER INSERT ON recovery.ev
 alter table recovery.evaluation enable always trigger c_content_evaluation_births_on_insert;
 CREATE TRIGGER c_record_evaluations_on_insert AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_evaluations();
 alter table recovery.evaluation enable always trigger c_record_evaluations_on_insert;
-grant insert (evaluated_at, evaluation_no, facts, failure_match_id, fired, policy_version, recommended_action, rules, weight) on table recovery.evaluation to recoup_rule_engine;
+grant insert (errors, evaluated_at, evaluation_no, facts, failure_match_id, fired, policy_version, recommended_action, rules, weight) on table recovery.evaluation to recoup_rule_engine;
 grant select on table recovery.evaluation to recoup_reader;
 
 create table recovery.failure_match (
@@ -5485,6 +5488,27 @@ alter table recovery.provenance enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.provenance FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recovery.provenance enable replica trigger a_refuse_replicated;
 grant select on table recovery.provenance to recoup_reader;
+
+create view recovery.rule (
+  rule_name text,
+  policy_version integer,
+  condition text,
+  recommended_action text,
+  weight real,
+  times integer,
+  parameters jsonb,
+  description text
+) as -- query ea0106751e6a3e9f705e02bd00c80c83
+comment on view recovery.rule is 'The rules, for every version of the policy. It is the policy itself, so it cannot differ from it.';
+comment on column recovery.rule.rule_name is 'Name of the rule.';
+comment on column recovery.rule.policy_version is 'The policy that has it.';
+comment on column recovery.rule.condition is 'When it recommends its action: a condition in CEL.';
+comment on column recovery.rule.recommended_action is 'The action that it recommends.';
+comment on column recovery.rule.weight is 'How strongly, from 0 to 1.';
+comment on column recovery.rule.times is 'How often its action may be tried for one failure.';
+comment on column recovery.rule.parameters is 'What the action is given, in addition to its own.';
+comment on column recovery.rule.description is 'What it is for.';
+grant select on table recovery.rule to recoup_reader;
 
 create table recovery.run (
   run_id uuid not null default recoup.new_id(),
@@ -5883,7 +5907,7 @@ CREATE OR REPLACE FUNCTION recovery.content_evaluation_births()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body c9020dc3c2ba88b89ce46b95a112c877
+ SET bytea_output TO 'hex'; -- body c04400bce87fefc70f1b4536d5dc08a5
 comment on function recovery.content_evaluation_births() is 'Digests of rows of recovery.evaluation at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recovery.content_failure_match_births()
@@ -6458,7 +6482,7 @@ CREATE OR REPLACE FUNCTION recovery.record_evaluations()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body dbdcbea732b06741b6496f636604082d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5d3b343f6aa51c0acdb7f80925f75014
 comment on function recovery.record_evaluations() is 'rule_evaluated.';
 
 CREATE OR REPLACE FUNCTION recovery.record_incidents()

@@ -90,10 +90,11 @@ select a.name, o.succeeded, o.ended, w.awaiting
 -- name: evaluated
 with t as materialized (select recoup.now() as now_, recoup.policy_version() as version)
 insert into recovery.evaluation (failure_match_id, evaluation_no, rules, fired, recommended_action, weight, facts,
-                                 policy_version, evaluated_at)
-select g.id, g.number, 'plan', array[g.fired], g.action, 1, g.facts, t.version, t.now_
-  from t, unnest(%(ids)s::uuid[], %(numbers)s::integer[], %(fired)s::text[], %(actions)s::text[], %(facts)s::jsonb[])
-            g (id, number, fired, action, facts)
+                                 errors, policy_version, evaluated_at)
+select g.id, g.number, g.rules, string_to_array(g.fired, ','), g.action, g.weight, g.facts, g.errors, t.version, t.now_
+  from t, unnest(%(ids)s::uuid[], %(numbers)s::integer[], %(rules)s::text[], %(fired)s::text[], %(actions)s::text[],
+                 %(weights)s::float4[], %(facts)s::jsonb[], %(errors)s::jsonb[])
+            g (id, number, rules, fired, action, weight, facts, errors)
 on conflict do nothing;
 
 -- name: created

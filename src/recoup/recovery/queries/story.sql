@@ -17,7 +17,8 @@ select s.kind, s.ref, s.standing, s.unit, s.status from recovery.standings(%(kin
 -- name: evaluations
 -- The newest ones, oldest first.
 select e.* from (
-  select e.evaluation_no, e.rules, e.fired, e.recommended_action, e.weight, e.facts, e.policy_version, e.evaluated_at
+  select e.evaluation_no, e.rules, e.fired, e.recommended_action, e.weight, e.facts, e.errors, e.policy_version,
+         e.evaluated_at
     from recovery.evaluation e where e.failure_match_id = %(match)s order by e.evaluation_no desc limit %(limit)s) e
  order by e.evaluation_no;
 

@@ -55,11 +55,16 @@ comment on table recovery.evaluation is 'What the rules recommended for a match,
 comment on column recovery.evaluation.failure_match_id is 'The match.';
 comment on column recovery.evaluation.evaluation_no is 'Number of the evaluation, from 1.';
 comment on column recovery.evaluation.status is 'done.';
-comment on column recovery.evaluation.rules is 'Which rules were evaluated.';
-comment on column recovery.evaluation.fired is 'The rules that applied.';
+comment on column recovery.evaluation.rules is
+'What was evaluated: rules, or plan, where the policy has no rules.';
+comment on column recovery.evaluation.fired is
+'The rules that were true, first the one that decided; plan.KIND comes first where the plan decided.';
 comment on column recovery.evaluation.recommended_action is 'The action that they recommend; null: none.';
 comment on column recovery.evaluation.weight is 'How strongly they recommend it, from 0 to 1.';
-comment on column recovery.evaluation.facts is 'What they were evaluated on.';
+comment on column recovery.evaluation.facts is
+'What they were evaluated on, as far as it is not in the row of the match.';
+comment on column recovery.evaluation.errors is
+'The rules whose evaluation failed, each with its error: they decided nothing. null: none.';
 comment on column recovery.evaluation.policy_version is 'Version of the policy that they are from.';
 comment on column recovery.evaluation.evaluated_at is 'When they were evaluated.';
 

@@ -83,9 +83,13 @@ declare
 begin
   perform recoup.require_table(tg_relid, 'recovery.evaluation');
   insert into recovery.provenance (incarnation, logged_at, event_type, failure_match_id, incident_id, number, to_status,
-                                   action_name, confidence, reason, policy_version, actor, actor_id, authority)
+                                   action_name, confidence, reason, facts, policy_version, actor, actor_id, authority)
   select incarnation_, n.evaluated_at, 'rule_evaluated', n.failure_match_id, m.incident_id, n.evaluation_no, n.status,
-         n.recommended_action, n.weight, n.rules, n.policy_version, kind, id, role_
+         n.recommended_action, n.weight, n.rules,
+         case when n.rules = 'rules'
+           then jsonb_strip_nulls(jsonb_build_object('fired', n.fired, 'failed',
+                  (select jsonb_agg(e.key order by e.key) from jsonb_each(n.errors) e))) end,
+         n.policy_version, kind, id, role_
     from new_rows n
    cross join lateral (select m.incident_id from recovery.failure_match m
                         where m.failure_match_id = n.failure_match_id limit 1) m;
