@@ -16,7 +16,7 @@ RECOVERY = Domain(
     name="recovery",
     package="recoup.recovery",
     description="Turns failures into matches and candidates; executes what is approved or automatic, within scopes.",
-    release=1,
+    release=2,
     lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK),
     logs=(PROVENANCE,),
     routines=routines(
@@ -33,6 +33,7 @@ RECOVERY = Domain(
         "ingest",
         "evaluation",
         "selection",
+        "experience",
         "review",
         "comments",
     ),

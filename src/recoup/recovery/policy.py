@@ -92,7 +92,7 @@ class RecoveryPolicy(Part):
     section: ClassVar[str] = "recovery"
     package: ClassVar[str] = "recoup.recovery"
     decides: ClassVar[tuple[str, ...]] = (
-        "match_within_days", "evidence_min", "incident_quiet_hours", "evaluation_lease_s",
+        "match_within_days", "evidence_min", "held_share", "incident_quiet_hours", "evaluation_lease_s",
         "candidate_lease_s", "evaluation_failures_max", "hold_days", "outcome_within_hours.error",
         "outcome_within_hours.run", "outcome_within_hours.delivery", "outcome_within_hours.partition",
         "outcome_within_hours.intake", "outcome_within_hours.task", "scope.max_ttl_seconds",
@@ -106,6 +106,9 @@ class RecoveryPolicy(Part):
     confidence_floor: Annotated[float, Field(ge=0.8, le=1, strict=False)]
     evidence_min: Annotated[int, Field(ge=5, le=1_000_000)]
     evidence_max: Annotated[int, Field(ge=5, le=10_000)]
+    evidence_half_life_days: Days
+    # Half of them at most: what waits for a person is not tried by itself.
+    held_share: Annotated[float, Field(ge=0, le=0.5, strict=False)]
     incident_quiet_hours: Hours
     evaluation_lease_s: Seconds
     candidate_lease_s: Seconds
