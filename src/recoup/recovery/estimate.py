@@ -20,7 +20,7 @@ UNKNOWN = 0.5  # where there are no outcomes at all
 STRENGTH = 4.0  # outcomes that a wider level is worth
 # At the floor or above it, the estimate less so many of its standard deviations is no further than this below the floor.
 DEVIATIONS, NEAR = 2.0, 0.1
-JUST_BELOW = 0.001
+JUST_BELOW = 0.01
 LEVELS = ("action", "source", "category")  # widest first
 
 
@@ -48,7 +48,7 @@ class Known(NamedTuple):
     good: int = 0  # how many of these were successes, not weighted
     count: int = 0  # how many these are
     awaiting: int = 0  # executed, without an outcome yet
-    # Of all failures, its source, its category: each includes the next, and the cell. Empty: the action is one cell.
+    # Of all failures, its source, its category: each includes the next. Empty: the action is one cell.
     wider: Sequence[Tally] = ()
 
 
@@ -68,10 +68,11 @@ def weight(age_days: float, half_life_days: float) -> float:
 
 def expected(known: Known) -> float:
     """What wider levels say of a cell, without its own outcomes."""
-    narrower = (*known.wider[1:], known.own)
+    # Its own are taken out of each: also those of other sources, if its signature occurs in several.
+    others = [level.without(known.own) for level in known.wider]
     mean = UNKNOWN
-    for level, inner in zip(known.wider, narrower, strict=True):
-        mean = level.without(inner).mean(mean)
+    for level, narrower in zip(others, (*others[1:], Tally()), strict=False):
+        mean = level.without(narrower).mean(mean)
     return mean
 
 
@@ -108,11 +109,11 @@ def explain(basis: Mapping[str, Any] | None, confidence: float, action: str | No
     """Why a confidence is what it is, in a sentence; None: nothing was recorded."""
     if not basis:
         return None
-    whose = "of this signature " if "category" in basis else ""
+    whose = " for this signature" if "category" in basis else ""
     if basis["of"]:
-        told = f"{basis['good']:,} of the last {basis['of']:,} outcomes {whose}of {action} were successes"
+        told = f"{action} succeeded{whose} in {basis['good']:,} of the last {basis['of']:,} cases"
     else:
-        told = f"no outcome {whose}of {action} is known"
+        told = f"{action} has no outcome{whose} yet"
     if basis["awaiting"]:
         told += f", {basis['awaiting']:,} are awaited and count as failures"
     wider = [f"{level} {good:g} of {of:g}" for level in reversed(LEVELS) if level in basis
@@ -122,4 +123,4 @@ def explain(basis: Mapping[str, Any] | None, confidence: float, action: str | No
     told += f": {confidence:.2f}."
     if basis["mean"] > confidence:
         told += f" The estimate is {basis['mean']:.2f}, on too few outcomes to be sure of it."
-    return told[0].upper() + told[1:]
+    return told

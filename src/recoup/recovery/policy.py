@@ -92,7 +92,7 @@ class RecoveryPolicy(Part):
     section: ClassVar[str] = "recovery"
     package: ClassVar[str] = "recoup.recovery"
     decides: ClassVar[tuple[str, ...]] = (
-        "match_within_days", "evidence_min", "held_share", "incident_quiet_hours", "evaluation_lease_s",
+        "match_within_days", "evidence_min", "incident_quiet_hours", "evaluation_lease_s",
         "candidate_lease_s", "evaluation_failures_max", "hold_days", "outcome_within_hours.error",
         "outcome_within_hours.run", "outcome_within_hours.delivery", "outcome_within_hours.partition",
         "outcome_within_hours.intake", "outcome_within_hours.task", "scope.max_ttl_seconds",
