@@ -11,7 +11,7 @@ import product
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, execution, following, review, scopes
+from recoup.recovery import confidence, evaluation, executing, execution, following, review, scopes
 from recoup.recovery.executing import Executors
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -98,6 +98,10 @@ class Ward:
         with self.db.transaction(Authority.EVALUATOR) as tx:
             return following.wake_matches(tx)
 
+    def learn(self) -> int:
+        with self.db.transaction(Authority.EVALUATOR) as tx:
+            return confidence.learn(tx, self.policy)
+
     def evaluate(self) -> int:
         return evaluation.evaluate_due(Standalone(self.db, Authority.EVALUATOR, name="evaluator"))
 
@@ -111,7 +115,7 @@ class Ward:
 
     def settle(self) -> None:
         """Until nothing more follows from what has happened."""
-        while self.expire() + self.wake() + self.evaluate():
+        while self.expire() + self.learn() + self.wake() + self.evaluate():
             """Each may lead to the others."""
 
     # What there is --------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
 from recoup.deliveries import delivering
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, execution, facts, following, review, scopes
+from recoup.recovery import confidence, evaluation, executing, execution, facts, following, review, scopes
 from recoup.recovery.executing import Claimed, Executor, Failed, Subject
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -232,6 +232,7 @@ class Play:
             with self._acting(Authority.MATCHER) as tx:
                 done += following.match_subjects(tx, self.policy)
             with self._acting(Authority.EVALUATOR) as tx:
+                done += confidence.learn(tx, self.policy)
                 done += following.wake_matches(tx) + following.close_incidents(tx, self.policy)
             done += evaluation.evaluate_due(evaluator)
             done += execution.execute_due(starter, EXECUTORS)

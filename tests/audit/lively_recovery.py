@@ -10,7 +10,7 @@ from uuid import UUID
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, execution, facts, following, review, scopes
+from recoup.recovery import confidence, evaluation, executing, execution, facts, following, review, scopes
 from recoup.recovery.executing import Executor, Failed, Outcome
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -98,7 +98,7 @@ class Board:
         """Wake and evaluate until nothing is due."""
         while True:
             with self.db.transaction(Authority.EVALUATOR) as tx:
-                read = following.wake_matches(tx)
+                read = confidence.learn(tx, self.policy) + following.wake_matches(tx)
             done = evaluation.evaluate_due(Standalone(self.db, Authority.EVALUATOR, name="evaluator"))
             if not read + done:
                 return
@@ -176,11 +176,15 @@ def play_recovery(database: Database, *, error: str, run: UUID, intake: UUID) ->
 
 
 def _ready(board: Board, key: str, *actions: str, **scope: Any) -> tuple[UUID, UUID, UUID]:
-    """A match, its scope and its pending candidate."""
-    match = board.failed(key)
-    board.settle()
-    opened = board.scope(match, *actions, **scope)
-    return match, opened, board.candidate(match)
+    """A match, its scope and its pending candidate; another one, if it was chosen to wait for a person."""
+    for number in range(100):
+        match = board.failed(f"{key}-{number}" if number else key)
+        board.settle()
+        opened = board.scope(match, *actions, **scope)
+        made = board.candidate(match)
+        if not board.one("select held_for_review from recovery.candidate where candidate_id = %s", made):
+            break
+    return match, opened, made
 
 
 def _past(board: Board) -> dict[str, UUID]:

@@ -78,7 +78,7 @@ NAMES = sorted(
     {life.table for life in LIFECYCLES}
     | {log.table for log in LOGS}
     | {life.queue.table for life in LIFECYCLES if life.queue}
-    | {"recovery.lease"}
+    | {"recovery.lease", "recovery.experience"}
 )
 
 

@@ -34,6 +34,7 @@ CLAIMS, SCOPES, OPERATOR = Authority.CLAIM_WORKER, Authority.SCOPED_EXECUTION, A
 INCIDENT, MATCH, QUEUE = "recovery.incident", "recovery.failure_match", "recovery.match_queue"
 EVALUATION, SCOPE, CANDIDATE = "recovery.evaluation", "recovery.scope", "recovery.candidate"
 LEASE, TASK, PROVENANCE = "recovery.lease", "recovery.task", "recovery.provenance"
+EXPERIENCE, GUARDED = "recovery.experience", "recovery.guard_experience"
 INFINITE, NONE = "'infinity'", "''"
 TIMES, NAMED = "Times are times.", "A name has letters, and an end."
 
@@ -55,6 +56,7 @@ for table, column in ((INCIDENT, "incident_id"), (MATCH, "failure_match_id"), (S
                       (CANDIDATE, "candidate_id"), (LEASE, "token"), (TASK, "task_id"),
                       (PROVENANCE, "seq")):  # fmt: skip
     key(table, f"{table.split('.')[1]}_pkey", "An id is one row's.", column)
+key(EXPERIENCE, "experience_pkey", "A day is counted in one row.", "action_name", "source", "category", "day")
 key(EVALUATION, "evaluation_pkey", "An evaluation that is repeated adds nothing.", "failure_match_id", "evaluation_no")
 key(INCIDENT, "incident_open", "One failure is one open incident.", "source", "error_signature")
 key(MATCH, "match_idempotency", "A failure that is reported again is the same match.", "source", "idempotency_key")
@@ -196,6 +198,18 @@ for event in ("insert", "update", "delete"):
 untouchable(LEASE, "recoup.guard_truncate", "RC008", "truncate", "Rows do not leave all at once.")
 check(LEASE, "lease_lease_until_check", TIMES, lease_until=INFINITE)
 check(LEASE, "lease_candidates_check", "A claim is of something.", candidates="'{}'")
+
+unreplicated(EXPERIENCE)
+for event in ("insert", "update", "delete"):
+    untouchable(EXPERIENCE, GUARDED, "RC012", event, "Outcomes are counted by the matcher.")
+untouchable(EXPERIENCE, "recoup.guard_truncate", "RC008", "truncate", "Rows do not leave all at once.")
+named(EXPERIENCE, "action_name", 200)
+check(EXPERIENCE, "experience_source_check", NAMED, source=long(500))
+check(EXPERIENCE, "experience_category_check", "A category is a listed one.", category="'ODD'")
+check(EXPERIENCE, "experience_day_check", TIMES, day=INFINITE)
+check(EXPERIENCE, "experience_succeeded_check", "Nothing succeeds less than never.", succeeded="-1")
+check(EXPERIENCE, "experience_ended", "What succeeded has ended.", succeeded="3")
+check(EXPERIENCE, "experience_level", "A category is one of a source.", source="''", category="'TRANSIENT'")
 
 ENDED = {"status": "'done'", "ended_at": NOW, "ended_by": "'ann'"}
 for column, most in (("action_name", 200), ("owner", 500), ("subject", 2000), ("note", 2000)):
@@ -419,3 +433,16 @@ def a_lease_that_has_not_expired_stays(tx: Transaction) -> None:
     gone = "delete from recovery.lease where token = (select token from recovery.candidate where candidate_id = %s)"
     with acting(tx, EVALUATOR):
         refused(tx, gone, (candidate,), who=EVALUATOR, by="recovery.guard_leases", sqlstate="RC012")
+
+
+@law(EXPERIENCE, GUARDED, "update")
+def a_count_does_not_fall(tx: Transaction) -> None:
+    """Not even for the matcher: neither successes nor failures are taken back."""
+    with acting(tx, MATCHER):
+        tx.execute("insert into recovery.experience values ('a', 's', '', '2026-01-01', 2, 5)")
+        tx.execute("update recovery.experience set succeeded = 3, ended = 6 where action_name = 'a'")
+    for change_ in ("succeeded = 2", "ended = 5", "succeeded = 4"):
+        refused(
+            tx, f"update recovery.experience set {change_} where action_name = 'a'", who=MATCHER, by=GUARDED,
+            sqlstate="RC012",
+        )  # fmt: skip

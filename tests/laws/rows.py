@@ -155,6 +155,9 @@ SAMPLES: dict[str, Row] = {
         "subject_kind": "'outside'", "decide_by": LATER, "policy_version": "1", "created_at": NOW, "updated_at": NOW,
     },
     "recovery.lease": {"token": ID, "worker": "'w'", "lease_until": LATER, "candidates": f"array[{ID}]"},
+    "recovery.experience": {
+        "action_name": "'a'", "source": "'s'", "category": "''", "day": "'2026-01-01'", "succeeded": "1", "ended": "2",
+    },
     "recovery.task": {
         "task_id": ID, "incident_id": ID, "action_name": "'a'", "owner": "'o'", "subject": "'s'", "due_at": LATER,
         "created_at": NOW,

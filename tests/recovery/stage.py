@@ -23,7 +23,7 @@ from recoup.errors import parking
 from recoup.errors.lookup import ErrorKey
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy, versions
-from recoup.recovery import evaluation, executing, execution, following, review, scopes
+from recoup.recovery import confidence, evaluation, executing, execution, following, review, scopes
 from recoup.recovery.executing import Claimed, Executor
 from recoup.recovery.matches import Ingested, NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -154,7 +154,8 @@ class Stage:
         """Failures that were reported from outside, of one source and signature."""
         source = more.pop("source", f"job-{uuid.uuid4().hex[:8]}")
         given: dict[str, Any] = {"source": source, "message": "vendor is down", **more}
-        found = self.ingest([NewFailure(key=f"{n}", **given) for n in range(count)])
+        prefix = given.pop("prefix", "")
+        found = self.ingest([NewFailure(key=f"{prefix}{n}", **given) for n in range(count)])
         assert [one.answer for one in found] == ["created"] * count
         return [one.failure_match_id for one in found if one.failure_match_id is not None]
 
@@ -165,11 +166,11 @@ class Stage:
     # Duties
 
     def follow(self) -> int:
-        """Both subscriptions, one page each."""
+        """All subscriptions, one page each."""
         with self.db.transaction(Authority.MATCHER) as tx:
             done = following.match_subjects(tx, self.policy)
         with self.db.transaction(Authority.EVALUATOR) as tx:
-            return done + following.wake_matches(tx)
+            return done + confidence.learn(tx, self.policy) + following.wake_matches(tx)
 
     def evaluate(self) -> int:
         return evaluation.evaluate_due(Actors(self, Authority.EVALUATOR))
@@ -263,10 +264,10 @@ class Stage:
         with self.db.transaction(Authority.CLAIM_WORKER) as tx:
             return executing.claim(tx, limit=limit, worker=worker, lease=lease)
 
-    def teach(self, action: str, outcomes: Mapping[bool, int]) -> None:
+    def teach(self, action: str, outcomes: Mapping[bool, int], **failure: Any) -> None:
         """Outcomes of an action, of failures outside: so many good ones, so many bad ones."""
         wanted = [good for good, count in outcomes.items() for _ in range(count)]
-        matches = self.outside(len(wanted))
+        matches = self.outside(len(wanted), **failure)
         self.settle()
         made = [self.propose(match, action) for match in matches]
         self.scope(matches[0], actions=[action], max_attempts=len(wanted), cost_limit=1000)

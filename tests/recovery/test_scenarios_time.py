@@ -13,7 +13,7 @@ from recoup.recovery.executing import Executor, Outcome
 from recoup.worker import register
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
 
-TWICE = '[recovery.plan]\noutside = ["call", "call", "notify_ops"]\n'
+TWICE = '[recovery]\nheld_share = 0.0\n[recovery.plan]\noutside = ["call", "call", "notify_ops"]\n'
 CALL = """
 [recovery.actions.call]
 type = "retry"

@@ -11,6 +11,7 @@ from recoup.cli import recovery_lists as lists
 from recoup.cli import recovery_rules, recovery_scopes
 from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, command, ends_with, print_fields
+from recoup.cli.recovery_calibration import calibration
 from recoup.cli.recovery_filter import ANY
 from recoup.cli.recovery_ingest import ingest
 from recoup.cli.recovery_show import print_shown
@@ -40,6 +41,7 @@ app.command(lists.incidents)
 app.command(lists.tasks_app)
 app.command(lists.actions)
 app.command(recovery_rules.app)
+app.command(calibration)
 app.command(recovery_scopes.scopes)
 app.command(recovery_scopes.app)
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from recoup.cli.layout import folded, shown, width
 from recoup.cli.output import PIPED_WIDTH, hint, print_wrapped
 from recoup.formatting import timestamp
+from recoup.recovery.estimate import explain
 from recoup.recovery.scopes import Scope
-from recoup.recovery.story import Event, Shown, Situation, Tried
+from recoup.recovery.story import Event, Shown, Similar, Situation, Tried
 
 WORDS = {"failed": "still failed", "busy": "being worked on", "good": "recovered", "gone": "given up elsewhere"}
 
@@ -24,6 +25,9 @@ def print_shown(found: Shown, *, demo: bool) -> None:
         mark = " (asked for)" if one.candidate_id == found.asked else ""
         print(f"\n  Candidate {one.candidate_id} · {shown(one.action_name)} · {one.status}{mark}")
         print_wrapped(_candidate(one), indent=4)
+    if found.similar:
+        print(f"\n  Similar cases of {shown(found.candidates[-1].action_name)}")
+        print_wrapped([(timestamp(one.finished_at), _similar(one)) for one in found.similar], indent=2)
     if found.scopes:
         print("\n  Scopes")
         print_wrapped([(str(scope.scope_id), _scope(scope)) for scope in found.scopes], indent=2)
@@ -85,6 +89,11 @@ def _candidate(one: Tried) -> list[tuple[str, object]]:
     lines: list[tuple[str, object]] = [
         ("Confidence", f"{one.confidence:.2f}, from {one.evidence:,} outcomes; cost {shown(one.cost)}")
     ]
+    why_so = explain(one.confidence_basis, one.confidence, one.action_name)
+    if why_so is not None:
+        lines.append(("Because", why_so))
+    if one.held_for_review:
+        lines.append(("Held", "for a person to decide, whatever its confidence"))
     if one.proposed_by is not None:
         lines.append(("Proposed", f"by {one.proposed_by}"))
     if one.waits_for == "decision":
@@ -106,6 +115,11 @@ def _candidate(one: Tried) -> list[tuple[str, object]]:
     if one.result is not None:
         lines.append(("Result", one.result))
     return lines
+
+
+def _similar(one: Similar) -> str:
+    why = f": {one.error}" if one.error else ""
+    return f"{one.status}{why} ({one.source}, confidence {one.confidence:.2f}, candidate {one.candidate_id})"
 
 
 def _scope(scope: Scope) -> str:

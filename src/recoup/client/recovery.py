@@ -16,6 +16,8 @@ from recoup.operations.verbs import Answer
 from recoup.policy import versions
 from recoup.recovery import executing, listing, people, review, rule_testing, scopes, story
 from recoup.recovery.executing import Held, Outcome
+from recoup.recovery.calibration import Calibration
+from recoup.recovery.calibration import calibration as calibrated
 from recoup.recovery.listing import Cursor, Incident, ListedAction, Match, Task, read_id
 from recoup.recovery.matches import Ingested, NewFailure
 from recoup.recovery.matches import ingest as ingest_failures
@@ -293,6 +295,18 @@ class Recovery(Verbs):
         id_ = _id(match, "match")
         return self._call(
             OPERATOR, lambda on: people.recovered(on, id_), tx=tx, actor=self._person(actor), reason=reason
+        )
+
+    def calibration(
+        self, *, action: str | None = None, source: str | None = None, days: int = 90, tx: Tx = None, actor: Who = None
+    ) -> Calibration:
+        """Compare confidence with what happened, for candidates that ended within the last days.
+
+        Of all of them, and by action, source and week: how many, the reliability table, Brier score, and expected
+        calibration error.
+        """
+        return self._call(
+            READER, lambda on: calibrated(on, action=action, source=source, days=days), tx=tx, actor=actor
         )
 
     def claim(

@@ -7,7 +7,7 @@ from functools import partial
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.recovery import evaluation, executing, execution, executors, following
+from recoup.recovery import confidence, evaluation, executing, execution, executors, following
 from recoup.recovery.executing import Executors
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.settings import load
@@ -60,6 +60,14 @@ DUTIES: tuple[Duty, ...] = (
         description="evaluates every match that is due: ends candidates, proposes actions, ends matches",
         flow=evaluation.evaluate_due,
         lag=evaluation.EVALUATIONS.due_lag,
+    ),
+    Duty(
+        name="recovery-learn",
+        authority=Authority.EVALUATOR,
+        cadence_s=2,
+        description="counts outcomes, and rates pending candidates again where that changes what becomes of them",
+        batch=lambda tx, policy: confidence.learn(tx, policy[RecoveryPolicy]),
+        lag=confidence.learn_lag,
     ),
     replace(
         evaluation.EVALUATIONS.expiry(

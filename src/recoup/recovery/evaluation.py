@@ -237,12 +237,10 @@ def _attach(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: date
     }
     attached = {row[0] for row in tx.execute(Q["attached"], given)}
     with acting_as(tx, Authority.MATCHER):
-        rated = rate(
-            tx, {step.candidate_id: step.action_name for _, step in steps if step.candidate_id in attached}, policy
-        )
+        rated = rate(tx, [step.candidate_id for _, step in steps if step.candidate_id in attached], policy)
     return {
         one.claimed.failure_match_id: min(step.scope.expires_at, one.facts.candidates[-1].decide_by)
-        if step.candidate_id in attached and not rated[step.action_name].is_low(policy) else now
+        if step.candidate_id in attached and not rated[step.candidate_id].is_low else now
         for one, step in steps
     }  # fmt: skip
 
@@ -269,13 +267,13 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
         },
     )  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
-        rated = rate(tx, {made[match]: name for match, name in zip(ids, names, strict=True)}, policy)
+        rated = rate(tx, [made[match] for match in ids], policy)
     # The candidate's own deadlines; at once if its confidence is so low that it is skipped.
     (decide_by,) = tx.execute(
         "select recoup.now() + make_interval(hours => %s)", (policy.decide_within_hours,)
     ).fetchone() or (now,)
     return {
-        one.claimed.failure_match_id: now if rated[step.action_name].is_low(policy)
+        one.claimed.failure_match_id: now if rated[made[one.claimed.failure_match_id]].is_low
         else min(decide_by, step.scope.expires_at) if step.scope else decide_by
         for one, step in steps
     }  # fmt: skip

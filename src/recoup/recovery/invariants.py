@@ -42,7 +42,7 @@ FINALITY: tuple[Invariant, ...] = (
         "What a scope has used is what was started within it, and no less than in the event of its end."),
     _of("recovery/RI-5", "open_candidates", "A match has one open candidate for its signature at most."),
     _of("recovery/confidence", "candidates",
-        "The confidence of a candidate is the last one in its events, of its own action."),
+        "The confidence of a candidate, and what it rests on, is the last one in its events, of its own action."),
     _of("recovery/reasons", "candidates", "A candidate was skipped for a known reason, and each reason is true."),
 )  # fmt: skip
 
@@ -67,6 +67,9 @@ MATCHES: tuple[Invariant, ...] = (
 WORK: tuple[Invariant, ...] = (
     _of("recovery/awaits", "awaited", "What a candidate awaits exists, and is its own or its incident's."),
     _of("recovery/leases", "leases", "Leases agree with claims, and what has no effect yet is under one."),
+    _of("recovery/experience", "experience",
+        "What is known of actions, sources and categories is what the outcomes in the provenance say, each counted"
+        " once."),
     _of("laws/L5/late-candidates", "late_results",
         "A late result belongs to a candidate that had ended or lost its lease, or carries another token than it."),
     _of("laws/L8/recovery-stamped", "stamped",

@@ -12,7 +12,7 @@ from psycopg.sql import Composed
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.inputs import shown
-from recoup.recovery.confidence import estimates
+from recoup.recovery.confidence import shares
 from recoup.recovery.decision import applicable
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import MATCHING
@@ -294,7 +294,7 @@ def actions(tx: Transaction, policy: RecoveryPolicy) -> list[ListedAction]:
     """The actions of a policy, with their gates, whether they are paused, and their latest outcomes."""
     held = {name: f"{by}: {why}" for name, by, why in tx.execute(Q["paused_actions"])}
     everything = next((held[name] for name in ("everything", "recovery.candidate") if name in held), None)
-    known = estimates(tx, set(policy.actions), policy)
+    known = shares(tx, policy.actions, policy)
     return [
         ListedAction(
             action_name=name,
@@ -310,7 +310,7 @@ def actions(tx: Transaction, policy: RecoveryPolicy) -> list[ListedAction]:
             succeeded=known[name].succeeded,
             ended=known[name].ended,
             awaiting=known[name].awaiting,
-            confidence=known[name].confidence(policy),
+            confidence=known[name].confidence,
         )
         for name, action in policy.actions.items()
     ]

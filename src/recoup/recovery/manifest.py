@@ -34,6 +34,7 @@ RECOVERY = Domain(
         "ingest",
         "evaluation",
         "selection",
+        "experience",
         "review",
         "comments",
     ),

@@ -139,6 +139,9 @@ class RecoveryPolicy(Part):
     confidence_floor: Annotated[float, Field(ge=0.8, le=1, strict=False)]
     evidence_min: Annotated[int, Field(ge=5, le=1_000_000)]
     evidence_max: Annotated[int, Field(ge=5, le=10_000)]
+    evidence_half_life_days: Days
+    # Half of them at most: what waits for a person is not tried by itself.
+    held_share: Annotated[float, Field(ge=0, le=0.5, strict=False)]
     incident_quiet_hours: Hours
     evaluation_lease_s: Seconds
     candidate_lease_s: Seconds

@@ -293,7 +293,7 @@ def propose(
         chosen = Selection(action, scope, parameters, key=_repeated(tx, found["failure_match_id"], action, given))
         select_actions(tx, policy, {made: chosen})
     with acting_as(tx, Authority.MATCHER):
-        rate(tx, {made: action}, policy)
+        rate(tx, [made], policy)
     with acting_as(tx, Authority.EVALUATOR):
         wake(tx, [found["failure_match_id"]])
     return made

@@ -15,6 +15,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.formatting import timestamp
 from recoup.recovery import listing
+from recoup.recovery.estimate import explain
 from recoup.recovery.listing import Candidate, Incident
 from recoup.recovery.scopes import Scope
 from recoup.recovery.scopes import show as show_scope
@@ -26,6 +27,7 @@ MAX_CANDIDATES = 100
 MAX_EVALUATIONS = 100
 MAX_EVENTS = 1_000
 MAX_OTHERS = 20  # scopes, and matches that follow
+MAX_SIMILAR = 5
 OPEN = (CandidateStatus.PENDING, CandidateStatus.APPROVED, CandidateStatus.EXECUTING)
 # Where a person sees what is awaited.
 SHOWN_BY = {
@@ -73,6 +75,21 @@ class Tried(Candidate):
     overridden_by: str | None
     result: Any
     teaches: bool
+    held_for_review: bool
+    confidence_basis: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similar:
+    """What became of the same action in a similar case: for the same signature, if its outcome depends on that."""
+
+    candidate_id: UUID
+    failure_match_id: UUID
+    source: str
+    status: str
+    error: str | None
+    confidence: float
+    finished_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +135,8 @@ class Shown:
     incident: Incident
     evaluations: Sequence[Evaluation]
     candidates: Sequence[Tried]
+    explanation: str | None  # of the confidence of the latest one, when it was rated
+    similar: Sequence[Similar]  # the latest outcomes of its action that its confidence rests on
     awaits: Situation | None  # what the open candidate started
     scopes: Sequence[Scope]  # of its candidates, and active ones of its incident
     follows: Other | None
@@ -159,6 +178,8 @@ def show(tx: Transaction, id_: UUID) -> Shown:
         incident=listing.incident(tx, match["incident_id"]),
         evaluations=_rows(tx, Evaluation, "evaluations", {"match": match_id, "limit": MAX_EVALUATIONS}),
         candidates=candidates,
+        explanation=_explained(candidates),
+        similar=_similar(tx, candidates),
         awaits=awaits,
         scopes=scopes,
         follows=before[0] if before else None,
@@ -181,6 +202,16 @@ def _standings(
     given = {"kinds": [kind for kind, _ in asked], "refs": [ref for _, ref in asked]}
     found = {(one.kind, one.ref): one for one in _rows(tx, Situation, "standings", given)}
     return found.get(asked[0]), found.get(asked[1]) if len(asked) > 1 else None
+
+
+def _explained(candidates: Sequence[Tried]) -> str | None:
+    latest = candidates[-1] if candidates else None
+    return None if latest is None else explain(latest.confidence_basis, latest.confidence, latest.action_name)
+
+
+def _similar(tx: Transaction, candidates: Sequence[Tried]) -> list[Similar]:
+    given = {"candidate": candidates[-1].candidate_id, "limit": MAX_SIMILAR} if candidates else None
+    return [] if given is None else _rows(tx, Similar, "similar", given)
 
 
 def _scopes(tx: Transaction, match: Mapping[str, Any], candidates: Sequence[Tried]) -> list[Scope]:

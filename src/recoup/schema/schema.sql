@@ -5014,6 +5014,12 @@ create table recovery.candidate (
   updated_at timestamp with time zone not null,
   automatic boolean not null generated always as (COALESCE((action_type = ANY (ARRAY['escalate'::text, 'notify'::text, 'manual'::text])) OR (subject_kind = ANY (ARRAY['run'::text, 'partition'::text, 'outside'::text])) AND (action_type <> ALL (ARRAY['skip'::text, 'rollback'::text])), false)) stored,
   is_ready boolean not null generated always as (COALESCE(scope_id IS NOT NULL AND action_name IS NOT NULL AND (status = 'approved'::text OR status = 'pending'::text AND proposed_by IS NULL AND NOT held_for_review AND is_automated AND NOT requires_approval AND ((action_type = ANY (ARRAY['escalate'::text, 'notify'::text, 'manual'::text])) OR (subject_kind = ANY (ARRAY['run'::text, 'partition'::text, 'outside'::text])) AND (action_type <> ALL (ARRAY['skip'::text, 'rollback'::text]))) AND confidence_of = action_name AND confidence >= 0.8::double precision AND evidence >= 5), false)) stored,
+  cell text not null generated always as (
+CASE
+    WHEN action_type = ANY (ARRAY['escalate'::text, 'notify'::text, 'manual'::text, 'skip'::text]) THEN ''::text
+    ELSE error_signature
+END) stored,
+  confidence_basis jsonb,
   constraint candidate_pkey PRIMARY KEY (candidate_id),
   constraint candidate_action CHECK (num_nulls(action_name, action_type, parameters, cost, timeout_s) = ANY (ARRAY[0, 5])),
   constraint candidate_action_name_check CHECK (octet_length(action_name) >= 1 AND octet_length(action_name) <= 200),
@@ -5104,11 +5110,14 @@ comment on column recovery.candidate.created_at is 'When it was created.';
 comment on column recovery.candidate.updated_at is 'When it last changed.';
 comment on column recovery.candidate.automatic is 'Whether its action may ever start without a person for a subject of this kind. Generated.';
 comment on column recovery.candidate.is_ready is 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
-CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name) WHERE awaits IS NOT NULL AND finished_at IS NULL;
+comment on column recovery.candidate.cell is 'What its outcome teaches about, with its action: its signature, or nothing narrower than the action. Generated.';
+comment on column recovery.candidate.confidence_basis is 'The figures that its confidence rests on.';
+CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name, cell) WHERE awaits IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX candidate_awaits ON recovery.candidate USING btree ((awaits ->> 'key'::text)) WHERE awaits IS NOT NULL;
 CREATE INDEX candidate_match ON recovery.candidate USING btree (failure_match_id, candidate_id);
 CREATE UNIQUE INDEX candidate_open ON recovery.candidate USING btree (failure_match_id, error_signature) WHERE finished_at IS NULL;
-CREATE INDEX candidate_outcomes ON recovery.candidate USING btree (action_name, finished_at) WHERE executed_at IS NOT NULL AND finished_at IS NOT NULL AND teaches;
+CREATE INDEX candidate_outcomes ON recovery.candidate USING btree (action_name, cell, finished_at) WHERE executed_at IS NOT NULL AND finished_at IS NOT NULL AND teaches;
+CREATE INDEX candidate_rated ON recovery.candidate USING btree (action_name, cell) WHERE executed_at IS NULL AND finished_at IS NULL;
 CREATE INDEX candidate_ready ON recovery.candidate USING btree ((decided_at IS NULL), candidate_id) WHERE is_ready AND executed_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.candidate REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_candidate_births('recovery.candidate');
 alter table recovery.candidate enable always trigger a_guard_births;
@@ -5130,7 +5139,7 @@ CREATE TRIGGER c_record_candidate_moves_on_update AFTER UPDATE ON recovery.candi
 alter table recovery.candidate enable always trigger c_record_candidate_moves_on_update;
 CREATE TRIGGER d_settle_candidates_on_update AFTER UPDATE ON recovery.candidate REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.settle_candidates();
 alter table recovery.candidate enable always trigger d_settle_candidates_on_update;
-grant insert (candidate_id, created_at, decide_by, error_signature, failure_match_id, follows, incident_id, policy_version, proposed_by, recommended_action, subject_kind, updated_at), update (confidence, confidence_of, evidence, updated_at) on table recovery.candidate to recoup_matcher;
+grant insert (candidate_id, created_at, decide_by, error_signature, failure_match_id, follows, incident_id, policy_version, proposed_by, recommended_action, subject_kind, updated_at), update (confidence, confidence_basis, confidence_of, evidence, updated_at) on table recovery.candidate to recoup_matcher;
 grant select on table recovery.candidate to recoup_reader;
 grant update (action_name, action_type, confidence_of, cost, effect_made_at, error, execute_by, finished_at, held_for_review, idempotency_key, is_automated, overridden_by, parameters, reported, requires_approval, result, scope_id, skip_reason, status, teaches, timeout_s, updated_at) on table recovery.candidate to recoup_evaluator;
 grant update (awaits, effect_made_at, error, outcome_by, reported, result, updated_at) on table recovery.candidate to recoup_executor;
@@ -5188,6 +5197,38 @@ CREATE TRIGGER c_record_evaluations_on_insert AFTER INSERT ON recovery.evaluatio
 alter table recovery.evaluation enable always trigger c_record_evaluations_on_insert;
 grant insert (errors, evaluated_at, evaluation_no, facts, failure_match_id, fired, policy_version, recommended_action, rules, weight) on table recovery.evaluation to recoup_rule_engine;
 grant select on table recovery.evaluation to recoup_reader;
+
+create table recovery.experience (
+  action_name text not null,
+  source text not null,
+  category text not null,
+  day date not null,
+  succeeded integer not null,
+  ended integer not null,
+  constraint experience_pkey PRIMARY KEY (action_name, source, category, day),
+  constraint experience_action_name_check CHECK (octet_length(action_name) >= 1 AND octet_length(action_name) <= 200),
+  constraint experience_category_check CHECK (category = ANY (ARRAY[''::text, 'TRANSIENT'::text, 'OPERATIONAL'::text, 'STRUCTURAL'::text])),
+  constraint experience_day_check CHECK (isfinite(day)),
+  constraint experience_ended CHECK (ended >= succeeded AND ended > 0),
+  constraint experience_level CHECK (source <> ''::text OR category = ''::text),
+  constraint experience_source_check CHECK (octet_length(source) <= 500),
+  constraint experience_succeeded_check CHECK (succeeded >= 0)
+);
+comment on table recovery.experience is 'How often actions made failures go away, counted by day: of all failures, of a source, of a category of a source.';
+comment on column recovery.experience.action_name is 'The action.';
+comment on column recovery.experience.source is 'The source; empty: of all failures.';
+comment on column recovery.experience.category is 'The category; empty: of all of the source.';
+comment on column recovery.experience.day is 'The day on which the candidates ended, UTC.';
+comment on column recovery.experience.succeeded is 'How many succeeded.';
+comment on column recovery.experience.ended is 'How many ended, in whatever way, and taught something.';
+CREATE TRIGGER a_guard_experience BEFORE INSERT OR DELETE OR UPDATE ON recovery.experience FOR EACH ROW EXECUTE FUNCTION recovery.guard_experience();
+alter table recovery.experience enable always trigger a_guard_experience;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.experience FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.experience');
+alter table recovery.experience enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.experience FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.experience enable replica trigger a_refuse_replicated;
+grant insert (action_name, category, day, ended, source, succeeded), update (ended, succeeded) on table recovery.experience to recoup_matcher;
+grant select on table recovery.experience to recoup_reader;
 
 create table recovery.failure_match (
   failure_match_id uuid not null default recoup.new_id(),
@@ -6135,6 +6176,13 @@ CREATE OR REPLACE FUNCTION recovery.guard_evaluation_births()
 comment on function recovery.guard_evaluation_births() is 'The guard of births of recovery.evaluation, generated from the declaration.';
 grant execute on function recovery.guard_evaluation_births() to public;
 
+CREATE OR REPLACE FUNCTION recovery.guard_experience()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 79572d3b34023fdf411b3dac1f8737bf
+comment on function recovery.guard_experience() is 'The matcher counts outcomes. A count rises, and is not deleted.';
+grant execute on function recovery.guard_experience() to public;
+
 CREATE OR REPLACE FUNCTION recovery.guard_failure_match_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -6284,6 +6332,13 @@ CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds te
  SET jit TO 'off'; -- body 554e8cbd08651110b634dfa90db96802
 comment on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) is 'Ingests failures; of each its match, and whether it was created, is known, or differs from what its key stands for.';
 
+CREATE OR REPLACE FUNCTION recovery.is_held(candidate_id uuid, share double precision)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body c2c85c0a28c17c297cadeb1b8596d767
+comment on function recovery.is_held(candidate_id uuid, share double precision) is 'Whether a candidate is among the share that waits for a person although it would start by itself: by its id alone.';
+grant execute on function recovery.is_held(candidate_id uuid, share double precision) to public;
+
 grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb)
@@ -6309,6 +6364,20 @@ CREATE OR REPLACE FUNCTION recovery.kept_errors(error_table_ text, ids bigint[],
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 629bb02e1dda2f904f3849720f8cdc6d
 comment on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) is 'Lineages of errors that recovery works on: their errors are not archived yet, although they have expired.';
+
+grant execute on function recovery.known(ids uuid[], half_life_days double precision, most integer, OUT candidates uuid[], OUT action_name text, OUT good integer, OUT ended integer, OUT own_good double precision, OUT own_ended double precision, OUT awaiting integer, OUT of_action double precision[], OUT of_source double precision[], OUT of_category double precision[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.known(ids uuid[], half_life_days double precision, most integer, OUT candidates uuid[], OUT action_name text, OUT good integer, OUT ended integer, OUT own_good double precision, OUT own_ended double precision, OUT awaiting integer, OUT of_action double precision[], OUT of_source double precision[], OUT of_category double precision[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body d3050a56ee4924315404dec520fca40c
+comment on function recovery.known(ids uuid[], half_life_days double precision, most integer, OUT candidates uuid[], OUT action_name text, OUT good integer, OUT ended integer, OUT own_good double precision, OUT own_ended double precision, OUT awaiting integer, OUT of_action double precision[], OUT of_source double precision[], OUT of_category double precision[]) is 'What is known of the cells of candidates: outcomes weighted by age, what is awaited, and sums of wider levels.';
 
 CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
  RETURNS timestamp with time zone
@@ -6347,6 +6416,19 @@ CREATE OR REPLACE FUNCTION recovery.late_outcomes(ids_ uuid[], tokens uuid[], ou
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6d588cfa2b8f1e2ad08098cef76b243c
 comment on function recovery.late_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], errors text[], INOUT reported uuid[], INOUT statuses text[]) is 'Adds to what was reported what was reported before, and stores as late what comes late.';
+
+CREATE OR REPLACE FUNCTION recovery.learn(ids uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 9582bd65cc434f34f1bfb572894599d3
+comment on function recovery.learn(ids uuid[]) is 'Counts the outcomes of candidates that ended, by day, for their action, source and category. Returns how many taught.';
+grant execute on function recovery.learn(ids uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.leases_expire()
  RETURNS boolean
@@ -6446,9 +6528,9 @@ CREATE OR REPLACE FUNCTION recovery.queue_retries(wanted uuid[], candidates uuid
  SET enable_mergejoin TO 'off'; -- body 0a706dcdf0ebd4c5a35719b0ded52029
 comment on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) is 'Queues the retry of each run, a copy of its kind, source and input. For the consequence of a candidate only.';
 
-grant execute on function recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[]) to public;
+grant execute on function recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[]) to public;
 
-CREATE OR REPLACE FUNCTION recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[])
+CREATE OR REPLACE FUNCTION recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[])
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6457,8 +6539,21 @@ CREATE OR REPLACE FUNCTION recovery.rate_candidates(ids uuid[], confidences doub
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 7f8460397ecd2d09aaed9b537280a710
-comment on function recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[]) is 'Writes the confidence of pending candidates.';
+ SET jit TO 'off'; -- body 7f4ab1a3e50bb07ad4dd9116d9c54132
+comment on function recovery.rate_candidates(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[]) is 'Writes the confidence of pending candidates, and what it rests on.';
+
+CREATE OR REPLACE FUNCTION recovery.rated_of_cells(ids uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 36862a143f74d6cc3aa4857c57a23805
+comment on function recovery.rated_of_cells(ids uuid[]) is 'A pending candidate of each cell that the outcomes of these candidates teach about.';
+grant execute on function recovery.rated_of_cells(ids uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.record_candidate_births()
  RETURNS trigger
@@ -6475,7 +6570,7 @@ CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 6a0900b7cdef6f5dd9e1eb85ff42184a
+ SET enable_mergejoin TO 'off'; -- body 0b0b4710a24da519574fdeb5eaf3f280
 comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
 
 CREATE OR REPLACE FUNCTION recovery.record_evaluations()
@@ -6571,6 +6666,19 @@ CREATE OR REPLACE FUNCTION recovery.report_outcomes(ids_ uuid[], tokens uuid[], 
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 09bb74f62a76b902a75b12994dd3ee93
 comment on function recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT reported uuid[], OUT statuses text[]) is 'The executor''s report on actions outside this database: made, reported before, or late (stored, and not applied).';
+
+grant execute on function recovery.rescore(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[], floor_ double precision, least_ integer, skip_below_ double precision, OUT candidates uuid[], OUT matches uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.rescore(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[], floor_ double precision, least_ integer, skip_below_ double precision, OUT candidates uuid[], OUT matches uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 410197bacae61a77128c5c8e9aaab5af
+comment on function recovery.rescore(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[], floor_ double precision, least_ integer, skip_below_ double precision, OUT candidates uuid[], OUT matches uuid[]) is 'Gives pending candidates of the cells of these a new confidence, if it crosses the floor for automatic starts or the line below which they are skipped. Also returns the matches of those that are below it.';
 
 CREATE OR REPLACE FUNCTION recovery.retry_errors(ids uuid[], refs text[])
  RETURNS integer
@@ -6723,7 +6831,7 @@ CREATE OR REPLACE FUNCTION recovery.select_actions(ids uuid[], actions text[], t
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 67587fad6411f0b413c0b49950e00a22
+ SET jit TO 'off'; -- body 2d91492f8f1bb3b093f018eff9c24c31
 comment on function recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[]) is 'Selects the actions of pending candidates, with their scopes.';
 
 CREATE OR REPLACE FUNCTION recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[])

@@ -73,20 +73,6 @@ select r.ref from unnest(%(refs)s::text[]) r (ref)
 -- name: paused_tables
 select p.scope_id from recoup.pause p where p.status = 'PAUSED' and p.scope in ('global', 'table');
 
--- name: outcomes
--- The latest outcomes of actions; what is still awaited counts as a failure, because successes arrive early.
-select a.name, o.succeeded, o.ended, w.awaiting
-  from unnest(%(names)s::text[]) a (name)
- cross join lateral (
-   select count(*) filter (where x.status = 'succeeded') as succeeded, count(*) as ended
-     from (select c.status from recovery.candidate c
-            where c.action_name = a.name and c.executed_at is not null and c.finished_at is not null and c.teaches
-            order by c.finished_at desc limit %(most)s) x) o
- cross join lateral (
-   select count(*) as awaiting
-     from (select from recovery.candidate c
-            where c.action_name = a.name and c.awaits is not null and c.finished_at is null limit %(most)s) y) w;
-
 -- name: evaluated
 with t as materialized (select recoup.now() as now_, recoup.policy_version() as version)
 insert into recovery.evaluation (failure_match_id, evaluation_no, rules, fired, recommended_action, weight, facts,
@@ -118,9 +104,6 @@ select c from recovery.select_actions(
 
 -- name: attached
 select c from recovery.attach_scopes(%(ids)s::uuid[], %(scopes)s::uuid[], %(execute_by)s::timestamptz[]) c;
-
--- name: rated
-select c from recovery.rate_candidates(%(ids)s::uuid[], %(confidences)s::float8[], %(evidence)s::integer[]) c;
 
 -- name: skipped
 select c from recovery.skip_candidates(%(ids)s::uuid[], %(reasons)s::text[], %(people)s::text[], %(was)s::text[]) c;

@@ -51,6 +51,8 @@ events as (
          (array_agg(e.confidence order by e.seq desc) filter (where e.event_type = 'confidence_updated'))[1]
            as confidence,
          (array_agg(e.evidence order by e.seq desc) filter (where e.event_type = 'confidence_updated'))[1] as evidence,
+         (array_agg(nullif(e.facts -> 'basis', 'null') order by e.seq desc)
+            filter (where e.event_type = 'confidence_updated'))[1] as basis,
          array_agg(e.facts ->> 'by') filter (where e.event_type = 'manual_override') as overriders
     from numbered e group by e.candidate_id),
 tried as (
@@ -124,7 +126,8 @@ beside as (
               and e.result is distinct from encode(sha256(convert_to(c.result::text, 'UTF8')), 'hex')
            or c.status in ('failed', 'skipped') and e.said is distinct from coalesce(c.skip_reason, c.error)
          then 'recovery/P2/candidate' end,
-    case when (c.confidence, c.evidence) is distinct from (coalesce(e.confidence, 0), coalesce(e.evidence, 0))
+    case when (c.confidence, c.evidence, c.confidence_basis)
+              is distinct from (coalesce(e.confidence, 0), coalesce(e.evidence, 0), e.basis)
            or c.confidence_of is not null and c.confidence_of is distinct from c.action_name
          then 'recovery/confidence' end,
     case when e.executions > 0
@@ -452,3 +455,34 @@ select 'laws/L8/recovery-stamped' as breaks, x.what, x.id, x.policy_version, x.a
         select 'evaluation', e.failure_match_id, e.policy_version, e.evaluated_at from recovery.evaluation e) x
   left join versions v on v.version = x.policy_version
  where v.version is null or x.at < v.applied_at - interval '1 minute' or x.at > v.replaced_at + interval '1 minute'
+
+-- name: experience
+-- Counted again from the provenance, as far as the learner has read it. A settled read has no gaps: what it has read is
+-- what its snapshot sees, and of the range that it is reading, what is not after its last position.
+with cursors as (
+  select s.incarnation, s.since, s.until, s.after_seq from recoup.subscription s
+   where s.log = 'recovery.provenance' and s.name = 'learner'),
+read as (
+  select p.candidate_id
+    from cursors k
+    join recovery.provenance p on p.event_type in ('success', 'failure', 'rolled_back')
+   where p.incarnation < k.incarnation
+      or p.incarnation = k.incarnation
+         and (pg_visible_in_snapshot(p.xid, k.since)
+              or k.until is not null and pg_visible_in_snapshot(p.xid, k.until) and p.seq <= k.after_seq
+              or k.until is null and p.seq <= k.after_seq)),
+counted as (
+  select c.action_name, l.source, l.category, (c.finished_at at time zone 'UTC')::date as day,
+         count(*) filter (where c.status = 'succeeded') as succeeded, count(*) as ended
+    from read r
+    join recovery.candidate c on c.candidate_id = r.candidate_id and c.teaches
+     and c.action_type not in ('escalate', 'notify', 'manual', 'skip')
+    join recovery.failure_match m on m.failure_match_id = c.failure_match_id
+   cross join lateral (values ('', ''), (m.source, ''), (m.source, m.category)) l (source, category)
+   group by 1, 2, 3, 4)
+select 'recovery/experience' as breaks, coalesce(e.action_name, n.action_name) as action_name,
+       coalesce(e.source, n.source) as source, coalesce(e.category, n.category) as category,
+       coalesce(e.day, n.day) as day, e.succeeded, e.ended, n.succeeded as counted_succeeded, n.ended as counted_ended
+  from recovery.experience e
+  full join counted n on (n.action_name, n.source, n.category, n.day) = (e.action_name, e.source, e.category, e.day)
+ where (e.succeeded, e.ended) is distinct from (n.succeeded, n.ended)

@@ -82,7 +82,7 @@ select {columns}
 -- name: candidates_of
 -- All candidates of a match, oldest first.
 select {columns}, c.follows, c.recommended_action, c.idempotency_key, c.lease_until, c.effect_made_at, c.reported,
-       c.overridden_by, c.result, c.teaches
+       c.overridden_by, c.result, c.teaches, c.held_for_review, c.confidence_basis
   from (select c.* from recovery.candidate c where c.failure_match_id = %(match)s order by c.candidate_id
          limit %(limit)s) c
  {details}

@@ -37,6 +37,20 @@ select m.failure_match_id, m.status, m.created_at from recovery.failure_match m
 select m.failure_match_id, m.status, m.created_at from recovery.failure_match m
  where m.failure_match_id = %(follows)s;
 
+-- name: similar
+-- The latest outcomes that teach about the same, without its own.
+select o.candidate_id, o.failure_match_id, m.source, o.status, o.error, o.confidence, o.finished_at
+  from recovery.candidate c
+ cross join lateral (
+   select o.* from recovery.candidate o
+    where o.action_name = c.action_name and o.cell = c.cell and o.executed_at is not null
+      and o.finished_at is not null and o.teaches and o.candidate_id <> c.candidate_id
+    order by o.finished_at desc limit %(limit)s) o
+ cross join lateral (select m.source from recovery.failure_match m
+                      where m.failure_match_id = o.failure_match_id limit 1) m
+ where c.candidate_id = %(candidate)s
+ order by o.finished_at desc;
+
 -- name: events
 -- Its own, and those of its incident and its scopes: the newest ones, oldest first.
 select e.* from (

@@ -145,6 +145,18 @@ comment on column recovery.candidate.automatic is
 'Whether its action may ever start without a person for a subject of this kind. Generated.';
 comment on column recovery.candidate.is_ready is
 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
+comment on column recovery.candidate.cell is
+'What its outcome teaches about, with its action: its signature, or nothing narrower than the action. Generated.';
+comment on column recovery.candidate.confidence_basis is 'The figures that its confidence rests on.';
+
+comment on table recovery.experience is
+'How often actions made failures go away, counted by day: of all failures, of a source, of a category of a source.';
+comment on column recovery.experience.action_name is 'The action.';
+comment on column recovery.experience.source is 'The source; empty: of all failures.';
+comment on column recovery.experience.category is 'The category; empty: of all of the source.';
+comment on column recovery.experience.day is 'The day on which the candidates ended, UTC.';
+comment on column recovery.experience.succeeded is 'How many succeeded.';
+comment on column recovery.experience.ended is 'How many ended, in whatever way, and taught something.';
 
 comment on table recovery.lease is
 'Claims of candidates, and until when their effects have to be made. Managed by the database.';

@@ -161,7 +161,7 @@ begin
              'is_automated', n.is_automated, 'requires_approval', n.requires_approval, 'timeout_s', n.timeout_s,
              'held_for_review', n.held_for_review, 'execute_by', n.execute_by,
              'parameters', encode(sha256(convert_to(n.parameters::text, 'UTF8')), 'hex'))
-           when 'confidence_updated' then jsonb_build_object('before', o.confidence)
+           when 'confidence_updated' then jsonb_build_object('before', o.confidence, 'basis', n.confidence_basis)
            when 'effect_made' then case
              when n.awaits is not null then n.awaits || jsonb_build_object('outcome_by', n.outcome_by)
              else jsonb_build_object('reported', n.reported) end
