@@ -47,7 +47,7 @@ def _recovered() -> Iterator[Move]:
     """What recovery candidates do with errors that wait for a person."""
     for status in (PARKED, ESCALATED):
         yield Move(status, RETRY_PENDING, EXECUTOR, "unparked for a recovery candidate", via=CANDIDATE)
-        yield Move(status, status, EXECUTOR, "archived for a recovery candidate", via=CANDIDATE)
+        yield Move(status, status, EXECUTOR, "escalated or archived for a recovery candidate", via=CANDIDATE)
         yield Move(status, status, REVIEWER, "reviewed, through the approval of a recovery candidate", via=CANDIDATE)
     yield Move(PARKED, ESCALATED, EXECUTOR, "escalated for a recovery candidate", via=CANDIDATE)
 

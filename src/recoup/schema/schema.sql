@@ -3724,7 +3724,7 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body c46a5b25d43c1bafdd4772571dd05faf
+ STABLE; -- body 133ebf1c18de2783d3f4e203ed0fa48a
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a change breaks because its event would not tell it (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, lineage_id bigint, error_message text, payload jsonb) to public;
@@ -3740,7 +3740,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 37e9a011b47e8504a81d9c590b89144d
+ STABLE; -- body 9e1ab4ed3b161d48be4a38d214a3722f
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -5014,6 +5014,11 @@ create table recovery.candidate (
   updated_at timestamp with time zone not null,
   automatic boolean not null generated always as (COALESCE((action_type = ANY (ARRAY['escalate'::text, 'notify'::text, 'manual'::text])) OR (subject_kind = ANY (ARRAY['run'::text, 'partition'::text, 'outside'::text])) AND (action_type <> ALL (ARRAY['skip'::text, 'rollback'::text])), false)) stored,
   is_ready boolean not null generated always as (COALESCE(scope_id IS NOT NULL AND action_name IS NOT NULL AND (status = 'approved'::text OR status = 'pending'::text AND proposed_by IS NULL AND NOT held_for_review AND is_automated AND NOT requires_approval AND ((action_type = ANY (ARRAY['escalate'::text, 'notify'::text, 'manual'::text])) OR (subject_kind = ANY (ARRAY['run'::text, 'partition'::text, 'outside'::text])) AND (action_type <> ALL (ARRAY['skip'::text, 'rollback'::text]))) AND confidence_of = action_name AND confidence >= 0.8::double precision AND evidence >= 5), false)) stored,
+  undoes uuid generated always as (
+CASE
+    WHEN action_type = 'rollback'::text AND (status <> ALL (ARRAY['failed'::text, 'skipped'::text, 'rejected'::text])) THEN (parameters ->> 'undoes'::text)::uuid
+    ELSE NULL::uuid
+END) stored,
   constraint candidate_pkey PRIMARY KEY (candidate_id),
   constraint candidate_action CHECK (num_nulls(action_name, action_type, parameters, cost, timeout_s) = ANY (ARRAY[0, 5])),
   constraint candidate_action_name_check CHECK (octet_length(action_name) >= 1 AND octet_length(action_name) <= 200),
@@ -5104,12 +5109,14 @@ comment on column recovery.candidate.created_at is 'When it was created.';
 comment on column recovery.candidate.updated_at is 'When it last changed.';
 comment on column recovery.candidate.automatic is 'Whether its action may ever start without a person for a subject of this kind. Generated.';
 comment on column recovery.candidate.is_ready is 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
+comment on column recovery.candidate.undoes is 'Of a rollback: the candidate that it undoes. Null again when it failed, was skipped or rejected.';
 CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name) WHERE awaits IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX candidate_awaits ON recovery.candidate USING btree ((awaits ->> 'key'::text)) WHERE awaits IS NOT NULL;
 CREATE INDEX candidate_match ON recovery.candidate USING btree (failure_match_id, candidate_id);
 CREATE UNIQUE INDEX candidate_open ON recovery.candidate USING btree (failure_match_id, error_signature) WHERE finished_at IS NULL;
 CREATE INDEX candidate_outcomes ON recovery.candidate USING btree (action_name, finished_at) WHERE executed_at IS NOT NULL AND finished_at IS NOT NULL AND teaches;
 CREATE INDEX candidate_ready ON recovery.candidate USING btree ((decided_at IS NULL), candidate_id) WHERE is_ready AND executed_at IS NULL;
+CREATE UNIQUE INDEX candidate_undoes ON recovery.candidate USING btree (undoes) WHERE undoes IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.candidate REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_candidate_births('recovery.candidate');
 alter table recovery.candidate enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.candidate REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.candidate');
@@ -5136,6 +5143,54 @@ grant update (action_name, action_type, confidence_of, cost, effect_made_at, err
 grant update (awaits, effect_made_at, error, outcome_by, reported, result, updated_at) on table recovery.candidate to recoup_executor;
 grant update (decided_at, decided_by, decision_note, finished_at, status, updated_at) on table recovery.candidate to recoup_reviewer;
 grant update (executed_at, idempotency_key, lease_until, status, token, updated_at, worker) on table recovery.candidate to recoup_claim_worker;
+
+create table recovery.config (
+  key text not null,
+  version integer not null,
+  status text not null default 'set'::text,
+  value jsonb,
+  candidate_id uuid,
+  set_by text not null,
+  reason text not null,
+  set_at timestamp with time zone not null,
+  constraint config_pkey PRIMARY KEY (key, version),
+  constraint config_key_check CHECK (key ~ '^[a-z][a-z0-9_.-]{0,99}$'::text),
+  constraint config_reason_check CHECK (octet_length(reason) >= 1 AND octet_length(reason) <= 2000),
+  constraint config_set_at_check CHECK (isfinite(set_at)),
+  constraint config_set_by_check CHECK (octet_length(set_by) >= 1 AND octet_length(set_by) <= 500),
+  constraint config_status_check CHECK (status = ANY (ARRAY['set'::text, 'removed'::text])),
+  constraint config_value CHECK ((status = 'removed'::text) = (value IS NULL)),
+  constraint config_value_check CHECK (octet_length(value::text) <= 100000),
+  constraint config_version_check CHECK (version > 0)
+);
+comment on table recovery.config is 'Keys that programs read, with all their versions; the last one counts. Set by people, or by the action reconfigure.';
+comment on column recovery.config.key is 'The key.';
+comment on column recovery.config.version is 'Number of the version, from 1 without a gap.';
+comment on column recovery.config.status is 'set: it has a value; removed: it has none, as before it was first set.';
+comment on column recovery.config.value is 'The value; null: it was removed.';
+comment on column recovery.config.candidate_id is 'The candidate that set or restored it; null: a person set it.';
+comment on column recovery.config.set_by is 'Who set it.';
+comment on column recovery.config.reason is 'Why.';
+comment on column recovery.config.set_at is 'When.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_config_births('recovery.config');
+alter table recovery.config enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.config REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.config');
+alter table recovery.config enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.config REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recovery.config');
+alter table recovery.config enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.config FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.config');
+alter table recovery.config enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.config FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.config enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_config_on_insert AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_config();
+alter table recovery.config enable always trigger b_rule_config_on_insert;
+CREATE TRIGGER c_content_config_births_on_insert AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_config_births();
+alter table recovery.config enable always trigger c_content_config_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('candidate_id');
+alter table recovery.config enable always trigger c_record_control_on_insert;
+grant insert (candidate_id, key, reason, set_at, set_by, status, value, version) on table recovery.config to recoup_executor;
+grant insert (candidate_id, key, reason, set_at, set_by, status, value, version) on table recovery.config to recoup_operator;
+grant select on table recovery.config to recoup_reader;
 
 create table recovery.evaluation (
   failure_match_id uuid not null,
@@ -5772,7 +5827,7 @@ comment on function recovery.add_runs(kinds text[], sources text[], inputs jsonb
 CREATE OR REPLACE FUNCTION recovery.applicable(action_type text, subject_kind text)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE; -- body 3b0d0e33a3b06f9f9232a6f3bf8edb36
+ IMMUTABLE; -- body 6d0fceccfa6fc58ca0555609ec145d2e
 comment on function recovery.applicable(action_type text, subject_kind text) is 'Whether actions of a type can be executed for subjects of a kind.';
 grant execute on function recovery.applicable(action_type text, subject_kind text) to public;
 
@@ -5803,7 +5858,7 @@ grant execute on function recovery.candidate_move_broken(o recovery.candidate, n
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body ff72db5aa89d8dfac166c58821c9eb0c
+ STABLE; -- body fd65aa9944e65c112eae3c8d4c69b063
 comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
 
 grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -5817,9 +5872,23 @@ comment on function recovery.candidate_move_refusal(code_ text, o recovery.candi
 CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 363b597e3d34519294581e0d345b8f6c
+ IMMUTABLE; -- body 41188bc1544c7f442aaf506073656299
 comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
 grant execute on function recovery.candidate_move_rules() to public;
+
+CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before jsonb, after jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
+comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what stood before, what it left, and their digests.';
+grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.change_reversibly(ids uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body cc577aa474051fb1ac0fe2389371e05c
+comment on function recovery.change_reversibly(ids uuid[]) is 'Makes the changes of candidates that reconfigure or roll back. Returns how many were as they had told.';
+grant execute on function recovery.change_reversibly(ids uuid[]) to public;
 
 grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
@@ -5833,7 +5902,7 @@ CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer,
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 2425cfcc7d1f6d3b0d07bc5b2ecedeff
+ SET jit TO 'off'; -- body 988b66de96d5c48b3c1b31c9093248ec
 comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
 
 grant execute on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -5866,6 +5935,20 @@ CREATE OR REPLACE FUNCTION recovery.claim_runs(kind_ text, most integer, owner_ 
  SET jit TO 'off'; -- body 233d2d2e6a2afaa18e15669413fffa4a
 comment on function recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[], OUT sources text[], OUT inputs jsonb[], OUT retries uuid[], OUT alternatives jsonb[], OUT queued timestamp with time zone[]) is 'Claims queued runs of a kind, oldest first. Those that another claim holds are skipped. None while runs are paused.';
 
+CREATE OR REPLACE FUNCTION recovery.config_now(key_ text, OUT version integer, OUT value jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body eaefc1b2d1e0f20f0aa215f6b9f865b9
+comment on function recovery.config_now(key_ text, OUT version integer, OUT value jsonb) is 'The present version of a key and its value; null: it is not set.';
+grant execute on function recovery.config_now(key_ text, OUT version integer, OUT value jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.conflicts(c recovery.candidate)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body bf6683274419f7a5b47b7203e7c1967d
+comment on function recovery.conflicts(c recovery.candidate) is 'Whether something else stands than what the undone candidate left.';
+grant execute on function recovery.conflicts(c recovery.candidate) to public;
+
 CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -5875,6 +5958,16 @@ CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 35f25d79ce53087e22de82055b9a9a86
 comment on function recovery.content_candidate_births() is 'Digests of rows of recovery.candidate at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.content_config_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 9ed7ccd64feffcee960eaea2a5804c16
+comment on function recovery.content_config_births() is 'Digests of rows of recovery.config at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recovery.content_evaluation_births()
  RETURNS trigger
@@ -5969,6 +6062,21 @@ CREATE OR REPLACE FUNCTION recovery.digest(result jsonb)
 comment on function recovery.digest(result jsonb) is 'The digest of a result, as the log has it.';
 grant execute on function recovery.digest(result jsonb) to public;
 
+CREATE OR REPLACE FUNCTION recovery.digest_of(value jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body d16395894936d729bae26ca266179c86
+comment on function recovery.digest_of(value jsonb) is 'Digest of a value by the text that jsonb has for it; null of none.';
+grant execute on function recovery.digest_of(value jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.effect_record(c recovery.candidate)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body df539d7c0c99779c08b1910d4f900aaa
+comment on function recovery.effect_record(c recovery.candidate) is 'What the effect of an action that can be undone, or undoes, records in its result; null of all others.';
+grant execute on function recovery.effect_record(c recovery.candidate) to public;
+
 grant execute on function recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[])
@@ -6006,7 +6114,7 @@ CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 70418161095a30834974ea5767a2178d
+ SET jit TO 'off'; -- body 465d85ef276f0c0e20539c1871ad986b
 comment on function recovery.end_reported(ids_ uuid[], OUT ended uuid[]) is 'Ends candidates as their executor reported: they await nothing.';
 grant execute on function recovery.end_reported(ids_ uuid[], OUT ended uuid[]) to public;
 
@@ -6023,6 +6131,13 @@ CREATE OR REPLACE FUNCTION recovery.error_heads(refs text[], OUT ref text, OUT e
  SET enable_bitmapscan TO 'off'
  SET jit TO 'off'; -- body fc2e3140bb72ec7f16e089a0cfafa5a8
 comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_table text, OUT error_id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The newest error of each lineage (its table and first error), in its table or in the archive.';
+
+CREATE OR REPLACE FUNCTION recovery.escalate_errors(ids uuid[], refs text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a4ab0548a30deb026a9f7e2782b492ed
+comment on function recovery.escalate_errors(ids uuid[], refs text[]) is 'The action escalate, for parked errors: the next tier and its owner; with an approval, also the status.';
+grant execute on function recovery.escalate_errors(ids uuid[], refs text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.expire_candidates(most integer, only_ uuid DEFAULT NULL::uuid)
  RETURNS integer
@@ -6096,9 +6211,20 @@ CREATE OR REPLACE FUNCTION recovery.guard_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body b7c7aeb39dce45fc899f06f201fff5b4
+ SET enable_mergejoin TO 'off'; -- body b1854e26a9ceb8467d4c77743cffb4ef
 comment on function recovery.guard_candidate_moves() is 'The guard of moves of recovery.candidate, generated from the declaration.';
 grant execute on function recovery.guard_candidate_moves() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_config_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body f4d15554d05a42c97056b96310af7f43
+comment on function recovery.guard_config_births() is 'The guard of births of recovery.config, generated from the declaration.';
+grant execute on function recovery.guard_config_births() to public;
 
 CREATE OR REPLACE FUNCTION recovery.guard_evaluation_births()
  RETURNS trigger
@@ -6247,6 +6373,13 @@ CREATE OR REPLACE FUNCTION recovery.hold_errors(refs text[])
 comment on function recovery.hold_errors(refs text[]) is 'Keeps the archiver from errors until the transaction ends; refused if one is gone.';
 grant execute on function recovery.hold_errors(refs text[]) to recoup_matcher;
 
+CREATE OR REPLACE FUNCTION recovery.hold_keys(ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b6e53db03aa332a8b25b074dba3e0b57
+comment on function recovery.hold_keys(ids uuid[]) is 'Makes others wait who change what these candidates change, until the transaction ends.';
+grant execute on function recovery.hold_keys(ids uuid[]) to public;
+
 grant execute on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[])
@@ -6259,6 +6392,13 @@ CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds te
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 554e8cbd08651110b634dfa90db96802
 comment on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) is 'Ingests failures; of each its match, and whether it was created, is known, or differs from what its key stands for.';
+
+CREATE OR REPLACE FUNCTION recovery.is_at_highest_tier(ref text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 6f49e280eb64cee09068c0bb66c1a617
+comment on function recovery.is_at_highest_tier(ref text) is 'Whether there is no tier to which an error could be escalated.';
+grant execute on function recovery.is_at_highest_tier(ref text) to public;
 
 grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) to public;
 
@@ -6285,6 +6425,13 @@ CREATE OR REPLACE FUNCTION recovery.kept_errors(error_table_ text, ids bigint[],
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 629bb02e1dda2f904f3849720f8cdc6d
 comment on function recovery.kept_errors(error_table_ text, ids bigint[], now_ timestamp with time zone) is 'Lineages of errors that recovery works on: their errors are not archived yet, although they have expired.';
+
+CREATE OR REPLACE FUNCTION recovery.lacks(action_type text, subject_kind text, parameters jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 4cf95d0d8f8b023255f0ed69bc3694db
+comment on function recovery.lacks(action_type text, subject_kind text, parameters jsonb) is 'What an action has to be given for a subject of a kind and is not, or is not usable; null: nothing.';
+grant execute on function recovery.lacks(action_type text, subject_kind text, parameters jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
  RETURNS timestamp with time zone
@@ -6337,15 +6484,15 @@ CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET jit TO 'off'; -- body 6139c69d3df7713538b295bf929290b2
+ SET jit TO 'off'; -- body 05b6d6bcf6e2000728da158643eacb69
 comment on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) is 'Makes the effects of claimed candidates in this database. Of each: made, late, or why not.';
 
-CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text)
+CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text, parameters jsonb DEFAULT NULL::jsonb)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body a8bc7bf7882517c1f398da9f79c02774
-comment on function recovery.makes(action_type text, subject_kind text) is 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
-grant execute on function recovery.makes(action_type text, subject_kind text) to public;
+ IMMUTABLE; -- body 3cc1fb9ff781da99e9358012841823c4
+comment on function recovery.makes(action_type text, subject_kind text, parameters jsonb) is 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
+grant execute on function recovery.makes(action_type text, subject_kind text, parameters jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.note_run(run_id_ uuid, token_ uuid, note_ text)
  RETURNS integer
@@ -6390,6 +6537,13 @@ CREATE OR REPLACE FUNCTION recovery.policy()
  STABLE; -- body e1e21d009c8ab032edb1b847b5bc91b4
 comment on function recovery.policy() is 'The section on recovery of the active policy.';
 grant execute on function recovery.policy() to public;
+
+CREATE OR REPLACE FUNCTION recovery.put_config(key_ text, value_ jsonb, candidate uuid DEFAULT NULL::uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bd14f4321bd2de0a14889e541a1dcafd
+comment on function recovery.put_config(key_ text, value_ jsonb, candidate uuid) is 'Adds a version of a key, after all others of it. Null: it is removed.';
+grant execute on function recovery.put_config(key_ text, value_ jsonb, candidate uuid) to public;
 
 CREATE OR REPLACE FUNCTION recovery.queue_failure_match_births()
  RETURNS trigger
@@ -6565,8 +6719,8 @@ grant execute on function recovery.retry_intakes(ids uuid[], refs text[], keys t
 CREATE OR REPLACE FUNCTION recovery.retry_runs(ids uuid[], refs text[], keys text[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body dc9b5bc960215ff9b6c94344c0e9eeac
-comment on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) is 'The action retry, for crashed runs: a new run.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1896a5558d3048ec84f445423448ae94
+comment on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) is 'The actions retry and fallback, for crashed runs: a new run; with the alternative, if there is one.';
 grant execute on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.review_errors(refs text[])
@@ -6586,6 +6740,13 @@ CREATE OR REPLACE FUNCTION recovery.rule_candidate_births()
  SET enable_bitmapscan TO 'off'; -- body 27264b03513b0df49dca1aa377b377ef
 comment on function recovery.rule_candidate_births() is 'A candidate is created now, for an open match, whose subject is there and is not archived meanwhile.';
 grant execute on function recovery.rule_candidate_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_config()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d6570f70156b84501c07107a6b102197
+comment on function recovery.rule_config() is 'A version of a key is its next one, set now by whoever acts.';
+grant execute on function recovery.rule_config() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_evaluations()
  RETURNS trigger
@@ -6702,6 +6863,13 @@ CREATE OR REPLACE FUNCTION recovery.select_actions(ids uuid[], actions text[], t
  SET jit TO 'off'; -- body 67587fad6411f0b413c0b49950e00a22
 comment on function recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[]) is 'Selects the actions of pending candidates, with their scopes.';
 
+CREATE OR REPLACE FUNCTION recovery.served_as(action_name text, action_type text, parameters jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 24b6e346bd9ef044521ab7c1e4f320df
+comment on function recovery.served_as(action_name text, action_type text, parameters jsonb) is 'The name under which an executor serves an action outside of this database: of its undoing, undo and the action.';
+grant execute on function recovery.served_as(action_name text, action_type text, parameters jsonb) to public;
+
 CREATE OR REPLACE FUNCTION recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -6720,7 +6888,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_candidates()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 852b3fca3c8d810fe197b6c432707460
+ SET enable_bitmapscan TO 'off'; -- body 32704492ead2fc8896950efc78355971
 comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
 
 grant execute on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) to public;
@@ -6731,7 +6899,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kin
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body b0cfc38cd80a6e233a0b143a80f8c392
+ SET enable_bitmapscan TO 'off'; -- body 9448acfbbb5cb182333ea6114df81099
 comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
 
 grant execute on function recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[]) to public;
@@ -6764,6 +6932,13 @@ CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kin
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body fdc3f8b0e9bf69cc992b3ecf1279814e
 comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
 
+CREATE OR REPLACE FUNCTION recovery.stands(undo jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 9388829bb3b77f044b11d0b4b80c599a
+comment on function recovery.stands(undo jsonb) is 'What stands now where an action that can be undone left something.';
+grant execute on function recovery.stands(undo jsonb) to public;
+
 grant execute on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
@@ -6771,6 +6946,28 @@ CREATE OR REPLACE FUNCTION recovery.turn(ids_ uuid[], tokens uuid[], outcomes te
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 88d3866b3856a15c85cc26c3eacc35b2
 comment on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Ends candidates as reported and claims the next ones, in one call.';
+
+CREATE OR REPLACE FUNCTION recovery.undo_reconfigure(candidate uuid, undo jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4d59331985ebe38bc80522f1da4c10b7
+comment on function recovery.undo_reconfigure(candidate uuid, undo jsonb) is 'Restores the value of a key as it stood before an action changed it, as a new version.';
+grant execute on function recovery.undo_reconfigure(candidate uuid, undo jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.undo_refused(parameters jsonb, match_ uuid, policy jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 918b5af3fb3dceda4eeff4e4153883a1
+comment on function recovery.undo_refused(parameters jsonb, match_ uuid, policy jsonb) is 'Why a rollback cannot undo what it names, for this match; or null.';
+grant execute on function recovery.undo_refused(parameters jsonb, match_ uuid, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.undone(c recovery.candidate)
+ RETURNS recovery.candidate
+ LANGUAGE sql
+ STABLE; -- body 08be515b8d07654b92f05c534feef8d3
+comment on function recovery.undone(c recovery.candidate) is 'The candidate that a rollback undoes.';
+grant execute on function recovery.undone(c recovery.candidate) to public;
 
 CREATE OR REPLACE FUNCTION recovery.wake_matches(ids uuid[])
  RETURNS integer

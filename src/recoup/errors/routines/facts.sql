@@ -46,7 +46,9 @@ language sql stable as $$
       when n.max_retries <> o.max_retries then 'grant'
       when n.status = 'PARKED' and o.status <> 'PARKED' and n.parked_by <> recoup.acting_id() then 'parked_by'
       when n.status = 'ESCALATED' and n.escalation_level > o.escalation_level
-           or n.status = 'ESCALATED' and o.status <> 'ESCALATED' then case
+           or n.status = 'ESCALATED' and o.status <> 'ESCALATED'
+           -- For a recovery candidate that nobody approved: the tier rises, and its status stays.
+           or acting = 'recoup_executor' and n.status = 'PARKED' and n.escalation_level > o.escalation_level then case
         when n.escalation_level < o.escalation_level
              or not recoup.is_now(n.escalated_at, now_ - interval '1 minute', now_) then 'escalation' end
       when (n.escalation_level, n.escalated_at, n.escalated_to, n.escalation_reason)

@@ -146,6 +146,7 @@ language sql stable as $$
     case acting
       when 'recoup_executor' then case
         when n.status = o.status and n.archive_reason is distinct from 'MANUAL'
+             and (n.archived_at is not null or n.escalation_level <= o.escalation_level)
              or n.status <> o.status and n.archived_at is not null then 'beyond_candidate' end
       when 'recoup_reviewer' then case
         when to_jsonb(n) - '{last_reviewed_at,updated_at}'::text[]
