@@ -144,7 +144,7 @@ end $$;
 comment on function recovery.put_config(text, jsonb, uuid) is
 'Adds a version of a key, after all others of it. Null: it is removed.';
 
-create or replace function recovery.undo_refused(parameters jsonb, match_ uuid, policy jsonb) returns text
+create or replace function recovery.undo_refused(given jsonb, match_ uuid, policy jsonb) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -152,7 +152,7 @@ declare
   one     recovery.candidate;
   is_ours boolean;
 begin
-  select c.* into one from recovery.candidate c where c.candidate_id = (parameters ->> 'undoes')::uuid;
+  select c.* into one from recovery.candidate c where c.candidate_id = (given ->> 'undoes')::uuid;
   is_ours := recovery.makes(one.action_type, one.subject_kind, one.parameters) is not null;
   return case
     when one.candidate_id is null then 'undo_unknown'
@@ -163,7 +163,7 @@ begin
     when is_ours and one.result -> 'undo' is null then 'undo_undeclared'
     when not is_ours and not coalesce((policy -> 'actions' -> one.action_name ->> 'undo')::boolean, false)
       then 'undo_undeclared'
-    when parameters ->> 'action' is distinct from case when not is_ours then one.action_name end
+    when given ->> 'action' is distinct from case when not is_ours then one.action_name end
          or match_ <> one.failure_match_id
             and not exists (select from recovery.failure_match m
                              where m.failure_match_id = match_ and m.subject_kind = 'outside'
