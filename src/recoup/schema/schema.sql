@@ -1810,6 +1810,7 @@ create table recoup.error (
   work_key text,
   overruled text,
   lineage_id bigint,
+  retry_with jsonb,
   constraint error_pkey PRIMARY KEY (error_id, error_table),
   constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
   constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
@@ -1913,6 +1914,7 @@ comment on column recoup.error.token is 'Fencing token of the last ended retry; 
 comment on column recoup.error.work_key is 'Which piece of the entity''s work failed: a person, a document. Null: there is only one.';
 comment on column recoup.error.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 comment on column recoup.error.lineage_id is 'The error_id of the first error of its lineage: a newer error inherits it from the one that it supersedes. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
+comment on column recoup.error.retry_with is 'The alternative that its retry is to use, from the action fallback of a recovery candidate. Null: none.';
 CREATE INDEX error_closed_failure ON ONLY recoup.error USING btree (outreach_id, error_signature) WHERE archived_at IS NOT NULL AND outreach_id IS NOT NULL;
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
@@ -1948,8 +1950,8 @@ alter table recoup.error enable always trigger d_queue_error_moves_on_update;
 grant delete, update (updated_at) on table recoup.error to recoup_archiver;
 grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
-grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
-grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_until, status, updated_at) on table recoup.error to recoup_executor;
+grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, retry_with, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_until, retry_with, status, updated_at) on table recoup.error to recoup_executor;
 grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
 grant update (last_reviewed_at, updated_at) on table recoup.error to recoup_reviewer;
 
@@ -1999,6 +2001,7 @@ create table recoup.error_archive (
   work_key text,
   overruled text,
   lineage_id bigint,
+  retry_with jsonb,
   constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
   constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
@@ -2050,6 +2053,7 @@ comment on column recoup.error_archive.token is 'Fencing token of the last ended
 comment on column recoup.error_archive.work_key is 'Which piece of the entity''s work failed.';
 comment on column recoup.error_archive.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 comment on column recoup.error_archive.lineage_id is 'The error_id of the first error of its lineage. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
+comment on column recoup.error_archive.retry_with is 'The alternative that its last retry was to use, from the action fallback of a recovery candidate. Null: none.';
 CREATE INDEX error_archive_failure ON ONLY recoup.error_archive USING btree (outreach_id, error_signature) WHERE outreach_id IS NOT NULL;
 CREATE INDEX error_archive_work_key ON ONLY recoup.error_archive USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -3161,7 +3165,7 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body d01e36abc4d6f86f7c9a06999adfe564
+ SET enable_nestloop TO 'off'; -- body 481e97adc6494ae47da91c4d259be83b
 comment on function recoup.archive_errors_gone() is 'Writes rows that were deleted from a live table to its archive, and ARCHIVED to the log.';
 
 grant execute on function recoup.archive_month_digest(error_table_ text, month_ date, page integer, OUT rows bigint, OUT digest bytea) to public;
@@ -3426,9 +3430,9 @@ CREATE OR REPLACE FUNCTION recoup.claim_deliveries(among text[], most integer, w
  SET jit TO 'off'; -- body 6c80a531fe8df77d90c2a7072a2cd9a8
 comment on function recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
-grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT alternatives jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT alternatives jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3438,8 +3442,8 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body e2b0a73f2cfaccfac29217408c4a54f5
-comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
+ SET jit TO 'off'; -- body 92d183f4ace70bf15362ae0b17e7c5a5
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT alternatives jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 grant execute on function recoup.clear_errors(error_table_ text, entities uuid[], code text, work_key_ text, ran_for interval, OUT resolved bigint[], OUT parked bigint[], OUT changed bigint[]) to public;
 
@@ -3724,7 +3728,7 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 133ebf1c18de2783d3f4e203ed0fa48a
+ STABLE; -- body 9ec6bb9a56cc30cb5f66d72d3378cace
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a change breaks because its event would not tell it (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, lineage_id bigint, error_message text, payload jsonb) to public;
@@ -3754,7 +3758,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body d263a934f94f47c6e34e189e55f72cab
+ IMMUTABLE; -- body 9dd395b78407d763006226213bda82b6
 comment on function recoup.error_move_rules() is 'The message and hint for each rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -4549,7 +4553,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body e18536fc885ff56355c3fe8e6164516e
+ SET enable_mergejoin TO 'off'; -- body 0450503e304eed1f2ab85dbdd3523d9c
 comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
@@ -4680,6 +4684,13 @@ CREATE OR REPLACE FUNCTION recoup.retry_wait(backoff text, base_s integer, cap_s
  RETURNS interval
  LANGUAGE sql; -- body 575ec042e7839ff697db3902ce474b4c
 comment on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) is 'How long after the last failure the retry of this number comes; null: not automatically.';
+
+CREATE OR REPLACE FUNCTION recoup.retry_with_digest(retry_with jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body d7ea0aad9f4b9912d9da0780245314aa
+comment on function recoup.retry_with_digest(retry_with jsonb) is 'Digest of an alternative, as the event of the unparking has it.';
+grant execute on function recoup.retry_with_digest(retry_with jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
  RETURNS text
@@ -6605,7 +6616,7 @@ CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 6a0900b7cdef6f5dd9e1eb85ff42184a
+ SET enable_mergejoin TO 'off'; -- body f62cf80a4b69f3fe52e19e4e63a8783c
 comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
 
 CREATE OR REPLACE FUNCTION recovery.record_evaluations()
@@ -6705,8 +6716,8 @@ comment on function recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcome
 CREATE OR REPLACE FUNCTION recovery.retry_errors(ids uuid[], refs text[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body be76cebdbafd30703410fff8221dd3ea
-comment on function recovery.retry_errors(ids uuid[], refs text[]) is 'The action retry, for parked errors: requeued.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5800ea4ac60c3b00f8b78e49d8483d1b
+comment on function recovery.retry_errors(ids uuid[], refs text[]) is 'The actions retry and fallback, for parked errors: requeued, with the alternative, if there is one.';
 grant execute on function recovery.retry_errors(ids uuid[], refs text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.retry_intakes(ids uuid[], refs text[], keys text[])
@@ -6954,13 +6965,13 @@ CREATE OR REPLACE FUNCTION recovery.undo_reconfigure(candidate uuid, undo jsonb)
 comment on function recovery.undo_reconfigure(candidate uuid, undo jsonb) is 'Restores the value of a key as it stood before an action changed it, as a new version.';
 grant execute on function recovery.undo_reconfigure(candidate uuid, undo jsonb) to public;
 
-CREATE OR REPLACE FUNCTION recovery.undo_refused(parameters jsonb, match_ uuid, policy jsonb)
+CREATE OR REPLACE FUNCTION recovery.undo_refused(given jsonb, match_ uuid, policy jsonb)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 918b5af3fb3dceda4eeff4e4153883a1
-comment on function recovery.undo_refused(parameters jsonb, match_ uuid, policy jsonb) is 'Why a rollback cannot undo what it names, for this match; or null.';
-grant execute on function recovery.undo_refused(parameters jsonb, match_ uuid, policy jsonb) to public;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d7abcf34d8eeb7a5a27b916f39a2eab0
+comment on function recovery.undo_refused(given jsonb, match_ uuid, policy jsonb) is 'Why a rollback cannot undo what it names, for this match; or null.';
+grant execute on function recovery.undo_refused(given jsonb, match_ uuid, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.undone(c recovery.candidate)
  RETURNS recovery.candidate

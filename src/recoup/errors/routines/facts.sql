@@ -37,6 +37,10 @@ language sql stable as $$
       when n.last_retry_at > greatest(n.updated_at, now_) + interval '1 hour' then 'last_retry_at'
       when (n.parked_at, n.parked_by, n.park_reason) is distinct from (o.parked_at, o.parked_by, o.park_reason)
            and (n.status = o.status or n.status not in ('PARKED', 'RETRY_PENDING', 'ACTIVE')) then 'parking' end,
+    -- An alternative comes with a recovery candidate, and goes with the next unparking.
+    case when n.retry_with is distinct from o.retry_with
+              and not (n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING'
+                       and (acting = 'recoup_executor' or n.retry_with is null)) then 'retry_with' end,
     case when recoup.decides_errors(acting) then case
       when n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING' then case
         when n.escalation_level > 0 then 'escalation'

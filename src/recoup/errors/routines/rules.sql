@@ -212,6 +212,7 @@ language sql immutable as $$
     ('unparked_later', 'RC049', 'an unparked error is retried now, not later.', 'Take the time from recoup.now().'),
     ('retry_until', 'RC049', 'an operator changes no window: an unparked error has none.', null),
     ('grant', 'RC049', 'only unparking grants a retry.', null),
+    ('retry_with', 'RC049', 'an alternative comes with a recovery candidate, and goes when it is unparked.', null),
     ('last_reviewed_at', 'RC049', 'last_reviewed_at is not now.', 'Take it from recoup.now().'),
     ('not_one_thing', 'RC049', 'one change at a time: assigned, reviewed, escalated, archived, or another status.',
      'Make one change after the other: each has its own event.')

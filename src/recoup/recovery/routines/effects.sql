@@ -11,21 +11,26 @@ begin
   -- As unparking does: one more retry than it has had, now, without a window.
   with t as materialized (select recoup.now() as now_, recoup.error_policy() as policy),
   heads as materialized (
-    select h.error_table, h.error_id from recovery.error_heads(refs) h order by h.error_table, h.error_id)
+    select h.error_table, h.error_id,
+           (select c.parameters -> 'alternative' from recovery.candidate c
+             where c.candidate_id = g.id and c.action_type = 'fallback') as alternative
+      from unnest(ids, refs) g (id, ref)
+      join recovery.error_heads(refs) h on h.ref = g.ref order by h.error_table, h.error_id)
   update recoup.error e
      set status = 'RETRY_PENDING', disposition = 'RETRY', max_retries = greatest(e.max_retries, e.retry_count + 1),
          next_retry_at = t.now_, retry_until = null,
          expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)),
          parked_at = null, parked_by = null, park_reason = null,
          escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null,
-         updated_at = greatest(e.updated_at, t.now_)
+         retry_with = h.alternative, updated_at = greatest(e.updated_at, t.now_)
     from t, heads h
    where e.error_table = h.error_table and e.error_id = any(array[h.error_id])
      and e.status in ('PARKED', 'ESCALATED') and num_nulls(e.archived_at) = 1;
   get diagnostics changed = row_count;
   return changed;
 end $$;
-comment on function recovery.retry_errors(uuid[], text[]) is 'The action retry, for parked errors: requeued.';
+comment on function recovery.retry_errors(uuid[], text[]) is
+'The actions retry and fallback, for parked errors: requeued, with the alternative, if there is one.';
 
 create or replace function recovery.skip_errors(ids uuid[], refs text[]) returns integer
 language plpgsql
