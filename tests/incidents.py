@@ -274,6 +274,31 @@ def task_in(tx: Transaction, status: str) -> UUID:
     return task
 
 
+@contextmanager
+def unguarded(tx: Transaction, table: str) -> Iterator[None]:
+    """Without the triggers of a table, to put something there that would take many steps."""
+    triggers = "select tgname from pg_trigger where tgrelid = %s::regclass and not tgisinternal"
+    with acting(tx, None):
+        names = [name for (name,) in tx.execute(triggers, (table,)).fetchall()]
+        for name in names:
+            tx.execute(f"alter table {table} disable trigger {name}".encode())
+        yield
+        for name in names:
+            tx.execute(f"alter table {table} enable always trigger {name}".encode())
+
+
+def config_in(tx: Transaction, status: str) -> int:
+    """A version of a key: set by a person, or removed as a rollback does."""
+    key = f"k{uuid.uuid4().hex}"
+    with acting(tx, Authority.OPERATOR):
+        tx.execute("select recovery.put_config(%s, '1')", (key,))
+    if status == "set":
+        return 1
+    with unguarded(tx, "recovery.config"):
+        tx.execute("select recovery.put_config(%s, null)", (key,))
+    return 2
+
+
 def evaluate(tx: Transaction, match: UUID, number: int = 1) -> int:
     with acting(tx, Authority.RULE_ENGINE):
         tx.execute(f"insert into recovery.evaluation {EVALUATION_ROW}".encode(), {"match": match, "number": number})

@@ -10,7 +10,7 @@ from uuid import UUID
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import confidence, evaluation, executing, execution, facts, following, review, scopes
+from recoup.recovery import confidence, config, evaluation, executing, execution, facts, following, review, scopes, undoing
 from recoup.recovery.executing import Executor, Failed, Outcome
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -20,6 +20,7 @@ from recoup.worker.standalone import Standalone
 
 ADA, REX = Actor("human", "ada"), Actor("human", "rex")
 RETRY, NOTIFY, TASK, SKIP = "retry_exponential", "notify_ops", "manual_intervention", "skip_step"
+RECONFIGURE, ROLLBACK = "reconfigure", "rollback"
 HOUR = timedelta(hours=1)
 
 
@@ -50,6 +51,9 @@ class RecoveryCast:
     candidate_crashed: UUID
     candidate_skipped: UUID
     candidate_overridden: UUID
+    candidate_reconfigured: UUID  # succeeded, and was undone
+    candidate_restoring: UUID  # the rollback that undid it
+    candidate_rolled_back: UUID  # undid itself
     scope_active: UUID
     scope_exhausted: UUID
     scope_expired: UUID
@@ -128,9 +132,9 @@ class Board:
         self.settle()
         return scope
 
-    def propose(self, match: UUID, action: str, *, by: Actor = ADA) -> UUID:
+    def propose(self, match: UUID, action: str, *, by: Actor = ADA, **parameters: Any) -> UUID:
         with self.db.transaction(Authority.OPERATOR, actor=by) as tx:
-            made = review.propose(tx, match, action, self.policy)
+            made = review.propose(tx, match, action, self.policy, parameters=parameters or None)
         self.settle()
         return made
 
@@ -172,7 +176,7 @@ def play_recovery(database: Database, *, error: str, run: UUID, intake: UUID) ->
     subjects = _subjects(board, error=error, run=run, intake=intake)
     tasks = _tasks(board)
     learnt = _learnt(board)
-    return RecoveryCast(**past, **subjects, **tasks, scope_active=learnt, **_present(board))
+    return RecoveryCast(**past, **subjects, **tasks, scope_active=learnt, **_undone(board), **_present(board))
 
 
 def _ready(board: Board, key: str, *actions: str, **scope: Any) -> tuple[UUID, UUID, UUID]:
@@ -282,6 +286,39 @@ def _learnt(board: Board) -> UUID:
     board.approve(*(board.candidate(match) for match in matches))
     board.execute()
     return scope
+
+
+def _undone(board: Board) -> dict[str, UUID]:
+    """A key that a person set, an action changed and a rollback restored; one that was never set before, too."""
+    made = []
+    for key in ("vendor.batch", "vendor.region"):
+        with board.db.transaction(Authority.OPERATOR, actor=ADA, reason="as agreed") as tx:
+            if key == "vendor.batch":
+                config.put(tx, key, 500)
+        match, _, _ = _ready(board, key, RECONFIGURE)
+        changed = board.approve(board.propose(match, RECONFIGURE, key=key, value=[5]))
+        board.execute()
+        with board.db.transaction(Authority.OPERATOR, actor=ADA) as tx:
+            back = undoing.rollback(tx, changed, board.policy, reason="too slow")
+        if not made:
+            board.scope(
+                board.one("select failure_match_id from recovery.candidate where candidate_id = %s", back), ROLLBACK
+            )
+        board.settle()
+        board.approve(back)
+        board.execute()
+        assert [board.status(one) for one in (changed, back)] == ["succeeded", "succeeded"]
+        made.append((changed, back))
+    _, _, itself = _ready(board, "rolled-back")
+    board.approve(itself)
+    claimed = board.claim()
+    with board.db.transaction(Authority.EVALUATOR) as tx:
+        executing.finish(tx, [(claimed, Outcome(False, "the disk was full", {"size": 1}, rolled_back=True))])
+    board.settle()
+    assert board.status(itself) == "rolled_back"
+    return {
+        "candidate_reconfigured": made[0][0], "candidate_restoring": made[0][1], "candidate_rolled_back": itself
+    }  # fmt: skip
 
 
 def _stuck(board: Board) -> UUID:

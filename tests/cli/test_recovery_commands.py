@@ -197,7 +197,7 @@ def test_a_proposal_needs_somebody_else(cli: Run, desk: Desk) -> None:
     assert desk.recovery.show(match).match["status"] == "recovered"
     for given, code in (
         ((match, "--action", "nothing"), "action_unknown"),
-        ((match, "--action", "rollback"), "action_not_applicable"),
+        ((match, "--action", "rollback"), "parameters_missing"),
         ((NOBODY, "--action", RETRY), "match_unknown"),
         ((match, "--action", RETRY, "--parameters", "1"), "parameters_unreadable"),
     ):

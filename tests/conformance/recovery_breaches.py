@@ -208,6 +208,21 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/awaits", "update recovery.run set candidate_id = gen_random_uuid() where candidate_id is not null"),
     ("recovery/awaits", "update cl.gate_zero_intake set retry_of = null where retry_of is not null"),
     ("recovery/awaits", "update recoup.delivery set about = 'none' where candidate_id is not null"),
+    ("recovery/config", "update recovery.config set value = '6' where key = 'vendor.batch' and version = 1"),
+    ("recovery/config", "update recovery.config set version = 9 where key = 'vendor.batch' and version = 3"),
+    ("recovery/config", "delete from recovery.config where key = 'vendor.batch' and version = 3"),
+    ("recovery/config", "update recovery.config set candidate_id = {candidate_failed} where key = 'vendor.batch'"),
+    ("recovery/config", "update recovery.config set status = 'set' where status = 'removed'"),
+    ("recovery/config", _candidate("reconfigured", "result = null")),
+    ("recovery/undo", _candidate("restoring", "decided_by = null, decided_at = null")),
+    ("recovery/undo", _candidate("restoring", "parameters = parameters || jsonb_build_object('undoes',"
+                                 " {candidate_failed})")),
+    ("recovery/undo", _candidate("restoring", "result = jsonb_set(result, '{{restored,after_digest}}', '\"0\"')")),
+    ("recovery/undo", _candidate("reconfigured", "effect_made_at = null")),
+    ("recovery/undo", _candidate("failed", "action_type = 'rollback', parameters = jsonb_build_object('undoes',"
+                                 " {candidate_reconfigured}), status = 'succeeded'")),
+    ("recovery/P2/candidate", _candidate("rolled_back", "error = 'x'")),
+    ("recovery/P2/candidate", _candidate("rolled_back", "result = null")),
     ("recovery/leases", "delete from recovery.lease"),
     ("recovery/leases", "update recovery.lease set worker = 'eve' where {candidate_claimed} = any(candidates)"),
     ("recovery/leases", "update recovery.lease set lease_until = lease_until + interval '1 day'"

@@ -17,6 +17,7 @@ from incidents import (
     SKIPPED,
     START,
     candidate_in,
+    config_in,
     evaluate,
     match_in,
     new_match,
@@ -25,7 +26,7 @@ from incidents import (
 )
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, SCOPE, TASK
+from recoup.recovery.lifecycle import CANDIDATE, CONFIG, EVALUATION, INCIDENT, MATCH, SCOPE, TASK
 
 EXECUTED = {"executing", "succeeded", "failed", "rolled_back"}
 FINISHED = {"succeeded", "failed", "rolled_back", "rejected", "skipped"}
@@ -163,6 +164,18 @@ RECOVERY_ROLES: tuple[Role, ...] = (
         row_in=scope_in,
         given=given_scope,
         prepare={("active", "expired"): lambda tx: advance(tx, timedelta(days=2))},
+    ),
+    Role(
+        CONFIG,
+        {
+            "set": "(key, version, value, set_by, reason, set_at)"
+            " select 'k' || replace(gen_random_uuid()::text, '-', ''), 1, '1', recoup.acting_id(), 'r', recoup.now()",
+            "removed": "(key, version, status, set_by, reason, set_at)"
+            " select 'k' || replace(gen_random_uuid()::text, '-', ''), 1, 'removed', recoup.acting_id(), 'r',"
+            " recoup.now()",
+        },
+        {"set": "status = 'set', value = '2'", "removed": "status = 'removed', value = null"},
+        row_in=config_in,
     ),
     Role(
         TASK,

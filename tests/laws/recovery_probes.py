@@ -11,6 +11,7 @@ from incidents import (
     SCOPE_ROW,
     START,
     change,
+    config_in,
     end_scope,
     match_in,
     new_match,
@@ -35,6 +36,7 @@ INCIDENT, MATCH, QUEUE = "recovery.incident", "recovery.failure_match", "recover
 EVALUATION, SCOPE, CANDIDATE = "recovery.evaluation", "recovery.scope", "recovery.candidate"
 LEASE, TASK, PROVENANCE = "recovery.lease", "recovery.task", "recovery.provenance"
 EXPERIENCE, GUARDED = "recovery.experience", "recovery.guard_experience"
+CONFIG = "recovery.config"
 INFINITE, NONE = "'infinity'", "''"
 TIMES, NAMED = "Times are times.", "A name has letters, and an end."
 
@@ -61,6 +63,12 @@ key(EVALUATION, "evaluation_pkey", "An evaluation that is repeated adds nothing.
 key(INCIDENT, "incident_open", "One failure is one open incident.", "source", "error_signature")
 key(MATCH, "match_idempotency", "A failure that is reported again is the same match.", "source", "idempotency_key")
 key(CANDIDATE, "candidate_open", "A failure has one open candidate.", "failure_match_id", "error_signature")
+key(CONFIG, "config_pkey", "A version of a key is one.", "key", "version")
+UNDOES = {
+    "action_name": "'r'", "action_type": "'rollback'", "cost": "1", "timeout_s": "1",
+    "parameters": """'{"undoes": "01a1ebf9-ae14-76c9-a2f9-07a8f45b3ee2"}'""",
+}  # fmt: skip
+key(CANDIDATE, "candidate_undoes", "What was done is undone once.", first=UNDOES, then=UNDOES)
 key(TASK, "task_open", "A storm calls a person once.", "incident_id", "action_name", "owner")
 
 # Incidents, matches, evaluations --------------------------------------------------------------------------------------
@@ -223,6 +231,17 @@ check(TASK, "task_ended", "What is done was done at a time.", **ENDED | {"ended_
 check(TASK, "task_ended", "By somebody.", **ENDED | {"ended_by": "null"})
 check(TASK, "task_ended", "What is open is not done.", ended_at=NOW, ended_by="'ann'")
 
+for name in (NONE, "'A'", "'a b'", long(100)):
+    check(CONFIG, "config_key_check", "A key is a plain name.", key=name)
+check(CONFIG, "config_version_check", "Versions count from one.", version="0")
+check(CONFIG, "config_status_check", "A status is a listed one.", status="'odd'")
+check(CONFIG, "config_value_check", "A value has an end.", value="to_jsonb(repeat('x', 100000))")
+check(CONFIG, "config_value", "What is set has a value.", value="null")
+check(CONFIG, "config_value", "What is removed has none.", status="'removed'")
+named(CONFIG, "set_by", 500)
+named(CONFIG, "reason", 2000)
+check(CONFIG, "config_set_at_check", TIMES, set_at=INFINITE)
+
 check(PROVENANCE, "provenance_event", "An event is a listed one.", event_type="'forgotten'")
 check(PROVENANCE, "provenance_actor_check", "An actor is of a kind.", actor="'ghost'")
 check(PROVENANCE, "provenance_logged_at_check", TIMES, logged_at=INFINITE)
@@ -231,7 +250,7 @@ check(PROVENANCE, "provenance_logged_at_check", TIMES, logged_at=INFINITE)
 
 queued(MATCH_LIFE, lambda tx: new_match(tx).match_id)
 for role in RECOVERY_ROLES:
-    if role.name not in (SCOPE, TASK):
+    if role.name not in (SCOPE, TASK, CONFIG):
         recorded(role)
 
 
@@ -263,6 +282,24 @@ def a_task_is_on_record(tx: Transaction) -> None:
 def the_end_of_a_task_is_on_record(tx: Transaction) -> None:
     """By whom."""
     seen(tx, TOLD + " and facts ? 'ended_by'", str(task_in(tx, "done")), "MOVE")
+
+
+@law(CONFIG, "recoup.record_control", "insert")
+def a_version_of_a_key_is_on_record(tx: Transaction) -> None:
+    """By whom, and for which candidate."""
+    config_in(tx, "set")
+    seen(tx, "select from recoup.control_log where subject = 'recovery.config' and event_type = 'BIRTH'")
+
+
+@law(CONFIG, "recovery.rule_config", "insert")
+def a_version_of_a_key_is_the_next_one(tx: Transaction) -> None:
+    """Set now, by whoever acts."""
+    for version, by, at in ((3, "recoup.acting_id()", NOW), (1, "'eve'", NOW), (1, "recoup.acting_id()", LATER)):
+        row = (
+            "insert into recovery.config (key, version, value, set_by, reason, set_at)"
+            f" values ('k', {version}, '1', {by}, 'r', {at})"
+        )
+        refused(tx, row, who=OPERATOR, by="recovery.rule_config", sqlstate="RC097")
 
 
 # Rules ----------------------------------------------------------------------------------------------------------------

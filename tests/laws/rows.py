@@ -162,6 +162,10 @@ SAMPLES: dict[str, Row] = {
         "task_id": ID, "incident_id": ID, "action_name": "'a'", "owner": "'o'", "subject": "'s'", "due_at": LATER,
         "created_at": NOW,
     },
+    "recovery.config": {
+        "key": "'k' || replace(gen_random_uuid()::text, '-', '')", "version": "1", "value": "'1'", "set_by": "'x'",
+        "reason": "'r'", "set_at": NOW,
+    },
     "recovery.provenance": {
         "incarnation": "1", "logged_at": NOW, "event_type": "'created'", "incident_id": ID, "actor": "'human'",
         "actor_id": "'mallory'", "authority": "'x'",

@@ -28,6 +28,7 @@ from incidents import (
     rate,
     select_action,
     start,
+    unguarded,
 )
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
@@ -41,7 +42,18 @@ is_automated = {is_automated}
 requires_approval = {requires_approval}
 cost = 1
 timeout_s = 60
-parameters = {{ route = "log", owner = "ops", due_hours = 1 }}
+parameters = {{ route = "log", owner = "ops", due_hours = 1, key = "k", value = 1, alternative = 2, \
+undoes = "01a1ebf9-ae14-76c9-a2f9-07a8f45b3ee2" }}
+"""
+# What a rollback undoes: a key that was changed for the same match.
+UNDONE = """
+insert into recovery.candidate (candidate_id, failure_match_id, incident_id, error_signature, subject_kind, action_name,
+  action_type, parameters, cost, timeout_s, status, scope_id, execute_by, executed_at, worker, token, lease_until,
+  idempotency_key, effect_made_at, finished_at, result, decide_by, policy_version, created_at, updated_at)
+select '01a1ebf9-ae14-76c9-a2f9-07a8f45b3ee2', m.failure_match_id, m.incident_id, m.error_signature, m.subject_kind,
+  'r', 'reconfigure', '{"key": "k"}', 1, 1, 'failed', gen_random_uuid(), t, t, 'w', gen_random_uuid(), t, 'i', t, t,
+  '{"undo": {"type": "reconfigure", "key": "k"}}', t, 1, t, t
+  from recovery.failure_match m, recoup.now() t where m.failure_match_id = %s
 """
 
 
@@ -120,6 +132,9 @@ def candidate(tx: Transaction, gates: Gates) -> UUID:
     """A candidate in that situation."""
     apply(tx, gates)
     match = new_match(tx, gates.kind)
+    if gates.type == "rollback":
+        with unguarded(tx, "recovery.candidate"):
+            tx.execute(UNDONE, (match.match_id,))
     made = new_candidate(tx, match, ACTION, proposer="bob" if gates.proposed else None)
     # The one that is claimed in its stead would hide that it is not.
     scope = None if gates.scope == "none" else new_scope(tx, match.incident_id, (ACTION,), attempts=1, ttl=60)

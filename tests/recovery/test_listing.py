@@ -202,7 +202,7 @@ def test_incidents_and_actions(desk: Desk) -> None:
     assert by_name[RETRY].paused == f"{desk.client.settings.actor}: too many"
     assert by_name[MANUAL].paused is None
     assert (by_name[MANUAL].kind, by_name[RETRY].kind) == ("compensating", "corrective")
-    assert by_name["rollback"].applies_to == ()
+    assert by_name["rollback"].applies_to == ("error", "intake", "run", "outside")
     assert set(by_name) == set(desk.active[RecoveryPolicy].actions)
     with desk.client.transaction(Authority.OPERATOR) as tx:
         resume(tx, "action", RETRY, reason="over")

@@ -205,7 +205,7 @@ def test_ones_own_proposal_is_approved_by_another(desk: Desk) -> None:
     first, second = desk.recovery.show(match).candidates
     assert (first.skip_reason, first.overridden_by, second.parameters) == ("OVERTAKEN", "ada", {"delay": 3})
     refused("action_unknown", lambda: desk.recovery.propose(match, "nothing"))
-    refused("action_not_applicable", lambda: desk.recovery.propose(match, "rollback"))
+    refused("parameters_missing", lambda: desk.recovery.propose(match, "rollback"))
     refused("candidate_open", lambda: desk.recovery.propose(match, RETRY))
 
 

@@ -15,26 +15,9 @@ from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 from recoup.recovery.matches import NewFailure
 from recoup.recovery.vocabulary import SubjectKind
-from recoup.runs import NewRun, running
+from recoup.runs import running
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
-
-CRASH = (
-    "update recovery.run set status = 'crashed', crash_reason = 'silent', finished_at = recoup.now() where run_id = %s"
-)
-
-
-def crashed_run(stage: Stage) -> UUID:
-    with stage.db.transaction(Authority.RUNNER) as tx:
-        (run,) = running.start(tx, [NewRun(kind=f"import-{uuid.uuid4().hex[:8]}", input={"day": 1})])
-    crash(stage, run.run_id)
-    return run.run_id
-
-
-def crash(stage: Stage, run: UUID) -> None:
-    stage.advance(hours=1)
-    with stage.db.transaction(Authority.ORPHAN_RECOVERY) as tx:
-        assert tx.execute(CRASH, (run,)).rowcount == 1
-
+from recovery.subjects import crash, crashed_run
 
 def claim_run(stage: Stage, run: UUID) -> running.Claimed:
     kind = stage.row("select kind from recovery.run where run_id = %s", run)["kind"]

@@ -8,7 +8,7 @@ from uuid import UUID
 from cyclopts import App, Parameter
 
 from recoup.cli import recovery_lists as lists
-from recoup.cli import recovery_rules, recovery_scopes
+from recoup.cli import recovery_config, recovery_rules, recovery_scopes
 from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, command, ends_with, print_fields
 from recoup.cli.recovery_calibration import calibration
@@ -19,7 +19,7 @@ from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
-from recoup.recovery import listing, people, review, story
+from recoup.recovery import listing, people, review, story, undoing
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
 from recoup.refusals import InputRefused
@@ -44,6 +44,7 @@ app.command(recovery_rules.app)
 app.command(calibration)
 app.command(recovery_scopes.scopes)
 app.command(recovery_scopes.app)
+app.command(recovery_config.app)
 
 
 @app.command
@@ -81,12 +82,31 @@ def propose(
     with acting(Authority.OPERATOR, demo=demo) as tx:
         made = review.propose(tx, match, action, versions.active(tx).policy[RecoveryPolicy], parameters=given)
         found = story.show(tx, made)
-    row = {"candidate_id": made, "failure_match_id": found.match["failure_match_id"], "next_step": found.next_step}
-    if json:
-        print_fields(row, as_json=True)
-    else:
-        print(f"candidate {made} of match {found.match['failure_match_id']} waits for another person")
-        print(f"Next: {command(f'recovery show {made}', demo=demo)}")
+    _print_proposed(made, found, demo=demo, json=json)
+
+
+@app.command
+def rollback(
+    candidate: Annotated[UUID, Parameter(help="The id of the candidate whose action is to be undone.")],
+    *,
+    reason: Annotated[str, Parameter(help="Why. Whoever decides sees it.")],
+    action: Annotated[
+        str | None, Parameter(show_default=False, help="The action of the type rollback, if there are several.")
+    ] = None,
+    demo: Demo = False,
+    json: Json = False,
+) -> None:
+    """Propose to undo what a candidate did, under your name. Another person has to approve it.
+
+    Only what its action declares can be undone: a reconfigured key, or an action of yours that has an undo. What stood
+    before is restored exactly; if something else stands now than what the action left, the rollback fails.
+    """
+    with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
+        made = undoing.rollback(
+            tx, candidate, versions.active(tx).policy[RecoveryPolicy], reason=reason, action=action
+        )  # fmt: skip
+        found = story.show(tx, made)
+    _print_proposed(made, found, demo=demo, json=json)
 
 
 @app.command
@@ -123,7 +143,7 @@ def recovered(
 def report(
     candidate: Annotated[UUID, Parameter(help="The id of a claimed candidate.")],
     *,
-    status: Annotated[Literal["succeeded", "failed"], Parameter(help="How its action ended.")],
+    status: Annotated[Literal["succeeded", "failed", "rolled_back"], Parameter(help="How its action ended.")],
     token: Annotated[UUID | None, Parameter(show_default=False, help="Of its claim. Default: the present one.")] = None,
     message: Annotated[str | None, Parameter(show_default=False, help="Why it failed.")] = None,
     result: Annotated[str | None, Parameter(show_default=False, help="Its result, as JSON.")] = None,
@@ -134,7 +154,8 @@ def report(
     value = None if result is None else _value(result)
     with acting(Authority.EVALUATOR, demo=demo) as tx:
         became = people.report(
-            tx, candidate, succeeded=status == "succeeded", token=token, error=message, result=value
+            tx, candidate, succeeded=status == "succeeded", token=token, error=message, result=value,
+            rolled_back=status == "rolled_back",
         )  # fmt: skip
     late = became == "late"
     with ends_with(1 if late else 0):
@@ -142,6 +163,15 @@ def report(
             print_fields({"candidate_id": candidate, "status": became}, as_json=True)
         else:
             print(LATE if late else f"candidate {candidate} is {status if became == 'made' else became}")
+
+
+def _print_proposed(made: UUID, found: story.Shown, *, demo: bool, json: bool) -> None:
+    row = {"candidate_id": made, "failure_match_id": found.match["failure_match_id"], "next_step": found.next_step}
+    if json:
+        print_fields(row, as_json=True)
+    else:
+        print(f"candidate {made} of match {found.match['failure_match_id']} waits for another person")
+        print(f"Next: {command(f'recovery show {made}', demo=demo)}")
 
 
 def _print_match(match: UUID, status: str, what: str, *, json: bool) -> None:

@@ -14,7 +14,7 @@ from recoup.database.connection import Actor, Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Answer
 from recoup.policy import versions
-from recoup.recovery import executing, listing, people, review, rule_testing, scopes, story
+from recoup.recovery import config, executing, listing, people, review, rule_testing, scopes, story, undoing
 from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.calibration import Calibration
 from recoup.recovery.calibration import calibration as calibrated
@@ -150,6 +150,38 @@ class Recovery(Verbs):
             return review.propose(on, id_, action, _policy(on), parameters=parameters)
 
         return self._call(OPERATOR, proposed, tx=tx, actor=self._person(actor))
+
+    def rollback(
+        self, candidate: Id, *, reason: str, action: str | None = None, tx: Tx = None, actor: Who = None
+    ) -> UUID:
+        """Propose to undo what a candidate did, and return the candidate for that. Another person approves it.
+
+        action: the rollback action of the catalogue; by default the only one.
+        """
+        id_ = _id(candidate, "candidate")
+
+        def proposed(on: Transaction) -> UUID:
+            return undoing.rollback(on, id_, _policy(on), reason=reason, action=action)
+
+        return self._call(OPERATOR, proposed, tx=tx, actor=self._person(actor), reason=reason)
+
+    def config(self, key: str, default: Any = None, *, tx: Tx = None) -> Any:
+        """What a key is now, which the action reconfigure may have changed; the default, if it is not set."""
+        return self._call(READER, lambda on: config.value(on, key, default), tx=tx)
+
+    def configs(self, key: str | None = None, *, limit: int = 100, tx: Tx = None) -> Sequence[config.Version]:
+        """Every key as it is now; or the versions of one key, newest first."""
+
+        def found(on: Transaction) -> Sequence[config.Version]:
+            return config.keys(on, limit=limit) if key is None else config.versions(on, key, limit=limit)
+
+        return self._call(READER, found, tx=tx)
+
+    def set_config(self, key: str, value: Any, *, reason: str, tx: Tx = None, actor: Who = None) -> int:
+        """Set a key under your name. Returns its version."""
+        return self._call(
+            OPERATOR, lambda on: config.put(on, key, value), tx=tx, actor=self._person(actor), reason=reason
+        )
 
     def approve(
         self, candidates: One | Sequence[One], *, reason: str | None = None, tx: Tx = None, actor: Who = None
@@ -331,7 +363,7 @@ class Recovery(Verbs):
         return self._call(Authority.CLAIM_WORKER, claimed, tx=tx, actor=actor)
 
     def finish(self, outcomes: Sequence[tuple[Held, Outcome]], *, tx: Tx = None, actor: Who = None) -> Sequence[str]:
-        """Report how claimed candidates ended. Of each: succeeded, failed, or late (stored, and not applied)."""
+        """Report how claimed candidates ended. Of each: succeeded, failed, rolled_back, or late (stored, and not applied)."""
         return self._call(Authority.EVALUATOR, lambda on: executing.finish(on, outcomes), tx=tx, actor=actor)
 
     def _person(self, actor: Who) -> Actor:

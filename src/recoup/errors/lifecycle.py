@@ -47,7 +47,7 @@ def _recovered() -> Iterator[Move]:
     """What recovery candidates do with errors that wait for a person."""
     for status in (PARKED, ESCALATED):
         yield Move(status, RETRY_PENDING, EXECUTOR, "unparked for a recovery candidate", via=CANDIDATE)
-        yield Move(status, status, EXECUTOR, "archived for a recovery candidate", via=CANDIDATE)
+        yield Move(status, status, EXECUTOR, "escalated or archived for a recovery candidate", via=CANDIDATE)
         yield Move(status, status, REVIEWER, "reviewed, through the approval of a recovery candidate", via=CANDIDATE)
     yield Move(PARKED, ESCALATED, EXECUTOR, "escalated for a recovery candidate", via=CANDIDATE)
 
@@ -124,7 +124,8 @@ ERROR = Lifecycle(
             ("error_table", "tables"), ("error_id", "ids"), ("outreach_id", "entities"), ("work_key", "work_keys"),
             ("error_code", "codes"), ("error_message", "messages"), ("error_signature", "signatures"),
             ("severity", "severities"), ("category", "categories"), ("retry_count", "counts"),
-            ("max_retries", "budgets"), ("payload", "payloads"), ("created_at", "created"),
+            ("max_retries", "budgets"), ("payload", "payloads"), ("retry_with", "alternatives"),
+            ("created_at", "created"),
         ),
         lease="make_interval(secs => (recoup.error_policy() ->> 'retry_lease_s')::integer)",
         earlier_claims="select error_table, error_id, retry_count, reason from recoup.error_event"

@@ -49,6 +49,7 @@ class Claimed(NamedTuple):
     retry_count: int  # retries that ended before this one
     max_retries: int
     payload: Any
+    retry_with: Any  # the alternative that this retry is to use, from the action fallback of recovery; None: none
     created_at: datetime
     token: UUID
     lease_until: datetime

@@ -44,7 +44,7 @@ def candidates(connection: Transaction) -> Iterator[CheckResult]:
                 found=f"{one.name} for {one.serves} cannot be used ({one.source}): {one.problem}",
                 next_step="Fix the import or the name, then restart the workers.",
             )
-    known = list(executors.executors(found))
+    known = list(executing.served(executors.executors(found)))
     rows = read(connection, executing.Q["waiting_for_executors"].as_string(), {"known": known})
     missing = ", ".join(f"{name} ({count:,})" for name, count in rows)
     ready = ", ".join(f"{one.serves} → {one.name} ({one.source})" for one in found if one.problem is None)

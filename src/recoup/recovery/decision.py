@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
+from recoup.recovery.effects import lacks
 from recoup.recovery.policy import Action, RecoveryPolicy
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, Skip, SubjectKind
 
@@ -413,7 +414,12 @@ def next_action(facts: Facts, policy: RecoveryPolicy) -> str | None:
             left.remove(one.action_name)
     for name in left:
         action = policy.actions.get(name)
-        if action is not None and action.type not in facts.not_applicable and applicable(action, facts.kind):
+        if (
+            action is not None
+            and action.type not in facts.not_applicable
+            and applicable(action, facts.kind)
+            and lacks(action.type, facts.kind, action.parameters) is None
+        ):
             return name
     return None
 
@@ -428,11 +434,11 @@ APPLICABLE: Mapping[ActionType, frozenset[SubjectKind]] = {
     ActionType.NOTIFY: frozenset(SubjectKind),
     ActionType.MANUAL: frozenset(SubjectKind),
     ActionType.SKIP: frozenset(SubjectKind),
-    ActionType.FALLBACK: frozenset({SubjectKind.OUTSIDE}),
+    ActionType.FALLBACK: frozenset({SubjectKind.ERROR, SubjectKind.RUN, SubjectKind.OUTSIDE}),
     ActionType.CIRCUIT_BREAKER: frozenset({SubjectKind.OUTSIDE}),
-    ActionType.RECONFIGURE: frozenset({SubjectKind.OUTSIDE}),
-    ActionType.ESCALATE: frozenset({SubjectKind.OUTSIDE}),
-    ActionType.ROLLBACK: frozenset(),
+    ActionType.RECONFIGURE: frozenset(SubjectKind) - {SubjectKind.PARTITION},
+    ActionType.ESCALATE: frozenset(SubjectKind),
+    ActionType.ROLLBACK: frozenset(SubjectKind) - {SubjectKind.PARTITION},
 }
 
 

@@ -18,6 +18,7 @@ from recoup.database.arrays import Routine, records
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
+from recoup.recovery import effects
 from recoup.recovery.texts import json_text
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, SubjectKind
 from recoup.redaction import in_words
@@ -54,14 +55,6 @@ EFFECTS = Routine(
     sets=({"ids_": "uuid", "tokens": "uuid"},),
     results={"candidate_id": "candidates", "status": "statuses"},
 )
-# Kinds of subject whose action of this type is made in this database: as recovery.makes says.
-OURS: Mapping[ActionType, frozenset[SubjectKind]] = {
-    ActionType.RETRY: frozenset({SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN}),
-    ActionType.NOTIFY: frozenset(SubjectKind),
-    ActionType.MANUAL: frozenset(SubjectKind),
-    ActionType.SKIP: frozenset(SubjectKind),
-}
-
 
 class Claimed(NamedTuple):
     """A candidate that was started: it is yours until its lease expires."""
@@ -78,9 +71,19 @@ class Claimed(NamedTuple):
     lease_until: datetime
 
     @property
+    def makes(self) -> str | None:
+        """What its effect makes in this database; None: it is made elsewhere."""
+        return effects.makes(ActionType(self.action_type), SubjectKind(self.subject_kind), self.parameters)
+
+    @property
     def is_ours(self) -> bool:
         """Whether its effect is made in this database."""
-        return SubjectKind(self.subject_kind) in OURS.get(ActionType(self.action_type), ())
+        return self.makes is not None
+
+    @property
+    def served_as(self) -> str:
+        """The name under which its executor is known."""
+        return effects.served_as(self.action_name, ActionType(self.action_type), self.parameters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,7 @@ class Subject:
     error_message: str
     error_signature: str
     context: Any
+    undoes: Any = None  # of a rollback: action, parameters, result and idempotency key of what it undoes
 
 
 class Outcome(NamedTuple):
@@ -102,6 +106,13 @@ class Outcome(NamedTuple):
     succeeded: bool
     error: str | None = None
     result: Any = None
+    rolled_back: bool = False  # it did not work, and undid what it had done
+
+    @property
+    def status(self) -> CandidateStatus:
+        if self.rolled_back:
+            return CandidateStatus.ROLLED_BACK
+        return CandidateStatus.SUCCEEDED if self.succeeded else CandidateStatus.FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +120,14 @@ class Failed:
     """Returned by a function of yours: the action did not work."""
 
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """Returned by a function of yours: the action did not work, and undid what it had done."""
+
+    message: str
+    result: Any = None
 
 
 # A function of yours: takes what is executed and its subject; returns a JSON value or nothing when it worked; raises,
@@ -122,9 +141,21 @@ class Executor:
 
     function: Function
     database: bool = False  # called with the transaction in which its outcome is written
+    # Undoes it, for a rollback: called as the function is, with a subject that says what is undone. The action declares
+    # it in the policy: undo = true.
+    undo: Function | None = None
 
 
 Executors = Mapping[str, Executor]
+
+
+def served(executors: Executors) -> dict[str, Executor]:
+    """Everything that executors serve: their actions, and the undoing of those that can be undone."""
+    undoing = {
+        effects.undo_of(name): Executor(one.undo, one.database)
+        for name, one in executors.items() if one.undo is not None
+    }  # fmt: skip
+    return {**executors, **undoing}
 
 
 def claim(
@@ -158,7 +189,7 @@ class Held(Protocol):
 def finish(tx: Transaction, ended: Sequence[tuple[Held, Outcome]]) -> list[str]:
     """End candidates as their actions reported, in one statement. Late ones are stored, and not applied.
 
-    Of each: succeeded, failed, or late; made, if it was reported before.
+    Of each: succeeded, failed, rolled_back, or late; made, if it was reported before.
     """
     return _statuses(ended, FINISH.call(tx, **_reports(ended))) if ended else []
 
@@ -186,11 +217,11 @@ def turn(
 def _reports(ended: Sequence[tuple[Held, Outcome]]) -> dict[str, Any]:
     ended = sorted(ended, key=lambda pair: pair[0].candidate_id)  # the order in which everybody locks candidates
     results = [None if o.result is None else json_text(o.result) for _, o in ended]
-    errors = [None if o.succeeded else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended]
+    errors = [None if o.status is CandidateStatus.SUCCEEDED else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended]
     return {
         "ids_": [one.candidate_id for one, _ in ended],
         "tokens": [one.token for one, _ in ended],
-        "outcomes": ["succeeded" if o.succeeded else "failed" for _, o in ended],
+        "outcomes": [o.status.value for _, o in ended],
         "results": results if any(results) else None,
         "errors": errors if any(errors) else None,
     }
@@ -204,7 +235,7 @@ def _statuses(ended: Sequence[tuple[Held, Outcome]], found: Mapping[str, Any]) -
 def make_effects(tx: Transaction, claimed: Sequence[Claimed]) -> list[str]:
     """Make effects in this database, as the executor; then end what awaits nothing, or could not be executed.
 
-    Of each: made, late, or why not (SCOPE_REVOKED, SUBJECT_CHANGED).
+    Of each: made, late, or why not (SCOPE_REVOKED, SUBJECT_CHANGED, CONFLICT, HIGHEST_TIER).
     """
     if not claimed:
         return []
@@ -213,7 +244,7 @@ def make_effects(tx: Transaction, claimed: Sequence[Claimed]) -> list[str]:
     answers = dict(zip(found["candidate_id"], found["status"], strict=True))
     refused = {one: answer for one, answer in answers.items() if answer not in ("made", "late")}
     with acting_as(tx, Authority.EVALUATOR):
-        done = [one.candidate_id for one in claimed if one.action_type == ActionType.SKIP]
+        done = [one.candidate_id for one in claimed if one.makes == effects.NOTHING]
         if done:
             tx.execute(Q["end_reported"], {"ids": done})
         if refused:
@@ -262,4 +293,4 @@ def ready_lag(tx: Transaction) -> float | None:
 
 def waiting_for_executors(tx: Transaction, executors: Executors) -> dict[str, int]:
     """Actions that candidates wait for and that no executor serves, with how many wait."""
-    return dict(tx.execute(Q["waiting_for_executors"], {"known": list(executors)}).fetchall())
+    return dict(tx.execute(Q["waiting_for_executors"], {"known": list(served(executors))}).fetchall())

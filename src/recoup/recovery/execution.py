@@ -22,20 +22,24 @@ from recoup.recovery.executing import (
     Executors,
     Failed,
     Outcome,
+    RolledBack,
     Subject,
     end_failed,
     finish,
     make_effects,
+    served,
     subjects,
     turn,
 )
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.vocabulary import ActionType
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
 from recoup.work.flow import Flow, Overrun, ThreadEach, Turn, Work
 from recoup.worker.duty import Context
 
 GRACE_S = 5.0
+ALONE = (ActionType.RECONFIGURE, ActionType.ROLLBACK)
 LEASE_SPARE_S = 30  # to write an outcome after the timeout of its action
 _OVERRUN: dict[str, "Overrun[Claimed, Outcome]"] = {}
 
@@ -55,7 +59,7 @@ class _Turns:
     """The turns of one flow."""
 
     def __init__(self, context: Context, executors: Executors) -> None:
-        self.context, self.executors = context, executors
+        self.context, self.executors = context, served(executors)
         self.policy: RecoveryPolicy = context.policy[RecoveryPolicy]
         self.made = 0  # effects of ours
         self._subjects: dict[UUID, Subject] = {}
@@ -87,12 +91,16 @@ class _Turns:
         for one, _ in ended:
             self._subjects.pop(one.candidate_id, None)
         ours = [one for one in claimed if one.is_ours]
-        self._make(tx, ours)
+        # What changes a key is made alone: what one finds before is what the last one left.
+        self._make(tx, [one for one in ours if one.action_type not in ALONE])
+        for one in ours:
+            if one.action_type in ALONE:
+                self._make(tx, [one])
         others = [one for one in claimed if not one.is_ours]
         if others:
             self._subjects |= subjects(tx, others)
-        self._database(tx, [one for one in others if self.executors[one.action_name].database])
-        return became, [one for one in others if not self.executors[one.action_name].database]
+        self._database(tx, [one for one in others if self.executors[one.served_as].database])
+        return became, [one for one in others if not self.executors[one.served_as].database]
 
     def _make(self, tx: Transaction, ours: Sequence[Claimed]) -> None:
         """Effects of ours, in one statement; if that is refused, one by one, and what cannot be made has failed."""
@@ -122,7 +130,7 @@ class _Turns:
         for one in some:
             try:
                 with tx.transaction(), acting_as(tx, Authority.EXECUTOR):
-                    returned = self.executors[one.action_name].function(tx, one, self._subjects[one.candidate_id])
+                    returned = self.executors[one.served_as].function(tx, one, self._subjects[one.candidate_id])
                     outcome = _outcome(returned)
                     if not outcome.succeeded:
                         raise _NotDoneError(outcome.error or "failed")
@@ -139,7 +147,7 @@ class _Turns:
             self.made += len(ended)
 
     def _call(self, one: Claimed) -> Outcome:
-        returned = self.executors[one.action_name].function(one, self._subjects[one.candidate_id])
+        returned = self.executors[one.served_as].function(one, self._subjects[one.candidate_id])
         if inspect.isawaitable(returned):
             raise TypeError("an executor is a plain function; call asyncio.run in it")
         return _outcome(returned)
@@ -165,4 +173,6 @@ def _outcome(returned: Any) -> Outcome:
             return returned
         case Failed():
             return Outcome(False, returned.message)
+        case RolledBack():
+            return Outcome(False, returned.message, returned.result, rolled_back=True)
     return Outcome(True, None, returned)

@@ -17,6 +17,13 @@ from recoup.recovery.rules import Judged
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
 
 Q = load("recoup.recovery", "evaluation.sql")
+CANDIDATE = "candidate:"  # the subject of a match that is about undoing a candidate
+CORRECTIVE = tuple(one.value for one in ActionType if one.is_corrective and one is not ActionType.ROLLBACK)
+# What requeues its subject, and needs what a retry needs.
+RETRIES = tuple(
+    one.value
+    for one in (ActionType.RETRY, ActionType.FALLBACK, ActionType.RECONFIGURE, ActionType.ROLLBACK)
+)
 
 
 class Claimed(NamedTuple):
@@ -49,7 +56,7 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
     scopes, of_incident = _scopes(tx, matches.values(), latest.values())
     standings = _standings(tx, matches.values(), latest.values())
     people = _people(tx, matches, latest, standings)
-    left_out = _not_applicable(tx, matches.values())
+    left_out = not_applicable(tx, matches.values())
     paused = {row["scope_id"] for row in _rows(tx, "paused_tables", {})}
     return [
         Seen(
@@ -141,7 +148,7 @@ def _people(
     return {match: found[ref] for some in moved.values() for match, ref, *_ in some if ref in found}
 
 
-def _not_applicable(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, ...]]:
+def not_applicable(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, ...]]:
     """Actions that do not apply to a subject although they do to its kind: to retry what may not be retried."""
     refs: defaultdict[str, list[str]] = defaultdict(list)
     for row in matches:
@@ -150,7 +157,9 @@ def _not_applicable(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> di
     for kind, query in (("intake", "restarted"), ("error", "unretryable")):
         if refs[kind]:
             for (ref,) in tx.execute(Q[query], {"refs": refs[kind]}):
-                found[kind, str(ref)] = (ActionType.RETRY.value,)
+                found[kind, str(ref)] = RETRIES
+    # To undo something is a person's wish: if that does not work, people are told, and nothing else is tried.
+    found |= {("outside", ref): CORRECTIVE for ref in refs["outside"] if ref.startswith(CANDIDATE)}
     return found
 
 

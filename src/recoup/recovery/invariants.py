@@ -66,6 +66,11 @@ MATCHES: tuple[Invariant, ...] = (
 
 WORK: tuple[Invariant, ...] = (
     _of("recovery/awaits", "awaited", "What a candidate awaits exists, and is its own or its incident's."),
+    _of("recovery/config", "config",
+        "The versions of a key follow each other without a gap, and what a candidate set is what it tells."),
+    _of("recovery/undo", "undone",
+        "What was undone had been done, by an action that can be undone, and once; exactly what stood before it was"
+        " restored."),
     _of("recovery/leases", "leases", "Leases agree with claims, and what has no effect yet is under one."),
     _of("recovery/experience", "experience",
         "What is known of actions, sources and categories is what the outcomes in the provenance say, each counted"

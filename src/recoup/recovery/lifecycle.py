@@ -12,7 +12,14 @@ from recoup.lifecycles.declaration import (
     Story,
 )
 from recoup.lifecycles.logs import Log
-from recoup.recovery.vocabulary import CandidateStatus, IncidentStatus, MatchStatus, ScopeStatus, TaskStatus
+from recoup.recovery.vocabulary import (
+    CandidateStatus,
+    ConfigStatus,
+    IncidentStatus,
+    MatchStatus,
+    ScopeStatus,
+    TaskStatus,
+)
 
 MATCHER, RULE_ENGINE, EVALUATOR = Authority.MATCHER, Authority.RULE_ENGINE, Authority.EVALUATOR
 CLAIM_WORKER, EXECUTOR, REVIEWER = Authority.CLAIM_WORKER, Authority.EXECUTOR, Authority.REVIEWER
@@ -133,7 +140,7 @@ CANDIDATE = Lifecycle(
     once=(
         "decided_by", "decided_at", "decision_note", "executed_at", "worker", "token", "lease_until",
         "idempotency_key", "effect_made_at", "reported", "awaits", "outcome_by", "overridden_by",
-        "finished_at", "skip_reason",
+        "finished_at", "skip_reason", "result",
     ),
     rising=("updated_at",),
     move_rule=MoveRule(
@@ -181,7 +188,7 @@ TASK = Lifecycle(
     table="recovery.task",
     description="Something that a person is asked to do, with a due time.",
     key=("task_id",),
-    births=(Birth(TaskStatus.OPEN, EXECUTOR, "the action manual made it", via=SETTLE),),
+    births=(Birth(TaskStatus.OPEN, EXECUTOR, "the action manual or escalate made it", via=SETTLE),),
     moves=(
         Move(TaskStatus.OPEN, TaskStatus.DONE, OPERATOR, "a person did it"),
         Move(TaskStatus.OPEN, TaskStatus.CANCELLED, OPERATOR, "a person decided not to"),
@@ -190,6 +197,20 @@ TASK = Lifecycle(
     once=("ended_at", "ended_by", "note"),
     rules=(On("update", "recovery.rule_tasks"),),
     recorders=(On("insert", RECORD_CONTROL, ("owner", "due_at")), On("update", RECORD_CONTROL, ("ended_by", "note"))),
+)
+
+CONFIG = Lifecycle(
+    table="recovery.config",
+    description="A key that programs read, with all its versions; the last one counts. Nothing of it changes.",
+    key=("key", "version"),
+    births=(
+        Birth(ConfigStatus.SET, EXECUTOR, "the action reconfigure set it, or a rollback restored it", via=SETTLE),
+        Birth(ConfigStatus.REMOVED, EXECUTOR, "a rollback: before, it was not set", via=SETTLE),
+        Birth(ConfigStatus.SET, OPERATOR, "a person set it"),
+    ),
+    frozen=("key", "version", "status", "value", "candidate_id", "set_by", "reason", "set_at"),
+    rules=(On("insert", "recovery.rule_config"),),
+    recorders=(On("insert", RECORD_CONTROL, ("candidate_id",)),),
 )
 
 PROVENANCE = Log(

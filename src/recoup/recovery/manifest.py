@@ -8,7 +8,7 @@ from recoup.recovery import checks, refusals
 from recoup.recovery.duties import DUTIES
 from recoup.recovery.finding import FINDER
 from recoup.recovery.invariants import HELD, INVARIANTS
-from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
+from recoup.recovery.lifecycle import CANDIDATE, CONFIG, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
 
@@ -17,13 +17,14 @@ RECOVERY = Domain(
     package="recoup.recovery",
     description="Turns failures into matches and candidates; executes what is approved or automatic, within scopes.",
     release=2,
-    lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK),
+    lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK, CONFIG),
     logs=(PROVENANCE,),
     routines=routines(
         "recoup.recovery",
         "policy",
         "rule",
         "standing",
+        "undo",
         "candidate_rules",
         "rules",
         "recorder",

@@ -95,11 +95,13 @@ def report(
     token: UUID | None = None,
     error: str | None = None,
     result: Any = None,
+    rolled_back: bool = False,
 ) -> str:
     """Report the outcome of a claimed candidate whose action is outside of this database, as the evaluator.
 
-    token: of its claim; without it the present claim is meant. Returns succeeded, failed, or late: then its lease had
-    expired, and the result is stored and does not count.
+    token: of its claim; without it the present claim is meant. rolled_back: it did
+    not work, and undid what it had done. Returns succeeded, failed, rolled_back, or late: then its lease had expired,
+    and the result is stored and does not count.
     """
     row = tx.execute(Q["claim"], {"candidate": candidate}).fetchone()
     if row is None:
@@ -122,5 +124,5 @@ def report(
             candidate=str(candidate), status=status,
         )  # fmt: skip
     held = Held(candidate, token or present)
-    (became,) = executing.finish(tx, [(held, Outcome(succeeded, error, result))])
+    (became,) = executing.finish(tx, [(held, Outcome(succeeded, error, result, rolled_back))])
     return became

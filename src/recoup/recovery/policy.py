@@ -41,6 +41,8 @@ class Action(Section):
     timeout_s: Seconds
     # Whether a repetition under the same idempotency key makes nothing twice.
     idempotent: bool = False
+    # Whether its executor, a function of yours, can undo it.
+    undo: bool = False
     parameters: Annotated[dict[str, Any], Field(default_factory=dict)]
 
     @model_validator(mode="after")

@@ -23,6 +23,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Act, Answer, Group, Subject, Verb, Why, act, reason
 from recoup.recovery.confidence import rate
 from recoup.recovery.decision import Scope, applicable
+from recoup.recovery.effects import lacks
 from recoup.recovery.following import wake
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -278,6 +279,15 @@ def propose(
             f"{action} cannot be executed for a failure of the kind {found['subject_kind']}.",
             "List the actions and what they apply to: recoup recovery actions",
         )
+    given = {**known.parameters, **(parameters or {})}
+    lacking = lacks(known.type, SubjectKind(found["subject_kind"]), given)
+    if lacking is not None:
+        raise InputRefused(
+            "parameters_missing",
+            f"{action} needs the parameter {lacking} for a failure of the kind {found['subject_kind']}.",
+            f"""Give it: --parameters '{{"{lacking}": …}}'""",
+            parameter=lacking,
+        )
     while found["ended_at"] is not None:
         found = _match(tx, _open_one(tx, found) or _followed(tx, found))
     follows = _overtaken(tx, found, str(who))
@@ -289,7 +299,6 @@ def propose(
         scope_id=row[0], is_active=True, allowed_actions=tuple(row[1]), expires_at=row[2]
     )  # fmt: skip
     with acting_as(tx, Authority.EVALUATOR):
-        given = {**known.parameters, **(parameters or {})}
         chosen = Selection(action, scope, parameters, key=_repeated(tx, found["failure_match_id"], action, given))
         select_actions(tx, policy, {made: chosen})
     with acting_as(tx, Authority.MATCHER):

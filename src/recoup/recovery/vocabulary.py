@@ -41,6 +41,11 @@ class TaskStatus(StrEnum):
     CANCELLED = "cancelled"  # a person decided not to
 
 
+class ConfigStatus(StrEnum):
+    SET = "set"  # it has a value
+    REMOVED = "removed"  # it has none, as before it was first set
+
+
 class SubjectKind(StrEnum):
     ERROR = "error"  # a parked error, with all that superseded it: its lineage
     INTAKE = "intake"  # an exhausted intake of Gate Zero
@@ -87,4 +92,6 @@ class Failure(StrEnum):
     SCOPE_REVOKED = "SCOPE_REVOKED"
     SUBJECT_CHANGED = "SUBJECT_CHANGED"
     OUTCOME_OVERDUE = "OUTCOME_OVERDUE"
+    CONFLICT = "CONFLICT"  # a rollback: something else stands than what was left by what it undoes
+    HIGHEST_TIER = "HIGHEST_TIER"  # an error cannot be escalated any further
     UNIT_FAILED = "UNIT_FAILED"  # what it started ended badly

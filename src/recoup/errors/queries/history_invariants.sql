@@ -257,6 +257,16 @@ select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s
                                   or e.parked_at > s.logged_at + interval '1 minute'
                                   or e.parked_at < s.logged_at - interval '1 minute'
                                      and not (s.event_type = 'RECORDED' and e.created_at < s.logged_at)) end
+union all
+-- The alternative of a retry is that of the last unparking.
+select 'errors/2/repeated', e.error_table, e.error_id, u.event_type, u.logged_at, e.last_outcome, e.token,
+       e.assigned_to, e.escalation_level, e.escalated_to, e.escalated_at, e.last_reviewed_at
+  from recoup.error e
+  left join (select distinct on (v.error_id, v.error_table) v.error_id, v.error_table, v.event_type, v.logged_at, v.facts
+               from recoup.error_event v where v.event_type = 'UNPARKED'
+              order by v.error_id, v.error_table, v.seq desc) u
+    on u.error_id = e.error_id and u.error_table = e.error_table
+ where recoup.retry_with_digest(e.retry_with) is distinct from u.facts ->> 'retry_with'
 
 -- name: erasures
 -- The digest of an error changes only where an operator erased something, in one transaction.

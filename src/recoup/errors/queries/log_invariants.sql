@@ -76,8 +76,7 @@ select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, 
       case when e.event_type in ('PARKED', 'UNPARKED', 'RESOLVED', 'ESCALATED', 'ASSIGNED', 'REVIEWED', 'RETIRED')
                 and e.authority <> 'recoup_operator'
                 and not (e.from_status in ('PARKED', 'ESCALATED') and case e.authority
-                           when 'recoup_executor' then e.event_type in ('UNPARKED', 'RETIRED')
-                                                       or e.event_type = 'ESCALATED' and e.from_status = 'PARKED'
+                           when 'recoup_executor' then e.event_type in ('UNPARKED', 'RETIRED', 'ESCALATED')
                            when 'recoup_reviewer' then e.event_type = 'REVIEWED'
                            else false end)
              or e.event_type = 'CLEARED' and e.authority <> 'recoup_hub'

@@ -52,7 +52,7 @@ update recoup.error e
        next_retry_at = t.now_, retry_until = null,
        expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)),
        parked_at = null, parked_by = null, park_reason = null,
-       escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null,
+       escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null, retry_with = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
  where e.error_table = g.error_table and e.error_id = g.error_id

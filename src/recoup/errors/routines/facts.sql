@@ -37,6 +37,10 @@ language sql stable as $$
       when n.last_retry_at > greatest(n.updated_at, now_) + interval '1 hour' then 'last_retry_at'
       when (n.parked_at, n.parked_by, n.park_reason) is distinct from (o.parked_at, o.parked_by, o.park_reason)
            and (n.status = o.status or n.status not in ('PARKED', 'RETRY_PENDING', 'ACTIVE')) then 'parking' end,
+    -- An alternative comes with a recovery candidate, and goes with the next unparking.
+    case when n.retry_with is distinct from o.retry_with
+              and not (n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING'
+                       and (acting = 'recoup_executor' or n.retry_with is null)) then 'retry_with' end,
     case when recoup.decides_errors(acting) then case
       when n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING' then case
         when n.escalation_level > 0 then 'escalation'
@@ -46,7 +50,9 @@ language sql stable as $$
       when n.max_retries <> o.max_retries then 'grant'
       when n.status = 'PARKED' and o.status <> 'PARKED' and n.parked_by <> recoup.acting_id() then 'parked_by'
       when n.status = 'ESCALATED' and n.escalation_level > o.escalation_level
-           or n.status = 'ESCALATED' and o.status <> 'ESCALATED' then case
+           or n.status = 'ESCALATED' and o.status <> 'ESCALATED'
+           -- For a recovery candidate that nobody approved: the tier rises, and its status stays.
+           or acting = 'recoup_executor' and n.status = 'PARKED' and n.escalation_level > o.escalation_level then case
         when n.escalation_level < o.escalation_level
              or not recoup.is_now(n.escalated_at, now_ - interval '1 minute', now_) then 'escalation' end
       when (n.escalation_level, n.escalated_at, n.escalated_to, n.escalation_reason)

@@ -67,7 +67,9 @@ begin
              then jsonb_build_object('superseded_by', n.superseded_by, 'at_least', n.disposition)  -- is the newer one
            when 'ESCALATED' then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level)
            when 'ASSIGNED' then jsonb_build_object('to', n.assigned_to)
-           when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) end,
+           when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) || case
+             when n.retry_with is null then '{}' else jsonb_build_object('retry_with', recoup.retry_with_digest(n.retry_with)) end
+           end,
          case when n.retry_count > o.retry_count then n.token end,
          kind, id, role_
     from new_rows n
@@ -95,6 +97,10 @@ end $$;
 revoke execute on function recoup.record_error_moves() from public;
 comment on function recoup.record_error_moves() is
 'The event of a move: an outcome, a decision, being superseded.';
+
+create or replace function recoup.retry_with_digest(retry_with jsonb) returns text
+language sql immutable as $$ select encode(sha256(convert_to(retry_with::text, 'UTF8')), 'hex') $$;
+comment on function recoup.retry_with_digest(jsonb) is 'Digest of an alternative, as the event of the unparking has it.';
 
 create or replace function recoup.archive_digest(r recoup.error_archive) returns text
 language sql stable as $$

@@ -146,6 +146,7 @@ language sql stable as $$
     case acting
       when 'recoup_executor' then case
         when n.status = o.status and n.archive_reason is distinct from 'MANUAL'
+             and (n.archived_at is not null or n.escalation_level <= o.escalation_level)
              or n.status <> o.status and n.archived_at is not null then 'beyond_candidate' end
       when 'recoup_reviewer' then case
         when to_jsonb(n) - '{last_reviewed_at,updated_at}'::text[]
@@ -211,6 +212,7 @@ language sql immutable as $$
     ('unparked_later', 'RC049', 'an unparked error is retried now, not later.', 'Take the time from recoup.now().'),
     ('retry_until', 'RC049', 'an operator changes no window: an unparked error has none.', null),
     ('grant', 'RC049', 'only unparking grants a retry.', null),
+    ('retry_with', 'RC049', 'an alternative comes with a recovery candidate, and goes when it is unparked.', null),
     ('last_reviewed_at', 'RC049', 'last_reviewed_at is not now.', 'Take it from recoup.now().'),
     ('not_one_thing', 'RC049', 'one change at a time: assigned, reviewed, escalated, archived, or another status.',
      'Make one change after the other: each has its own event.')

@@ -38,15 +38,20 @@ select extract(epoch from recoup.now() - coalesce(c.decided_at, c.updated_at)) f
  order by c.decided_at is null, c.candidate_id limit 1;
 
 -- name: waiting_for_executors
-select c.action_name, count(*) as candidates from (
-  select c.action_name from recovery.candidate c
+select c.served_as, count(*) as candidates from (
+  select recovery.served_as(c.action_name, c.action_type, c.parameters) as served_as from recovery.candidate c
    where c.is_ready and c.executed_at is null and c.execute_by > (select recoup.now())
-     and recovery.makes(c.action_type, c.subject_kind) is null and c.action_name <> all(%(known)s::text[])
+     and recovery.makes(c.action_type, c.subject_kind, c.parameters) is null
+     and recovery.served_as(c.action_name, c.action_type, c.parameters) <> all(%(known)s::text[])
    limit 10000) c
  group by 1 order by 1;
 
 -- name: subjects
-select c.candidate_id, m.source, m.subject_ref, m.error_code, m.error_message, m.error_signature, m.context
+select c.candidate_id, m.source, m.subject_ref, m.error_code, m.error_message, m.error_signature, m.context,
+       case when c.action_type = 'rollback' then (
+         select jsonb_build_object('candidate_id', u.candidate_id, 'action', u.action_name, 'parameters', u.parameters,
+                                   'result', u.result, 'idempotency_key', u.idempotency_key)
+           from recovery.candidate u where u.candidate_id = c.undoes) end as undoes
   from unnest(%(ids)s::uuid[]) i (id)
  cross join lateral (select c.* from recovery.candidate c where c.candidate_id = i.id limit 1) c
  cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = c.failure_match_id limit 1) m;

@@ -25,8 +25,8 @@ events as (
            where e.event_type in ('rejected', 'success', 'failure', 'rolled_back', 'skipped')) as ends,
          max(e.logged_at) filter (
            where e.event_type in ('rejected', 'success', 'failure', 'rolled_back', 'skipped')) as ended_at,
-         max(e.reason) filter (where e.event_type in ('failure', 'skipped')) as said,
-         max(e.facts ->> 'result') filter (where e.event_type in ('success', 'failure')) as result,
+         max(e.reason) filter (where e.event_type in ('failure', 'rolled_back', 'skipped')) as said,
+         max(e.facts ->> 'result') filter (where e.event_type in ('success', 'failure', 'rolled_back')) as result,
          bool_and(coalesce((e.facts ->> 'teaches')::boolean, true)) filter (
            where e.event_type in ('success', 'failure', 'rolled_back')) as teaches,
          max(e.logged_at) filter (where e.event_type = 'executed') as executed_at,
@@ -122,9 +122,9 @@ beside as (
                 or (e.effect ->> 'outcome_by')::timestamptz is distinct from c.outcome_by)
            or e.effects = 0 and (num_nonnulls(c.awaits, c.outcome_by) > 0 or c.reported is distinct from
                 case when c.effect_made_at is not null then c.status end)
-           or c.status in ('succeeded', 'failed')
+           or c.status in ('succeeded', 'failed', 'rolled_back')
               and e.result is distinct from encode(sha256(convert_to(c.result::text, 'UTF8')), 'hex')
-           or c.status in ('failed', 'skipped') and e.said is distinct from coalesce(c.skip_reason, c.error)
+           or c.status in ('failed', 'rolled_back', 'skipped') and e.said is distinct from coalesce(c.skip_reason, c.error)
          then 'recovery/P2/candidate' end,
     case when (c.confidence, c.evidence, c.confidence_basis)
               is distinct from (coalesce(e.confidence, 0), coalesce(e.evidence, 0), e.basis)
@@ -486,3 +486,38 @@ select 'recovery/experience' as breaks, coalesce(e.action_name, n.action_name) a
   from recovery.experience e
   full join counted n on (n.action_name, n.source, n.category, n.day) = (e.action_name, e.source, e.category, e.day)
  where (e.succeeded, e.ended) is distinct from (n.succeeded, n.ended)
+
+-- name: config
+-- The versions of a key follow each other, and each that a candidate set is what that candidate tells.
+select 'recovery/config' as breaks, c.key, c.version, c.status, c.candidate_id
+  from (select c.*, lag(c.version, 1, 0) over in_turn as last_version, lag(c.value) over in_turn as before
+          from recovery.config c window in_turn as (partition by c.key order by c.version)) c
+  left join recovery.candidate k on k.candidate_id = c.candidate_id
+ where c.version <> c.last_version + 1 or (c.status = 'removed') <> (c.value is null)
+    or c.candidate_id is not null
+       and (recovery.change_record('reconfigure', c.key, c.before, c.value)
+            = coalesce(k.result -> 'undo', k.result -> 'restored')) is not true
+union all
+select 'recovery/config', k.parameters ->> 'key', null, k.status, k.candidate_id
+  from recovery.candidate k
+ where (k.action_type = 'reconfigure' and k.parameters ? 'key' or k.result -> 'restored' ->> 'type' = 'reconfigure')
+   and k.effect_made_at is not null
+   and (select count(*) from recovery.config c where c.candidate_id = k.candidate_id) <> 1
+
+-- name: undone
+-- What was undone had been done, by an action that can be undone, once; and what stood before it is what was restored.
+select 'recovery/undo' as breaks, r.candidate_id, r.parameters ->> 'undoes' as undoes, r.status, u.status as undone_status
+  from recovery.candidate r
+  left join recovery.candidate u on u.candidate_id = (r.parameters ->> 'undoes')::uuid
+ where r.action_type = 'rollback' and r.executed_at is not null
+   and (r.decided_at is not null and u.effect_made_at is not null and u.finished_at <= r.executed_at
+        and u.action_type <> 'rollback'
+        and (r.effect_made_at is null or r.parameters ? 'action'
+             or (r.result -> 'restored' ->> 'before_digest', r.result -> 'restored' ->> 'after_digest')
+                is not distinct from (u.result -> 'undo' ->> 'after_digest', u.result -> 'undo' ->> 'before_digest')))
+       is not true
+union all
+select 'recovery/undo', null, r.parameters ->> 'undoes', null, null
+  from recovery.candidate r
+ where r.action_type = 'rollback' and r.status not in ('failed', 'skipped', 'rejected')
+ group by r.parameters ->> 'undoes' having count(*) > 1

@@ -33,5 +33,5 @@ returning k.status;
 select k.status, k.ended_by from recovery.task k where k.task_id = %(task)s;
 
 -- name: claim
-select c.status, c.token, recovery.makes(c.action_type, c.subject_kind) as makes from recovery.candidate c
+select c.status, c.token, recovery.makes(c.action_type, c.subject_kind, c.parameters) as makes from recovery.candidate c
  where c.candidate_id = %(candidate)s;

@@ -31,9 +31,9 @@ language sql stable as $$
         when not recovery.is_recent(n.effect_made_at, now_) then 'time'
         when not (n.automatic or n.decided_at is not null) then 'needs_approval'
         when num_nulls(n.reported, n.awaits) <> 1 then 'outcome_missing'
-        when n.awaits ->> 'kind' is distinct from nullif(recovery.makes(n.action_type, n.subject_kind), 'nothing')
+        when n.awaits ->> 'kind' is distinct from nullif(recovery.makes(n.action_type, n.subject_kind, n.parameters), 'nothing')
           then 'awaits_other'
-        when recovery.makes(n.action_type, n.subject_kind) = 'nothing' and n.reported <> 'succeeded'
+        when recovery.makes(n.action_type, n.subject_kind, n.parameters) = 'nothing' and n.reported <> 'succeeded'
           then 'outcome_missing'
         when n.outcome_by <= now_ then 'time' end
       when n.overridden_by is not distinct from o.overridden_by
@@ -44,7 +44,7 @@ language sql stable as $$
       when not recovery.is_recent(n.finished_at, now_) then 'time'
       when (n.effect_made_at, n.reported) is distinct from (o.effect_made_at, o.reported)
            and (o.effect_made_at is not null or n.effect_made_at is distinct from n.finished_at or n.reported is null
-                or recovery.makes(n.action_type, n.subject_kind) is not null) then 'effect_once'
+                or recovery.makes(n.action_type, n.subject_kind, n.parameters) is not null) then 'effect_once'
       when o.effect_made_at is null and n.effect_made_at is not null and o.lease_until < now_ then 'lease_expired'
       when o.effect_made_at is null and n.effect_made_at is not null
            and not (n.automatic or n.decided_at is not null) then 'needs_approval'
@@ -74,6 +74,9 @@ language sql stable as $$
       when n.confidence_of is not null and n.confidence_of is distinct from o.confidence_of then 'confidence_kept'
       when policy -> 'actions' -> n.action_name is null then 'action_unknown'
       when not recovery.applicable(n.action_type, n.subject_kind) then 'not_applicable'
+      when recovery.lacks(n.action_type, n.subject_kind, n.parameters) is not null then 'not_given'
+      when n.action_type = 'rollback' and recovery.undo_refused(n.parameters, n.failure_match_id, policy) is not null
+        then recovery.undo_refused(n.parameters, n.failure_match_id, policy)
       when (n.action_type, n.is_automated, n.requires_approval)
            is distinct from (policy -> 'actions' -> n.action_name ->> 'type',
                              (policy -> 'actions' -> n.action_name ->> 'is_automated')::boolean,
@@ -120,6 +123,13 @@ language sql immutable as $$
     ('action_unknown', 'RC084', 'the active policy has no action %1$s.', 'List them: recoup recovery actions'),
     ('not_applicable', 'RC084', '%1$s cannot be executed for this kind of subject.',
      'Choose another: recoup recovery actions'),
+    ('not_given', 'RC084', '%1$s is not given what it needs for this kind of subject.',
+     'Propose it with what it needs: recoup recovery propose MATCH --action %1$s --parameters …'),
+    ('undo_unknown', 'RC098', 'there is no candidate that it could undo.', 'List them: recoup recovery list'),
+    ('undo_not_done', 'RC098', 'what it undoes has not been executed to its end.', 'Wait for its outcome.'),
+    ('undo_undeclared', 'RC098', 'what it undoes cannot be undone: its action declares no undo, or undid nothing.',
+     'Propose another action instead: recoup recovery propose MATCH --action NAME'),
+    ('undo_elsewhere', 'RC098', 'what it undoes is of another match.', 'Use: recoup recovery rollback CANDIDATE'),
     ('action_differs', 'RC084', 'type, gates or cost of %1$s are not those of the active policy.', null)
 $$;
 comment on function recovery.candidate_move_rules() is

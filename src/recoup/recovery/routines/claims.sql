@@ -35,9 +35,9 @@ begin
      where c.is_ready and c.executed_at is null and c.execute_by > now_ and c.action_name = any(allowed)
        -- What is made outside of this database needs a worker that has the action.
        -- A program that executes nothing else leaves the rest to workers.
-       and (among is null or c.action_name = any(among)
-            or not outside and recovery.makes(c.action_type, c.subject_kind) is not null)
-       and (not outside or recovery.makes(c.action_type, c.subject_kind) is null)
+       and (among is null or recovery.served_as(c.action_name, c.action_type, c.parameters) = any(among)
+            or not outside and recovery.makes(c.action_type, c.subject_kind, c.parameters) is not null)
+       and (not outside or recovery.makes(c.action_type, c.subject_kind, c.parameters) is null)
        and (c.status = 'approved'
             or c.confidence >= floor_ and c.evidence >= least_
                and (gates -> 'actions' -> c.action_name ->> 'is_automated')::boolean

@@ -11,21 +11,26 @@ begin
   -- As unparking does: one more retry than it has had, now, without a window.
   with t as materialized (select recoup.now() as now_, recoup.error_policy() as policy),
   heads as materialized (
-    select h.error_table, h.error_id from recovery.error_heads(refs) h order by h.error_table, h.error_id)
+    select h.error_table, h.error_id,
+           (select c.parameters -> 'alternative' from recovery.candidate c
+             where c.candidate_id = g.id and c.action_type = 'fallback') as alternative
+      from unnest(ids, refs) g (id, ref)
+      join recovery.error_heads(refs) h on h.ref = g.ref order by h.error_table, h.error_id)
   update recoup.error e
      set status = 'RETRY_PENDING', disposition = 'RETRY', max_retries = greatest(e.max_retries, e.retry_count + 1),
          next_retry_at = t.now_, retry_until = null,
          expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)),
          parked_at = null, parked_by = null, park_reason = null,
          escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null,
-         updated_at = greatest(e.updated_at, t.now_)
+         retry_with = h.alternative, updated_at = greatest(e.updated_at, t.now_)
     from t, heads h
    where e.error_table = h.error_table and e.error_id = any(array[h.error_id])
      and e.status in ('PARKED', 'ESCALATED') and num_nulls(e.archived_at) = 1;
   get diagnostics changed = row_count;
   return changed;
 end $$;
-comment on function recovery.retry_errors(uuid[], text[]) is 'The action retry, for parked errors: requeued.';
+comment on function recovery.retry_errors(uuid[], text[]) is
+'The actions retry and fallback, for parked errors: requeued, with the alternative, if there is one.';
 
 create or replace function recovery.skip_errors(ids uuid[], refs text[]) returns integer
 language plpgsql
@@ -47,6 +52,43 @@ begin
 end $$;
 comment on function recovery.skip_errors(uuid[], text[]) is
 'The action skip, for parked errors: archived by hand, so that the entity may move on.';
+
+create or replace function recovery.is_at_highest_tier(ref text) returns boolean
+language sql stable as $$
+  select coalesce(bool_or(e.escalation_level >= 3), false)
+    from recovery.error_heads(array[ref]) h
+    join recoup.error e on e.error_table = h.error_table and e.error_id = h.error_id
+$$;
+comment on function recovery.is_at_highest_tier(text) is 'Whether there is no tier to which an error could be escalated.';
+
+create or replace function recovery.escalate_errors(ids uuid[], refs text[]) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  changed integer;
+begin
+  -- Parking is the first tier. Only a person's approval makes its status ESCALATED.
+  with t as materialized (select recoup.now() as now_),
+  heads as materialized (
+    select h.error_table, h.error_id, c.parameters ->> 'owner' as owner, c.action_name, c.decided_at is not null
+             as is_approved
+      from unnest(ids, refs) g (id, ref)
+      join recovery.error_heads(refs) h on h.ref = g.ref
+     cross join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1) c
+     order by h.error_table, h.error_id)
+  update recoup.error e
+     set status = case when h.is_approved then 'ESCALATED' else e.status end,
+         escalation_level = greatest(e.escalation_level, 1) + 1, escalated_at = t.now_, escalated_to = h.owner,
+         escalation_reason = 'recovery: ' || h.action_name, updated_at = greatest(e.updated_at, t.now_)
+    from t, heads h
+   where e.error_table = h.error_table and e.error_id = any(array[h.error_id])
+     and e.status in ('PARKED', 'ESCALATED') and num_nulls(e.archived_at) = 1 and e.escalation_level < 3;
+  get diagnostics changed = row_count;
+  return changed;
+end $$;
+comment on function recovery.escalate_errors(uuid[], text[]) is
+'The action escalate, for parked errors: the next tier and its owner; with an approval, also the status.';
 
 create or replace function recovery.retry_intakes(ids uuid[], refs text[], keys text[]) returns integer
 language plpgsql
@@ -75,8 +117,11 @@ declare
   made integer;
 begin
   -- Of the newest run of the chain; it must have ended.
-  insert into recovery.run (run_id, kind, source, input, status, retry_of, candidate_id, owner, queued_at, created_at)
-  select g.key::uuid, r.kind, r.source, r.input, 'queued', r.run_id, g.id, 'recovery', t.now_, t.now_
+  insert into recovery.run (run_id, kind, source, input, status, retry_of, retry_with, candidate_id, owner, queued_at,
+                            created_at)
+  select g.key::uuid, r.kind, r.source, r.input, 'queued', r.run_id,
+         (select c.parameters -> 'alternative' from recovery.candidate c
+           where c.candidate_id = g.id and c.action_type = 'fallback'), g.id, 'recovery', t.now_, t.now_
     from unnest(ids, refs, keys) g (id, ref, key)
    cross join (select recoup.now() as now_) t
    cross join lateral (select s.unit from recovery.standings(array['run'], array[g.ref]) s
@@ -85,7 +130,7 @@ begin
   get diagnostics made = row_count;
   return made;
 end $$;
-comment on function recovery.retry_runs(uuid[], text[], text[]) is 'The action retry, for crashed runs: a new run.';
+comment on function recovery.retry_runs(uuid[], text[], text[]) is 'The actions retry and fallback, for crashed runs: a new run; with the alternative, if there is one.';
 
 create or replace function recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[],
   parameters jsonb[], matches uuid[]) returns integer

@@ -78,19 +78,26 @@ begin
   for turn in 1 .. 5 loop
     begin
       now_ := recoup.now();
+      perform recovery.hold_keys(ids_);
       with held as materialized (
         select c.*, g.token as given
           from (select * from unnest(ids_, tokens) g (id, token) order by g.id) g
          cross join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1
                                 for no key update) c),
       asked as (
-        select h.candidate_id, h.incident_id, h.action_name, h.parameters, h.subject_kind,
-               recovery.makes(h.action_type, h.subject_kind) as makes, m.subject_ref, case
+        select h.candidate_id, h.incident_id, h.action_name, h.action_type, h.parameters, h.subject_kind,
+               case when h.action_type in ('reconfigure', 'rollback')
+                    then (select recovery.effect_record(c) from recovery.candidate c
+                           where c.candidate_id = h.candidate_id) end as result,
+               recovery.makes(h.action_type, h.subject_kind, h.parameters) as makes, m.subject_ref, case
                  when h.token is distinct from h.given then 'late'
                  when h.effect_made_at is not null then 'made'
                  when h.status <> 'executing' or h.lease_until < now_ then 'late'
                  when s.status = 'revoked' then 'SCOPE_REVOKED'
-                 when recovery.makes(h.action_type, h.subject_kind) is null then 'OUTSIDE' end as answer
+                 when recovery.makes(h.action_type, h.subject_kind, h.parameters) is null then 'OUTSIDE'
+                 when h.action_type = 'rollback'
+                      and (select recovery.conflicts(c) from recovery.candidate c
+                            where c.candidate_id = h.candidate_id) then 'CONFLICT' end as answer
           from held h
          cross join lateral (select m.* from recovery.failure_match m
                               where m.failure_match_id = h.failure_match_id limit 1) m
@@ -99,7 +106,7 @@ begin
         select s.* from recovery.standings(
           array(select a.makes from asked a where a.answer is null and a.makes in ('error', 'intake', 'run')),
           array(select a.subject_ref from asked a where a.answer is null and a.makes in ('error', 'intake', 'run'))) s),
-      -- An action skip of an error needs it parked, too.
+      -- Actions skip and escalate of an error need it parked, too.
       skipped as materialized (
         select s.* from recovery.standings(
           array(select a.subject_kind from asked a
@@ -110,7 +117,9 @@ begin
         select a.*, coalesce(a.answer, case
                  when a.makes in ('error', 'intake', 'run') and s.standing is distinct from 'failed'
                    then 'SUBJECT_CHANGED'
-                 when k.ref is not null and k.standing <> 'failed' then 'SUBJECT_CHANGED' end) as answer_
+                 when k.ref is not null and k.standing <> 'failed' then 'SUBJECT_CHANGED'
+                 when a.action_type = 'escalate' and a.subject_kind = 'error'
+                      and recovery.is_at_highest_tier(a.subject_ref) then 'HIGHEST_TIER' end) as answer_
           from asked a
           left join standing s on s.kind = a.makes and s.ref = a.subject_ref
           left join skipped k on a.makes = 'nothing' and a.subject_kind = 'error' and k.ref = a.subject_ref),
@@ -141,6 +150,7 @@ begin
                when 'nothing' then null
                else now_ + make_interval(hours => (within_ ->> a.makes)::integer) end)
                filter (where a.answer_ is null) as deadlines,
+             array_agg(a.result) filter (where a.answer_ is null) as results,
              coalesce(array_agg(a.candidate_id) filter (where a.answer_ is not null), '{}') as others,
              coalesce(array_agg(a.answer_) filter (where a.answer_ is not null), '{}') as answers
         into planned
@@ -154,8 +164,9 @@ begin
                awaits = case when g.makes <> 'nothing' then jsonb_build_object('kind', g.makes, 'key', g.key,
                           'since_seq', nextval('recoup.event_seq')) end,
                outcome_by = g.deadline, reported = case when g.makes = 'nothing' then 'succeeded' end,
-               updated_at = greatest(c.updated_at, now_)
-          from unnest(planned.ids, planned.makes, planned.keys, planned.deadlines) g (id, makes, key, deadline)
+               result = g.result, updated_at = greatest(c.updated_at, now_)
+          from unnest(planned.ids, planned.makes, planned.keys, planned.deadlines, planned.results)
+                 g (id, makes, key, deadline, result)
          where c.candidate_id = g.id;
       end if;
       candidates := coalesce(planned.ids, '{}') || planned.others;
@@ -213,7 +224,9 @@ declare
 begin
   with done as (
     update recovery.candidate c
-       set status = c.reported, finished_at = now_, updated_at = greatest(c.updated_at, now_)
+       set status = c.reported, finished_at = now_, updated_at = greatest(c.updated_at, now_),
+           -- Of a change whose subject is outside nobody here saw what came of it.
+           teaches = c.teaches and c.action_type not in ('reconfigure', 'rollback')
      where c.candidate_id = any(ids_) and c.status = 'executing' and num_nulls(c.reported) = 0
     returning c.candidate_id)
   select coalesce(array_agg(d.candidate_id), '{}') into ended from done d;

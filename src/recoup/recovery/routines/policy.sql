@@ -35,25 +35,59 @@ language sql immutable as $$
     when 'notify' then true
     when 'manual' then true
     when 'skip' then true
-    when 'fallback' then subject_kind = 'outside'
+    when 'fallback' then subject_kind in ('error', 'run', 'outside')
     when 'circuit_breaker' then subject_kind = 'outside'
-    when 'reconfigure' then subject_kind = 'outside'
-    when 'escalate' then subject_kind = 'outside'
+    when 'reconfigure' then subject_kind in ('error', 'intake', 'run', 'outside')
+    when 'rollback' then subject_kind in ('error', 'intake', 'run', 'outside')
+    when 'escalate' then true
     else false end
 $$;
 comment on function recovery.applicable(text, text) is
 'Whether actions of a type can be executed for subjects of a kind.';
 
-create or replace function recovery.makes(action_type text, subject_kind text) returns text
+create or replace function recovery.makes(action_type text, subject_kind text, parameters jsonb default null)
+returns text
 language sql immutable as $$
   select case
     when action_type = 'retry' and subject_kind in ('error', 'intake', 'run') then subject_kind
     when action_type = 'notify' then 'delivery'
     when action_type = 'manual' then 'task'
-    when action_type = 'skip' then 'nothing' end
+    when action_type = 'skip' then 'nothing'
+    when action_type = 'escalate' then case subject_kind when 'error' then 'nothing' else 'task' end
+    when action_type = 'fallback' and subject_kind in ('error', 'run') then subject_kind
+    -- What is changed here and has a subject here is tried with it: only that shows whether the failure is gone.
+    when action_type = 'reconfigure' and parameters ? 'key' or action_type = 'rollback' and not parameters ? 'action'
+      then case when subject_kind in ('error', 'intake', 'run') then subject_kind else 'nothing' end end
 $$;
-comment on function recovery.makes(text, text) is
+comment on function recovery.makes(text, text, jsonb) is
 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
+
+create or replace function recovery.served_as(action_name text, action_type text, parameters jsonb) returns text
+language sql immutable as $$
+  select case when action_type = 'rollback' and parameters ? 'action' then 'undo ' || (parameters ->> 'action')
+    else action_name end
+$$;
+comment on function recovery.served_as(text, text, jsonb) is
+'The name under which an executor serves an action outside of this database: of its undoing, undo and the action.';
+
+create or replace function recovery.lacks(action_type text, subject_kind text, parameters jsonb) returns text
+language sql immutable as $$
+  select case
+    when action_type = 'reconfigure' and (subject_kind <> 'outside' or parameters ? 'key') then case
+      when (jsonb_typeof(parameters -> 'key') = 'string' and parameters ->> 'key' ~ '^[a-z][a-z0-9_.-]{0,99}$')
+           is not true then 'key'
+      when not parameters ? 'value' then 'value' end
+    when action_type = 'fallback' and subject_kind <> 'outside' and not parameters ? 'alternative' then 'alternative'
+    when action_type = 'escalate' then case
+      when (jsonb_typeof(parameters -> 'owner') = 'string'
+            and octet_length(parameters ->> 'owner') between 1 and 500) is not true then 'owner'
+      when subject_kind <> 'error' and (jsonb_typeof(parameters -> 'due_hours') = 'number'
+             and parameters ->> 'due_hours' ~ '^[1-9][0-9]{0,3}$') is not true then 'due_hours' end
+    when action_type = 'rollback' and (parameters ->> 'undoes' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+         is not true then 'undoes' end
+$$;
+comment on function recovery.lacks(text, text, jsonb) is
+'What an action has to be given for a subject of a kind and is not, or is not usable; null: nothing.';
 
 create or replace view recovery.action as
 select a.key as action_name, p.version as policy_version, a.value ->> 'type' as action_type,

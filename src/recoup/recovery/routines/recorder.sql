@@ -154,7 +154,7 @@ begin
          case said.event_type when 'confidence_updated' then n.evidence when 'executed' then n.evidence end,
          case said.event_type when 'executed' then n.token end,
          case said.event_type when 'executed' then n.worker when 'skipped' then n.skip_reason when 'failure'
-           then n.error
+           then n.error when 'rolled_back' then n.error
                               when 'approved' then n.decision_note when 'rejected' then n.decision_note end,
          case said.event_type
            when 'action_selected' then jsonb_build_object('type', n.action_type, 'cost', n.cost,

@@ -21,7 +21,7 @@ begin
   -- 1: started, 2: an effect of ours, 4: approved.
   select bit_or(case when n.status = 'executing' and o.status <> 'executing' then 1
                      when n.effect_made_at is not null and o.effect_made_at is null
-                       then case when recovery.makes(n.action_type, n.subject_kind) is not null then 2 else 0 end
+                       then case when recovery.makes(n.action_type, n.subject_kind, n.parameters) is not null then 2 else 0 end
                      when n.status = 'approved' and o.status = 'pending' then 4 else 0 end)
     into causes
     from new_rows n join old_rows o on o.candidate_id = n.candidate_id;
@@ -54,7 +54,7 @@ begin
       array_agg(n.candidate_id), array_agg(n.action_type), array_agg(n.subject_kind), array_agg(n.failure_match_id),
       array_agg(n.incident_id), array_agg(n.action_name), array_agg(n.parameters), array_agg(n.awaits ->> 'key'),
       array_agg(n.decided_by))
-      from new_rows n where recovery.makes(n.action_type, n.subject_kind) is not null;
+      from new_rows n where recovery.makes(n.action_type, n.subject_kind, n.parameters) is not null;
   end if;
   if causes & 4 > 0 then
     perform recovery.settle_approvals(array_agg(n.candidate_id), array_agg(n.scope_id), array_agg(n.failure_match_id)
@@ -122,7 +122,7 @@ declare
   why     text;
 begin
   for group_ in
-    select recovery.makes(g.type, g.kind) as makes, g.type, array_agg(g.id order by g.id) as ids,
+    select recovery.makes(g.type, g.kind, g.parameters) as makes, g.type, array_agg(g.id order by g.id) as ids,
            array_agg(m.subject_ref order by g.id) as refs, array_agg(g.match order by g.id) as matches,
            array_agg(g.incident order by g.id) as incidents, array_agg(g.action order by g.id) as actions,
            array_agg(g.parameters order by g.id) as parameters, array_agg(g.key order by g.id) as keys,
@@ -131,13 +131,16 @@ begin
              g (id, type, kind, match, incident, action, parameters, key, approver)
      cross join lateral (select m.subject_ref from recovery.failure_match m where m.failure_match_id = g.match
        limit 1) m
-     group by recovery.makes(g.type, g.kind), g.type, g.kind
+     group by recovery.makes(g.type, g.kind, g.parameters), g.type, g.kind
   loop
     why := format('recovery candidate %s', group_.ids[1]) || case
       when group_.n > 1 then format(' and %s more', group_.n - 1) else '' end
       || coalesce(', approved by ' || group_.approver, '');
     perform set_config('recoup.reason', why, true);
+    made := case when group_.type in ('reconfigure', 'rollback') then recovery.change_reversibly(group_.ids)
+                 else group_.n end;
     made := case
+      when made <> group_.n then made
       when group_.makes = 'error' then recovery.retry_errors(group_.ids, group_.refs)
       when group_.makes = 'intake' then recovery.retry_intakes(group_.ids, group_.refs, group_.keys)
       when group_.makes = 'run' then recovery.retry_runs(group_.ids, group_.refs, group_.keys)
@@ -145,7 +148,8 @@ begin
                                                              group_.parameters, group_.matches)
       when group_.makes = 'task' then recovery.ask_people(group_.ids, group_.keys, group_.incidents, group_.actions,
                                                           group_.parameters, group_.matches)
-      when group_.kind = 'error' then recovery.skip_errors(group_.ids, group_.refs)
+      when group_.kind = 'error' and group_.type = 'skip' then recovery.skip_errors(group_.ids, group_.refs)
+      when group_.kind = 'error' and group_.type = 'escalate' then recovery.escalate_errors(group_.ids, group_.refs)
       else group_.n end;
     if made <> group_.n then
       -- 40001: the other transaction made it first; tried again, its candidates join that one.

@@ -1,0 +1,70 @@
+"""What an action makes, what it has to be given, and who serves it: the same as the database says (policy.sql)."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from recoup.recovery.vocabulary import ActionType, SubjectKind
+
+IN_DATABASE = (SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN)
+KEY = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MAX_OWNER_BYTES = 500
+MAX_DUE_HOURS = 9_999
+NOTHING = "nothing"
+
+
+def makes(type_: ActionType, kind: SubjectKind, parameters: Mapping[str, Any]) -> str | None:
+    """What its effect makes in this database and then awaits; nothing: it awaits nothing; None: it is outside."""
+    match type_:
+        case ActionType.RETRY:
+            return kind.value if kind in IN_DATABASE else None
+        case ActionType.FALLBACK:
+            return kind.value if kind in (SubjectKind.ERROR, SubjectKind.RUN) else None
+        case ActionType.NOTIFY:
+            return "delivery"
+        case ActionType.MANUAL:
+            return "task"
+        case ActionType.ESCALATE:
+            return NOTHING if kind is SubjectKind.ERROR else "task"
+        case ActionType.SKIP:
+            return NOTHING
+        case ActionType.RECONFIGURE if "key" in parameters:
+            return kind.value if kind in IN_DATABASE else NOTHING
+        case ActionType.ROLLBACK if "action" not in parameters:
+            return kind.value if kind in IN_DATABASE else NOTHING
+    return None
+
+
+def served_as(name: str, type_: ActionType, parameters: Mapping[str, Any]) -> str:
+    """The name under which an executor serves an action outside of this database."""
+    return undo_of(parameters["action"]) if type_ is ActionType.ROLLBACK and "action" in parameters else name
+
+
+def undo_of(action: str) -> str:
+    """The name under which the undoing of an action is served."""
+    return f"undo {action}"
+
+
+def lacks(type_: ActionType, kind: SubjectKind, parameters: Mapping[str, Any]) -> str | None:
+    """What an action has to be given for a subject of this kind and is not, or is not usable."""
+    match type_:
+        case ActionType.RECONFIGURE if kind is not SubjectKind.OUTSIDE or "key" in parameters:
+            if not _text(parameters.get("key"), KEY):
+                return "key"
+            return None if "value" in parameters else "value"
+        case ActionType.FALLBACK if kind is not SubjectKind.OUTSIDE:
+            return None if "alternative" in parameters else "alternative"
+        case ActionType.ESCALATE:
+            owner, hours = parameters.get("owner"), parameters.get("due_hours")
+            if not isinstance(owner, str) or not 1 <= len(owner.encode("utf-8", "replace")) <= MAX_OWNER_BYTES:
+                return "owner"
+            usable = type(hours) is int and 1 <= hours <= MAX_DUE_HOURS
+            return None if usable or kind is SubjectKind.ERROR else "due_hours"
+        case ActionType.ROLLBACK:
+            return None if _text(parameters.get("undoes"), ID) else "undoes"
+    return None
+
+
+def _text(value: object, pattern: re.Pattern[str]) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
