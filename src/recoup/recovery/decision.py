@@ -378,7 +378,7 @@ APPLICABLE: Mapping[ActionType, frozenset[SubjectKind]] = {
     ActionType.MANUAL: frozenset(SubjectKind),
     ActionType.SKIP: frozenset(SubjectKind),
     ActionType.FALLBACK: frozenset({SubjectKind.OUTSIDE}),
-    ActionType.CIRCUIT_BREAKER: frozenset({SubjectKind.OUTSIDE}),
+    ActionType.CIRCUIT_BREAKER: frozenset(SubjectKind),
     ActionType.RECONFIGURE: frozenset({SubjectKind.OUTSIDE}),
     ActionType.ESCALATE: frozenset({SubjectKind.OUTSIDE}),
     ActionType.ROLLBACK: frozenset(),

@@ -9,7 +9,7 @@ from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.recovery import evaluation, executing, execution, following
+from recoup.recovery import breakers, evaluation, executing, execution, following
 from recoup.recovery.executing import Executor, Executors
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.worker.duty import MAX_BATCH, Context, Duty
@@ -102,6 +102,14 @@ DUTIES: tuple[Duty, ...] = (
         lag=executing.expired_lag,
         units=lambda tx: executing.expired(tx, limit=MAX_BATCH),
         one=lambda tx, token: executing.expire(tx, only=token),
+    ),
+    Duty(
+        name="breaker-probes",
+        authority=Authority.EVALUATOR,
+        cadence_s=1,
+        description="closes breakers whose probe ended well, and opens those again whose did not",
+        batch=lambda tx, _: breakers.settle(tx),
+        lag=breakers.probe_lag,
     ),
     Duty(
         name="scope-expiry",

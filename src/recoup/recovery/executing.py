@@ -57,6 +57,7 @@ EFFECTS = Routine(
 # Kinds of subject whose action of this type is made in this database: as recovery.makes says.
 OURS: Mapping[ActionType, frozenset[SubjectKind]] = {
     ActionType.RETRY: frozenset({SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN}),
+    ActionType.CIRCUIT_BREAKER: frozenset(SubjectKind),
     ActionType.NOTIFY: frozenset(SubjectKind),
     ActionType.MANUAL: frozenset(SubjectKind),
     ActionType.SKIP: frozenset(SubjectKind),

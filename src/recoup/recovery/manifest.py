@@ -8,7 +8,7 @@ from recoup.recovery import checks, refusals
 from recoup.recovery.duties import DUTIES
 from recoup.recovery.finding import FINDER
 from recoup.recovery.invariants import HELD, INVARIANTS
-from recoup.recovery.lifecycle import CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
+from recoup.recovery.lifecycle import BREAKER, CANDIDATE, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
 
@@ -16,13 +16,14 @@ RECOVERY = Domain(
     name="recovery",
     package="recoup.recovery",
     description="Turns failures into matches and candidates; executes what is approved or automatic, within scopes.",
-    release=1,
-    lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK),
+    release=2,
+    lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK, BREAKER),
     logs=(PROVENANCE,),
     routines=routines(
         "recoup.recovery",
         "policy",
         "standing",
+        "breakers",
         "candidate_rules",
         "rules",
         "recorder",
@@ -48,7 +49,7 @@ RECOVERY = Domain(
             " order by p.version desc limit 1)) a",
         ),
     ),
-    checks=(checks.matches, checks.candidates, checks.separation),
+    checks=(checks.matches, checks.candidates, checks.open_breakers, checks.separation),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),

@@ -12,6 +12,7 @@ LAWS = {
     "RC086": ("subject_changed", "nothing is executed for a subject that has changed since"),
     "RC087": ("scope_rules", "a scope is opened for an open incident, and ends in time"),
     "RC088": ("task_end", "a task is ended by the acting person"),
+    "RC090": ("breaker_rules", "a breaker is opened as the policy has it, and follows the unit that tries it"),
     "RC089": ("scope_spent", "nothing is executed without a scope that allows it and has attempts and cost left"),
 }
 declare(LAWS)

@@ -36,7 +36,7 @@ language sql immutable as $$
     when 'manual' then true
     when 'skip' then true
     when 'fallback' then subject_kind = 'outside'
-    when 'circuit_breaker' then subject_kind = 'outside'
+    when 'circuit_breaker' then true
     when 'reconfigure' then subject_kind = 'outside'
     when 'escalate' then subject_kind = 'outside'
     else false end
@@ -48,6 +48,9 @@ create or replace function recovery.makes(action_type text, subject_kind text) r
 language sql immutable as $$
   select case
     when action_type = 'retry' and subject_kind in ('error', 'intake', 'run') then subject_kind
+    -- What is ours waits behind the breaker to be tried again: only that shows whether the failure is gone.
+    when action_type = 'circuit_breaker'
+      then case when subject_kind in ('error', 'intake', 'run') then subject_kind else 'breaker' end
     when action_type = 'notify' then 'delivery'
     when action_type = 'manual' then 'task'
     when action_type = 'skip' then 'nothing' end

@@ -137,7 +137,11 @@ begin
       when group_.n > 1 then format(' and %s more', group_.n - 1) else '' end
       || coalesce(', approved by ' || group_.approver, '');
     perform set_config('recoup.reason', why, true);
+    if group_.type = 'circuit_breaker' then
+      made := recovery.break_circuits(group_.ids);
+    end if;
     made := case
+      when group_.makes = 'breaker' then made
       when group_.makes = 'error' then recovery.retry_errors(group_.ids, group_.refs)
       when group_.makes = 'intake' then recovery.retry_intakes(group_.ids, group_.refs, group_.keys)
       when group_.makes = 'run' then recovery.retry_runs(group_.ids, group_.refs, group_.keys)
