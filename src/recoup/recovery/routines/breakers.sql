@@ -169,6 +169,28 @@ language sql stable as $$
 $$;
 comment on function recovery.breaker_of(text[]) is 'The breaker behind which these wait, or null.';
 
+create or replace function recovery.refuse_behind(parts_ text[], now_ timestamptz, alone boolean) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  shut recovery.breaker;
+begin
+  -- One unit alone may try it when its wait is over: the claim then makes it the probe.
+  select b.* into shut from recovery.breaker b
+   where b.status in ('open', 'half_open') and b.parts && parts_
+     and not (alone and b.status = 'open' and b.open_until <= now_) limit 1;
+  if found then
+    raise exception using errcode = 'RC091',
+      message = format('The breaker %s is %s: %s', shut.name, replace(shut.status, '_', ' '), shut.reason),
+      hint = format('Wait; it is tried by one unit%s. To close it: recoup recovery breaker close %s --reason …',
+                    case shut.status when 'open' then ' after ' || shut.open_until end, shut.name),
+      detail = jsonb_build_object('breaker', shut.name, 'status', shut.status, 'open_until', shut.open_until);
+  end if;
+end $$;
+comment on function recovery.refuse_behind(text[], timestamptz, boolean) is
+'Refuses to begin what depends on a breaker that is not closed, unless it is the unit that tries it.';
+
 -- Rules ---------------------------------------------------------------------------------------------------------------
 
 create or replace function recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamptz,

@@ -45,6 +45,11 @@ begin
     if spent <> cardinality(scopes) then
       perform recovery.refuse_spending(array(select n.candidate_id from new_rows n), now_);
     end if;
+    if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
+      perform recovery.refuse_behind(array_agg(distinct 'source:' || i.source), now_, count(*) = 1)
+        from new_rows n join recovery.incident i on i.incident_id = n.incident_id
+       where recovery.makes(n.action_type, n.subject_kind) is null having count(*) > 0;
+    end if;
     insert into recovery.lease (token, worker, lease_until, candidates)
     select n.token, n.worker, n.lease_until, array_agg(n.candidate_id)
       from new_rows n group by n.token, n.worker, n.lease_until;

@@ -70,20 +70,21 @@ begin
     return;
   end if;
   if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
-    select k.shut || t.shut as shut, k.due || t.due as due, s.shut as shut_sources, s.due as due_sources into held
-      from recovery.shut_parts('run_kind', array[kind_], now_) k, recovery.shut_parts('table', array['recovery.run'],
-             now_) t, recovery.shut_parts('source', null, now_) s;
-    if held.shut && array[kind_, 'recovery.run'] then
+    select k.shut @> array[kind_] or t.shut @> '{recovery.run}' as is_shut,
+           k.due @> array[kind_] or t.due @> '{recovery.run}' as is_due, s.shut, s.due into held
+      from recovery.shut_parts('run_kind', array[kind_], now_) k,
+           recovery.shut_parts('table', '{recovery.run}', now_) t, recovery.shut_parts('source', null, now_) s;
+    if held.is_shut then
       return;
     end if;
-    shut := held.shut_sources;
-    if held.due && array[kind_, 'recovery.run'] then
+    shut := held.shut;
+    if held.is_due then
       tried := '{}';
     elsif exists (select from recovery.run r where r.kind = kind_ and r.status = 'queued'
-                     and r.source = any(held.due_sources) and r.source <> all(shut)) then
-      tried := held.due_sources;
+                     and r.source = any(held.due) and r.source <> all(shut)) then
+      tried := held.due;
     else
-      shut := shut || held.due_sources;
+      shut := shut || held.due;
     end if;
     most := case when tried is null then most else least(most, 1) end;
   end if;
