@@ -57,7 +57,7 @@ def breakers(tx: Transaction, *, closed: bool = False, limit: int = 100) -> list
 
 def open_breaker(tx: Transaction, name: str, *, reason: str) -> bool:
     """Open a breaker, as an operator. False: it was open already, and stays as it is."""
-    given = {"name": _usable("name", name, MAX_NAME_BYTES), "reason": _usable("reason", reason, MAX_TEXT_BYTES)}
+    given = {"name": checked("name", name, MAX_NAME_BYTES), "reason": checked("reason", reason)}
     (opened,) = tx.execute(Q["open"], given).fetchone() or (0,)
     return bool(opened)
 
@@ -86,7 +86,8 @@ def probe_lag(tx: Transaction) -> float | None:
     return seconds(tx, Q["lag"])
 
 
-def _usable(what: str, text: str, most: int) -> str:
+def checked(what: str, text: str, most: int = MAX_TEXT_BYTES) -> str:
+    """A name or a reason that can be stored; else it is refused."""
     if not text.strip() or "\0" in text or len(text.encode("utf-8", "replace")) > most:
         raise InputRefused(
             f"{what}_unusable",
