@@ -146,7 +146,7 @@ class Workers:
             self.raised.append(error)
 
     def _call(self, one: retrying.Claimed) -> None:
-        given = {"error_table": one.error_table, "error_id": one.error_id, "token": one.token}
+        given: dict[str, Any] = {"error_table": one.error_table, "error_id": one.error_id, "token": one.token}
         outcome: retrying.Succeeded | retrying.Failed = retrying.Succeeded(**given)
         try:
             urllib.request.urlopen(self.url, timeout=30).close()
@@ -175,9 +175,7 @@ def is_long(pytestconfig: pytest.Config) -> bool:
 
 
 @pytest.fixture
-def hub(
-    new_database: Callable[..., str], server: embedded.Server, settings: Settings, is_long: bool
-) -> Iterator[Hub]:
+def hub(new_database: Callable[..., str], server: embedded.Server, settings: Settings, is_long: bool) -> Iterator[Hub]:
     connections = (LONG if is_long else SHORT)[0]
     name = new_database(simulated_from=None)
     with Database(server.uri(name), dataclasses.replace(settings, pool_max=connections)) as database:
@@ -305,7 +303,7 @@ def test_of_many_claims_at_one_moment_one_takes_the_probe(hub: Hub, is_long: boo
             thread.join(PATIENCE_S)
         (probe,) = taken
         assert breaker(hub)["probe_token"] == probe.token
-        given = {"error_table": probe.error_table, "error_id": probe.error_id, "token": probe.token}
+        given: dict[str, Any] = {"error_table": probe.error_table, "error_id": probe.error_id, "token": probe.token}
         with hub.db.transaction(Authority.ERROR_WORKER) as tx:
             retrying.finish(tx, [retrying.Failed(**given, failure="down")])
         with hub.db.transaction(Authority.EVALUATOR) as tx:

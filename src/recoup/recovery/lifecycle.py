@@ -12,7 +12,14 @@ from recoup.lifecycles.declaration import (
     Story,
 )
 from recoup.lifecycles.logs import Log
-from recoup.recovery.vocabulary import BreakerStatus, CandidateStatus, IncidentStatus, MatchStatus, ScopeStatus, TaskStatus
+from recoup.recovery.vocabulary import (
+    BreakerStatus,
+    CandidateStatus,
+    IncidentStatus,
+    MatchStatus,
+    ScopeStatus,
+    TaskStatus,
+)
 
 MATCHER, RULE_ENGINE, EVALUATOR = Authority.MATCHER, Authority.RULE_ENGINE, Authority.EVALUATOR
 CLAIM_WORKER, EXECUTOR, REVIEWER = Authority.CLAIM_WORKER, Authority.EXECUTOR, Authority.REVIEWER

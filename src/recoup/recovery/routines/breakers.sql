@@ -1,9 +1,9 @@
 -- Breakers: opened for a dependency that is down. Claims ask them where they ask pauses.
 --
 -- What depends on a breaker is not claimed until open_until. Then one claim takes one unit as a probe, and the breaker
--- is half open under that unit's lease. How the unit ended is read from its own rows, by the next claim that comes by or
--- by a duty: well, and the breaker closes; badly or not in time, and it opens again for twice as long. So the end of a
--- unit waits for no breaker, and nothing is to be done when a worker dies.
+-- is half open under that unit's lease. How the unit ended is read from its own rows, by the next claim that comes by
+-- or by a duty: well, and the breaker closes; badly or not in time, and it opens again for twice as long. So the end of
+-- a unit waits for no breaker, and nothing is to be done when a worker dies.
 
 create or replace function recovery.breaker_terms(name_ text, policy jsonb default recovery.policy(),
   out parts text[], out wait_s integer, out max_wait_s integer)
@@ -70,23 +70,31 @@ end $$;
 comment on function recovery.probe_end(text, text, uuid) is
 'How the unit that tries a breaker ended: true: well; null: it has not.';
 
-create or replace function recovery.is_probing(subject_ text, unit_ text, token_ uuid) returns boolean
+create or replace function recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[]) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return case subject_
     when 'recoup.error' then exists (
-      select from recoup.error_queue q where q.unit = split_part(unit_, '/', 2)::bigint and q.token = token_)
+      select from recoup.error_queue q
+       where q.unit = split_part(unit_, '/', 2)::bigint and q.part = split_part(unit_, '/', 1) and q.token = token_
+         and parts_ && array['table:recoup.error', 'table:' || q.part])
     when 'cl.gate_zero_attempt' then exists (
-      select from cl.gate_zero_attempt a where a.attempt_id = unit_::uuid and a.token = token_ and a.status = 'open')
+      select from cl.gate_zero_attempt a
+       where a.attempt_id = unit_::uuid and a.token = token_ and a.status = 'open'
+         and parts_ && '{table:cl.gate_zero_attempt,table:cl.gate_zero_intake,table:cl.gate_zero_recovery}')
     when 'recovery.run' then exists (
-      select from recovery.run r where r.run_id = unit_::uuid and r.token = token_ and r.status = 'running')
+      select from recovery.run r
+       where r.run_id = unit_::uuid and r.token = token_ and r.status = 'running'
+         and parts_ && array['run_kind:' || r.kind, 'source:' || r.source, 'table:recovery.run'])
     else exists (
-      select from recovery.candidate c
-       where c.candidate_id = unit_::uuid and c.token = token_ and c.status = 'executing') end;
+      select from recovery.candidate c join recovery.incident i on i.incident_id = c.incident_id
+       where c.candidate_id = unit_::uuid and c.token = token_ and c.status = 'executing'
+         and parts_ && array['source:' || i.source]) end;
 end $$;
-comment on function recovery.is_probing(text, text, uuid) is 'Whether a unit is worked on under this token.';
+comment on function recovery.is_probing(text, text, uuid, text[]) is
+'Whether a unit is worked on under this token, and depends on one of these.';
 
 create or replace function recovery.settle_probes(now_ timestamptz default recoup.now()) returns integer
 language plpgsql
@@ -216,7 +224,7 @@ begin
       when o.open_until > now_ then 'waits'
       when n.probes <> o.probes + 1 or (n.wait_s, n.open_until) is distinct from (o.wait_s, o.open_until)
            or n.probe_until <= now_ or n.probe_until > now_ + interval '720 hours'
-           or not recovery.is_probing(n.probe_subject, n.probe_unit, n.probe_token) then 'probe' end;
+           or not recovery.is_probing(n.probe_subject, n.probe_unit, n.probe_token, n.parts) then 'probe' end;
   elsif n.probes <> o.probes then
     return 'probe';
   elsif n.status = 'open' then
@@ -227,8 +235,8 @@ begin
            or not recovery.is_recent(n.open_until - make_interval(secs => n.wait_s), now_) then 'terms' end;
   end if;
   return case
-    when not recovery.is_recent(n.closed_at, now_) or (n.wait_s, n.open_until) is distinct from (o.wait_s, o.open_until)
-      then 'now'
+    when not recovery.is_recent(n.closed_at, now_)
+         or (n.wait_s, n.open_until) is distinct from (o.wait_s, o.open_until) then 'now'
     when acting in ('recoup_operator', 'recoup_executor') then case
       when n.closed_by <> recoup.acting_id() then 'now' end
     when n.closed_by <> 'probe'
@@ -270,7 +278,7 @@ begin
   return null;
 end $$;
 comment on function recovery.rule_breakers() is
-'A breaker is opened as the policy has it, tried by a claimed unit when its wait is over, and follows that unit''s end.';
+'A breaker is opened as the policy has it, tried by a claimed unit when its wait is over, and follows its end.';
 
 -- The action ----------------------------------------------------------------------------------------------------------
 

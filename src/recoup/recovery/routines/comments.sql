@@ -189,8 +189,10 @@ comment on column recovery.provenance.authority is 'Authority under which it was
 comment on column recovery.provenance.login is 'Login of the session.';
 
 comment on table recovery.breaker is
-'A dependency that may be down. While it is not closed, what depends on it is not claimed, but for one unit that tries it.';
-comment on column recovery.breaker.name is 'Its name; if the policy does not list it, a table, a kind of runs or a source.';
+'A dependency that may be down. While it is not closed, what depends on it is not claimed, but for one unit that tries '
+'it.';
+comment on column recovery.breaker.name is
+'Its name; if the policy does not list it, a table, a kind of runs or a source.';
 comment on column recovery.breaker.status is 'closed, open or half_open: one unit tries it.';
 comment on column recovery.breaker.parts is 'What depends on it, as the policy said when it was opened.';
 comment on column recovery.breaker.wait_s is 'Seconds from its opening, or its last probe, to the next probe.';

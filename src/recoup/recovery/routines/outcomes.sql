@@ -169,7 +169,8 @@ begin
            set effect_made_at = now_,
                awaits = case when g.makes <> 'nothing' then jsonb_build_object('kind', g.makes, 'key', g.key,
                           'since_seq', nextval('recoup.event_seq')) end,
-               outcome_by = g.deadline, result = g.result, reported = case when g.makes = 'nothing' then 'succeeded' end,
+               outcome_by = g.deadline, result = g.result,
+               reported = case when g.makes = 'nothing' then 'succeeded' end,
                updated_at = greatest(c.updated_at, now_)
           from unnest(planned.ids, planned.makes, planned.keys, planned.deadlines, planned.results)
                  g (id, makes, key, deadline, result)

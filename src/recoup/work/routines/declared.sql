@@ -179,8 +179,8 @@ begin
       from recoup.pause p where p.status = 'PAUSED' and p.scope = 'table';
   end if;
 <breaks:  if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
-    select s.shut, s.due into held from recovery.shut_parts('table', case when among is not null then array_append(among, {subject})
-      end, now_) s;
+    select s.shut, s.due into held
+      from recovery.shut_parts('table', case when among is not null then array_append(among, {subject}) end, now_) s;
     if {subject} = any(held.shut) then
       return;
     end if;
