@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import circuits
 from company import advance
 from conformance.cast import Actor, Role
 from incidents import (
@@ -26,7 +27,7 @@ from incidents import (
 )
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery.lifecycle import CANDIDATE, CONFIG, EVALUATION, INCIDENT, MATCH, SCOPE, TASK
+from recoup.recovery.lifecycle import BREAKER, CANDIDATE, CONFIG, EVALUATION, INCIDENT, MATCH, SCOPE, TASK
 
 EXECUTED = {"executing", "succeeded", "failed", "rolled_back"}
 FINISHED = {"succeeded", "failed", "rolled_back", "rejected", "skipped"}
@@ -187,5 +188,19 @@ RECOVERY_ROLES: tuple[Role, ...] = (
             TASK_OPEN if target == "open" else f"status = '{target}', ended_at = t.now_, ended_by = recoup.acting_id()"
         ),
         row_in=task_in,
+    ),
+    Role(
+        BREAKER,
+        {
+            "open": circuits.BORN.format(status="open", more="", values=""),
+            "closed": circuits.BORN.format(status="closed", more=", closed_at, closed_by", values=", now_, 'x'"),
+        },
+        circuits.change,
+        row_in=circuits.breaker_in,
+        row_for={
+            ("open", "half_open"): circuits.due,
+            ("half_open", "closed"): lambda tx: circuits.tried(tx, well=True),
+            ("half_open", "open"): lambda tx: circuits.tried(tx, well=False),
+        },
     ),
 )

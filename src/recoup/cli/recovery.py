@@ -7,8 +7,8 @@ from uuid import UUID
 
 from cyclopts import App, Parameter
 
+from recoup.cli import recovery_breakers, recovery_config, recovery_rules, recovery_scopes
 from recoup.cli import recovery_lists as lists
-from recoup.cli import recovery_config, recovery_rules, recovery_scopes
 from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, command, ends_with, print_fields
 from recoup.cli.recovery_calibration import calibration
@@ -45,6 +45,8 @@ app.command(calibration)
 app.command(recovery_scopes.scopes)
 app.command(recovery_scopes.app)
 app.command(recovery_config.app)
+app.command(recovery_breakers.breakers)
+app.command(recovery_breakers.app)
 
 
 @app.command

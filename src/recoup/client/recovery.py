@@ -14,7 +14,9 @@ from recoup.database.connection import Actor, Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Answer
 from recoup.policy import versions
+from recoup.recovery import breakers as breaking
 from recoup.recovery import config, executing, listing, people, review, rule_testing, scopes, story, undoing
+from recoup.recovery.breakers import Breaker
 from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.calibration import Calibration
 from recoup.recovery.calibration import calibration as calibrated
@@ -314,6 +316,22 @@ class Recovery(Verbs):
         """Cancel a task: what awaits it fails."""
         id_ = _id(task, "task")
         self._call(OPERATOR, lambda on: people.cancel(on, id_, note=note), tx=tx, actor=self._person(actor))
+
+    def breakers(self, *, closed: bool = False, limit: int = 100, tx: Tx = None) -> Sequence[Breaker]:
+        """Breakers that are not closed, with what waits behind them; with ``closed``, all of them."""
+        return self._call(READER, lambda on: breaking.breakers(on, closed=closed, limit=limit), tx=tx)
+
+    def open_breaker(self, name: str, *, reason: str, tx: Tx = None, actor: Who = None) -> bool:
+        """Open a breaker: what depends on it waits, and one unit at a time tries it. False: it was open already."""
+        who = self._person(actor)
+        return self._call(
+            OPERATOR, lambda on: breaking.open_breaker(on, name, reason=reason), tx=tx, actor=who, reason=reason
+        )
+
+    def close_breaker(self, name: str, *, reason: str, tx: Tx = None, actor: Who = None) -> None:
+        """Close a breaker, without a probe: what depends on it is claimed again."""
+        who, why = self._person(actor), breaking.checked("reason", reason)
+        self._call(OPERATOR, lambda on: breaking.close_breaker(on, name), tx=tx, actor=who, reason=why)
 
     def evaluate(self, match: Id, *, reason: str | None = None, tx: Tx = None, actor: Who = None) -> str:
         """Have an open match evaluated now; a stuck one is new again. Returns its status."""

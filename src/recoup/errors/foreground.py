@@ -118,6 +118,9 @@ def _why_not(tx: Transaction, key: ErrorKey) -> InputRefused:
             return _refused(key, f"its retry window closed at {_at(closed)}", "A worker parks it; then unpark it.")
         case {"wake_at": due, "now_": now} if due > now:
             return _refused(key, f"its next retry is due at {_at(due)}", "Wait until then, and run this again.")
+        case {"breaker": str() as breaker, "open_until": until} if pause is None:
+            words = f"it waits behind the breaker {breaker}, which is tried again at {_at(until)}"
+            return _refused(key, words, f'To try it now: recoup recovery breaker close {breaker} --reason "…"')
     if pause is not None:
         words = f"retries are paused by {pause.paused_by}: {pause.reason}"
         return _refused(key, words, "Resume them: recoup resume --help")

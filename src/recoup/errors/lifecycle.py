@@ -128,6 +128,7 @@ ERROR = Lifecycle(
             ("created_at", "created"),
         ),
         lease="make_interval(secs => (recoup.error_policy() ->> 'retry_lease_s')::integer)",
+        breaks=True,
         earlier_claims="select error_table, error_id, retry_count, reason from recoup.error_event"
         " where event_type = 'CLAIMED'",
     ),

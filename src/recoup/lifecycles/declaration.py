@@ -120,6 +120,7 @@ class Queue:
     gives: tuple[tuple[str, str], ...]  # columns that a claim returns, and the names of their arrays
     lease: str  # SQL: the default length of a lease
     lease_hours_most: int = 24
+    breaks: bool = False  # whether its parts may be behind a breaker: one unit is then claimed to try it
     outcome: str = "event_type"  # column of the log, which also has the token
     earlier_claims: str | None = None  # query: part, unit, round, worker of claims older than the log of claims
 

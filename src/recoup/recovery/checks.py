@@ -14,6 +14,9 @@ select count(*), min(m.updated_at)
   from (select m.updated_at from recovery.failure_match m
          where m.evaluation_failures > 0 and m.status = 'stuck' limit %(most)s) m
 """
+SHUT = """
+select b.name, b.opened_at from recovery.breaker b where b.status <> 'closed' order by b.opened_at limit 20
+"""
 BOTH = """
 select pg_has_role(session_user, 'recoup_reviewer', 'member')
    and pg_has_role(session_user, 'recoup_claim_worker', 'member')
@@ -55,6 +58,13 @@ def candidates(connection: Transaction) -> Iterator[CheckResult]:
         "Add one to recoup.toml under [actions], or execute them elsewhere: db.recovery.claim",
         verdict="warning",
     )
+
+
+def open_breakers(connection: Transaction) -> Iterator[CheckResult]:
+    """Which breakers are not closed: what depends on them waits."""
+    shut = ", ".join(f"{name} since {since:%Y-%m-%d %H:%M}Z" for name, since in read(connection, SHUT))
+    next_step = "See what waits: recoup recovery breakers. They are tried by themselves; to end one: breaker close NAME"
+    yield judged("breakers", "all are closed", f"not closed: {shut}" if shut else None, next_step, verdict="warning")
 
 
 def separation(connection: Transaction) -> Iterator[CheckResult]:

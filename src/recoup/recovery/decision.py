@@ -435,7 +435,7 @@ APPLICABLE: Mapping[ActionType, frozenset[SubjectKind]] = {
     ActionType.MANUAL: frozenset(SubjectKind),
     ActionType.SKIP: frozenset(SubjectKind),
     ActionType.FALLBACK: frozenset({SubjectKind.ERROR, SubjectKind.RUN, SubjectKind.OUTSIDE}),
-    ActionType.CIRCUIT_BREAKER: frozenset({SubjectKind.OUTSIDE}),
+    ActionType.CIRCUIT_BREAKER: frozenset(SubjectKind),
     ActionType.RECONFIGURE: frozenset(SubjectKind) - {SubjectKind.PARTITION},
     ActionType.ESCALATE: frozenset(SubjectKind),
     ActionType.ROLLBACK: frozenset(SubjectKind) - {SubjectKind.PARTITION},

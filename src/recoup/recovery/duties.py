@@ -7,7 +7,7 @@ from functools import partial
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
-from recoup.recovery import confidence, evaluation, executing, execution, executors, following
+from recoup.recovery import breakers, confidence, evaluation, executing, execution, executors, following
 from recoup.recovery.executing import Executors
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.settings import load
@@ -95,6 +95,14 @@ DUTIES: tuple[Duty, ...] = (
         lag=executing.expired_lag,
         units=lambda tx: executing.expired(tx, limit=MAX_BATCH),
         one=lambda tx, token: executing.expire(tx, only=token),
+    ),
+    Duty(
+        name="breaker-probes",
+        authority=Authority.EVALUATOR,
+        cadence_s=1,
+        description="closes breakers whose probe ended well, and opens those again whose did not",
+        batch=lambda tx, _: breakers.settle(tx),
+        lag=breakers.probe_lag,
     ),
     Duty(
         name="scope-expiry",

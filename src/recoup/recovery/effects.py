@@ -21,6 +21,8 @@ def makes(type_: ActionType, kind: SubjectKind, parameters: Mapping[str, Any]) -
             return kind.value if kind in IN_DATABASE else None
         case ActionType.FALLBACK:
             return kind.value if kind in (SubjectKind.ERROR, SubjectKind.RUN) else None
+        case ActionType.CIRCUIT_BREAKER:
+            return kind.value if kind in IN_DATABASE else "breaker"
         case ActionType.NOTIFY:
             return "delivery"
         case ActionType.MANUAL:

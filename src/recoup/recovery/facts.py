@@ -12,6 +12,7 @@ from psycopg.rows import dict_row
 from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.recovery.breakers import Shut, parts_of, shut_times, stood_still
 from recoup.recovery.decision import Candidate, Facts, Scope
 from recoup.recovery.rules import Judged
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
@@ -58,6 +59,7 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
     people = _people(tx, matches, latest, standings)
     left_out = not_applicable(tx, matches.values())
     paused = {row["scope_id"] for row in _rows(tx, "paused_tables", {})}
+    shut = shut_times(tx)
     return [
         Seen(
             claimed=one,
@@ -69,7 +71,9 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
                 person=people.get(row["failure_match_id"]),
                 reported_recovered_by=row["reported_by"],
                 match_until=row["match_until"],
-                candidates=[_candidate(c, scopes, standings, row, paused) for c in by_match[row["failure_match_id"]]],
+                candidates=[
+                    _candidate(c, scopes, standings, row, paused, shut) for c in by_match[row["failure_match_id"]]
+                ],
                 scopes=of_incident[row["incident_id"]],
                 not_applicable=left_out.get((row["subject_kind"], row["subject_ref"]), ()),
                 leases_expire=leases_expire,
@@ -145,6 +149,17 @@ def _people(
             _, refs, units, since = zip(*moved[kind], strict=True)
             given = {"refs": list(refs), "units": list(units), "since": list(since)}
             found |= {row["ref"]: row["actor_id"] for row in _rows(tx, query, given)}
+    broken = {
+        match: row["awaits"]["key"] for match, row in latest.items()
+        if row["status"] == "executing" and row["awaits"] is not None and row["awaits"]["kind"] == "breaker"
+    }  # fmt: skip
+    if broken:
+        closed = {row["ref"]: row["actor_id"] for row in _rows(tx, "people_on_breakers", {"refs": [*broken.values()]})}
+        return {match: closed[name] for match, name in broken.items() if name in closed} | _of(moved, found)
+    return _of(moved, found)
+
+
+def _of(moved: Mapping[str, Sequence[tuple[UUID, str, str, datetime]]], found: Mapping[str, str]) -> dict[UUID, str]:
     return {match: found[ref] for some in moved.values() for match, ref, *_ in some if ref in found}
 
 
@@ -169,12 +184,18 @@ def _candidate(
     standings: Mapping[tuple[str, str], tuple[Any, str | None]],
     match: Mapping[str, Any],
     paused: set[str],
+    shut: Sequence[Shut],
 ) -> Candidate:
     awaits = row["awaits"]
     unit = None
+    outcome_by, is_behind = row["outcome_by"], False
+    if shut and outcome_by is not None and row["status"] == "executing":
+        # Of a breaker that was open twice, the last time counts.
+        held, is_behind = stood_still(shut, parts_of(awaits, match["source"], match["run_kind"]), row["effect_made_at"])
+        outcome_by += held
     if awaits is not None and (row["status"] == "executing" or row["error"] == Failure.OUTCOME_OVERDUE):
         # Of errors, intakes and runs the subject's condition is that of the newest unit, which is what is awaited.
-        own = awaits["kind"] in ("delivery", "task")
+        own = awaits["kind"] in ("delivery", "task", "breaker")
         key = (awaits["kind"], awaits["key"]) if own else (match["subject_kind"], match["subject_ref"])
         unit = standings.get(key, ("gone", None))[0]
     return Candidate(
@@ -193,8 +214,8 @@ def _candidate(
         reported=row["reported"],
         awaits=awaits is not None,
         unit=unit,
-        outcome_by=row["outcome_by"],
-        is_paused=awaits is not None and not paused.isdisjoint(_tables_of(awaits)),
+        outcome_by=outcome_by,
+        is_paused=is_behind or (awaits is not None and not paused.isdisjoint(_tables_of(awaits))),
         skip_reason=row["skip_reason"],
         error=row["error"],
         overridden_by=row["overridden_by"],

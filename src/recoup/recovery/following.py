@@ -204,10 +204,12 @@ def _of_units(kind: str, column: str, also: str | None = None) -> Callable[[Tran
 
 
 def _of_controlled(tx: Transaction, events: Sequence[Event]) -> int:
-    """Tasks that ended, and intakes that a person restarted."""
+    """Tasks that ended, breakers that opened or closed, and intakes that a person restarted."""
     tasks = [event["key"] for event in events if event["subject"] == "recovery.task"]
     intakes = [event["key"] for event in events if event["subject"] == "cl.gate_zero_intake"]
+    breakers = [event["key"] for event in events if event["subject"] == "recovery.breaker"]
     woken = _wake(tx, "of_units", {"keys": tasks, "kind": "task"}) if tasks else 0
+    woken += _wake(tx, "of_units", {"keys": breakers, "kind": "breaker"}) if breakers else 0
     return woken + (_wake(tx, "of_restarted_intakes", {"keys": intakes}) if intakes else 0)
 
 

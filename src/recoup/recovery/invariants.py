@@ -66,6 +66,9 @@ MATCHES: tuple[Invariant, ...] = (
 
 WORK: tuple[Invariant, ...] = (
     _of("recovery/awaits", "awaited", "What a candidate awaits exists, and is its own or its incident's."),
+    _of("recovery/breakers", "breakers",
+        "A breaker is opened by a person, or by a candidate that says so, and is tried when its wait is over, once at a"
+        " time."),
     _of("recovery/config", "config",
         "The versions of a key follow each other without a gap, and what a candidate set is what it tells."),
     _of("recovery/undo", "undone",

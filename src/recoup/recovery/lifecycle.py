@@ -13,6 +13,7 @@ from recoup.lifecycles.declaration import (
 )
 from recoup.lifecycles.logs import Log
 from recoup.recovery.vocabulary import (
+    BreakerStatus,
     CandidateStatus,
     ConfigStatus,
     IncidentStatus,
@@ -212,6 +213,39 @@ CONFIG = Lifecycle(
     rules=(On("insert", "recovery.rule_config"),),
     recorders=(On("insert", RECORD_CONTROL, ("candidate_id",)),),
 )
+
+# Whoever claims may take the probe, and see how it ended; so does a duty.
+PROBERS = (Authority.HUB, Authority.ERROR_WORKER, Authority.GATE, Authority.RUNNER, CLAIM_WORKER)
+CLOSED, OPEN, HALF_OPEN = BreakerStatus
+OPENED = ("parts", "wait_s", "max_wait_s", "opened_at", "open_until", "opened_by", "reason", "candidate_id", "probes")
+
+BREAKER = Lifecycle(
+    table="recovery.breaker",
+    description="A dependency that may be down. While it is not closed, what depends on it is not claimed, but for one"
+    " unit that tries it.",
+    key=("name",),
+    births=(
+        Birth(OPEN, OPERATOR, "a person opens it"),
+        Birth(OPEN, EXECUTOR, "the action circuit_breaker opens it", via=SETTLE),
+    ),
+    moves=(
+        Move(CLOSED, OPEN, OPERATOR, "a person opens it"),
+        Move(CLOSED, OPEN, EXECUTOR, "the action circuit_breaker opens it", via=SETTLE),
+        *(Move(OPEN, HALF_OPEN, by, "its wait is over, and a claim takes the probe") for by in PROBERS),
+        *(Move(HALF_OPEN, CLOSED, by, "its probe ended well") for by in (*PROBERS, EVALUATOR)),
+        *(Move(HALF_OPEN, OPEN, by, "its probe failed, or outlived its lease") for by in (*PROBERS, EVALUATOR)),
+        *(Move(status, CLOSED, OPERATOR, "a person closes it") for status in (OPEN, HALF_OPEN)),
+        *(Move(status, CLOSED, EXECUTOR, "the action rollback closes it", via=SETTLE) for status in (OPEN, HALF_OPEN)),
+    ),
+    frozen=("name",),
+    rules=(On("insert", "recovery.rule_breakers"), On("update", "recovery.rule_breakers")),
+    recorders=(
+        On("insert", RECORD_CONTROL, OPENED),
+        On("update", RECORD_CONTROL, (*OPENED, "probe_subject", "probe_unit", "probe_token", "probe_until",
+                                      "closed_at", "closed_by")),
+    ),
+    consequences=(On("update", "recoup.wake"),),
+)  # fmt: skip
 
 PROVENANCE = Log(
     table=PROVENANCE_LOG,

@@ -8,7 +8,17 @@ from recoup.recovery import checks, refusals
 from recoup.recovery.duties import DUTIES
 from recoup.recovery.finding import FINDER
 from recoup.recovery.invariants import HELD, INVARIANTS
-from recoup.recovery.lifecycle import CANDIDATE, CONFIG, EVALUATION, INCIDENT, MATCH, PROVENANCE, SCOPE, TASK
+from recoup.recovery.lifecycle import (
+    BREAKER,
+    CANDIDATE,
+    CONFIG,
+    EVALUATION,
+    INCIDENT,
+    MATCH,
+    PROVENANCE,
+    SCOPE,
+    TASK,
+)
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
 
@@ -17,7 +27,7 @@ RECOVERY = Domain(
     package="recoup.recovery",
     description="Turns failures into matches and candidates; executes what is approved or automatic, within scopes.",
     release=2,
-    lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK, CONFIG),
+    lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK, BREAKER, CONFIG),
     logs=(PROVENANCE,),
     routines=routines(
         "recoup.recovery",
@@ -25,6 +35,7 @@ RECOVERY = Domain(
         "rule",
         "standing",
         "undo",
+        "breakers",
         "candidate_rules",
         "rules",
         "recorder",
@@ -51,7 +62,7 @@ RECOVERY = Domain(
             " order by p.version desc limit 1)) a",
         ),
     ),
-    checks=(checks.matches, checks.candidates, checks.separation),
+    checks=(checks.matches, checks.candidates, checks.open_breakers, checks.separation),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),

@@ -24,6 +24,9 @@ TypeWord = Annotated[ActionType, Field(strict=False)]
 KindWord = Annotated[SubjectKind, Field(strict=False)]
 ParkWord = Annotated[ParkReason, Field(strict=False)]
 MAX_RULES = 200
+# Of probes: more than a week is a breaker that nobody looks after.
+Wait = Annotated[int, Field(ge=1, le=604_800)]
+PartName = Annotated[str, Field(min_length=1, max_length=500)]
 # What a type of action has to be given, and what each of these must be.
 GIVEN: dict[ActionType, dict[str, type]] = {
     ActionType.NOTIFY: {"route": str},
@@ -94,6 +97,7 @@ class OutcomeWithin(Section):
     partition: Hours
     intake: Hours
     task: Hours
+    breaker: Hours
 
 
 class ScopeDefaults(Section):
@@ -110,6 +114,35 @@ class ScopeDefaults(Section):
     def _default_is_allowed(self) -> ScopeDefaults:
         if self.ttl_seconds > self.max_ttl_seconds:
             raise wrong_value("ttl_seconds", self.ttl_seconds, f"at most max_ttl_seconds ({self.max_ttl_seconds})")
+        return self
+
+
+class BreakerDefaults(Section):
+    """How long a breaker stays open that says nothing else."""
+
+    wait_s: Wait
+    max_wait_s: Wait
+
+    @model_validator(mode="after")
+    def _wait_is_allowed(self) -> BreakerDefaults:
+        if self.wait_s > self.max_wait_s:
+            raise wrong_value("wait_s", self.wait_s, f"at most max_wait_s ({self.max_wait_s})")
+        return self
+
+
+class Breaker(Section):
+    """What depends on a breaker: error tables and those of Gate Zero, kinds of runs, sources of failures."""
+
+    tables: Annotated[list[PartName], Field(default_factory=list)]
+    run_kinds: Annotated[list[PartName], Field(default_factory=list)]
+    sources: Annotated[list[PartName], Field(default_factory=list)]
+    wait_s: Wait | None = None
+    max_wait_s: Wait | None = None
+
+    @model_validator(mode="after")
+    def _has_dependents(self) -> Breaker:
+        if not (self.tables or self.run_kinds or self.sources):
+            raise wrong_value("tables", self.tables, "what depends on it: tables, run_kinds or sources")
         return self
 
 
@@ -130,7 +163,8 @@ class RecoveryPolicy(Part):
         "match_within_days", "evidence_min", "incident_quiet_hours", "evaluation_lease_s",
         "candidate_lease_s", "evaluation_failures_max", "hold_days", "outcome_within_hours.error",
         "outcome_within_hours.run", "outcome_within_hours.delivery", "outcome_within_hours.partition",
-        "outcome_within_hours.intake", "outcome_within_hours.task", "scope.max_ttl_seconds",
+        "outcome_within_hours.intake", "outcome_within_hours.task", "outcome_within_hours.breaker",
+        "scope.max_ttl_seconds", "breaker.wait_s", "breaker.max_wait_s",
     )  # fmt: skip
 
     match_within_days: Days
@@ -153,9 +187,20 @@ class RecoveryPolicy(Part):
     outcome_within_hours: OutcomeWithin
     scope: ScopeDefaults
     subjects: Subjects
+    breaker: BreakerDefaults
+    breakers: Annotated[dict[PartName, Breaker], Field(default_factory=dict)]
     plan: dict[KindWord, list[ActionName]]
     actions: dict[ActionName, Action]
     rules: Annotated[dict[ActionName, Rule], Field(default_factory=dict, max_length=MAX_RULES)]
+
+    @model_validator(mode="after")
+    def _breakers_wait_longer_each_time(self) -> RecoveryPolicy:
+        for name, one in self.breakers.items():
+            longest = self.breaker.max_wait_s if one.max_wait_s is None else one.max_wait_s
+            first = self.breaker.wait_s if one.wait_s is None else one.wait_s
+            if first > longest:
+                raise wrong_value(f"breakers.{name}.wait_s", first, f"at most its max_wait_s ({longest})")
+        return self
 
     @model_validator(mode="after")
     def _plans_name_actions(self) -> RecoveryPolicy:

@@ -46,6 +46,12 @@ class ConfigStatus(StrEnum):
     REMOVED = "removed"  # it has none, as before it was first set
 
 
+class BreakerStatus(StrEnum):
+    CLOSED = "closed"  # what depends on it is claimed
+    OPEN = "open"  # what depends on it waits
+    HALF_OPEN = "half_open"  # the same, but for one unit that tries it
+
+
 class SubjectKind(StrEnum):
     ERROR = "error"  # a parked error, with all that superseded it: its lineage
     INTAKE = "intake"  # an exhausted intake of Gate Zero

@@ -528,6 +528,14 @@ CREATE OR REPLACE FUNCTION cl.attempt_move_refusal(code text, o cl.gate_zero_att
  STABLE; -- body 744afc5e83073d922de69b488a01cba2
 comment on function cl.attempt_move_refusal(code text, o cl.gate_zero_attempt, n cl.gate_zero_attempt, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of cl.attempt_move_broken.';
 
+grant execute on function cl.behind_breakers(most integer, now_ timestamp with time zone, OUT most_ integer, OUT tries boolean) to public;
+
+CREATE OR REPLACE FUNCTION cl.behind_breakers(most integer, now_ timestamp with time zone, OUT most_ integer, OUT tries boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c501939af4668339ae1281e37ef9a562
+comment on function cl.behind_breakers(most integer, now_ timestamp with time zone, OUT most_ integer, OUT tries boolean) is 'How many attempts may be opened: none behind a breaker, one if it is tried now.';
+
 grant execute on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone)
@@ -538,7 +546,7 @@ CREATE OR REPLACE FUNCTION cl.claim_pending(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body c079f7353e819f7f239626ea60140688
+ SET jit TO 'off'; -- body d71bd5840b878677031d88263cb72b3c
 comment on function cl.claim_pending(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens the first attempt of waiting intakes, oldest first.';
 
 grant execute on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) to public;
@@ -551,7 +559,7 @@ CREATE OR REPLACE FUNCTION cl.claim_retries(most integer, worker_ text, lease in
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body aaf122b8bb92d2b21a26dde75c308396
+ SET jit TO 'off'; -- body 8bf9fa531d98138478a7a3b8bc3484d2
 comment on function cl.claim_retries(most integer, worker_ text, lease interval, OUT attempts uuid[], OUT intakes uuid[], OUT numbers integer[], OUT tokens uuid[], OUT lease_until timestamp with time zone) is 'Opens attempts on failed intakes whose wait has ended, longest due first.';
 
 CREATE OR REPLACE FUNCTION cl.content_company_identity_births()
@@ -840,7 +848,7 @@ CREATE OR REPLACE FUNCTION cl.rule_attempt_births()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'; -- body a5778c756696e0f6e50c55718e92196f
+ SET plan_cache_mode TO 'force_generic_plan'; -- body 5a4d8b031cb1615de1320a94a8ddad85
 comment on function cl.rule_attempt_births() is 'No attempt before next_eligible_at, out of order, after exhaustion, in a paused or closed batch. A second open one is stopped by the unique index.';
 grant execute on function cl.rule_attempt_births() to public;
 
@@ -909,6 +917,14 @@ CREATE OR REPLACE FUNCTION cl.settle_recoveries()
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'; -- body 8771eadde8b965d6c437f112e026223f
 comment on function cl.settle_recoveries() is 'An exhausted recovery exhausts its intake.';
+
+grant execute on function cl.try_breakers(attempt uuid, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION cl.try_breakers(attempt uuid, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 74b3bbee3c786eba3cc6cb2a25d7d264
+comment on function cl.try_breakers(attempt uuid, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone) is 'Makes an attempt the probe of the breakers of Gate Zero.';
 
 create schema company authorization recoup_owner;
 comment on schema company is 'Error tables of a hub.';
@@ -3438,7 +3454,7 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body e2b0a73f2cfaccfac29217408c4a54f5
+ SET jit TO 'off'; -- body b30fbb272b97a2a37022b89d80237d4d
 comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 grant execute on function recoup.clear_errors(error_table_ text, entities uuid[], code text, work_key_ text, ran_for interval, OUT resolved bigint[], OUT parked bigint[], OUT changed bigint[]) to public;
@@ -3782,7 +3798,7 @@ grant execute on function recoup.expire_deliveries(most integer, only_ uuid) to 
 CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
  RETURNS text
  LANGUAGE plpgsql
- IMMUTABLE; -- body f57ca5ae4c74c0a9d841ab798fbe23d5
+ IMMUTABLE; -- body 47fc132c2334d606f0860a0cdb2943dd
 comment on function recoup.filled(template text, words jsonb) is 'A template with its words filled in.';
 grant execute on function recoup.filled(template text, words jsonb) to public;
 
@@ -4480,7 +4496,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 8819e4324c8f6644d686f8b5c6ceae67
+ SET quote_all_identifiers TO 'off'; -- body a1877659f1d3b8895e33cac6c499e4b2
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -4488,7 +4504,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_words(life recoup.lifecycle)
  RETURNS jsonb
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body d87fc6874b28e8858428a2497c6b6ad9
+ SET quote_all_identifiers TO 'off'; -- body cd3b836fa839f013579609e791b0f050
 comment on function recoup.queue_words(life recoup.lifecycle) is 'What is filled in where the functions of a queue are written out.';
 grant execute on function recoup.queue_words(life recoup.lifecycle) to public;
 
@@ -4967,6 +4983,96 @@ comment on column recovery.action.cost is 'Units that it takes from its scope.';
 comment on column recovery.action.timeout_s is 'Seconds that it may take.';
 grant select on table recovery.action to recoup_reader;
 
+create table recovery.breaker (
+  name text not null,
+  status text not null,
+  parts text[] not null,
+  wait_s integer not null,
+  max_wait_s integer not null,
+  opened_at timestamp with time zone not null,
+  open_until timestamp with time zone not null,
+  opened_by text not null,
+  reason text not null,
+  candidate_id uuid,
+  probes integer not null default 0,
+  probe_subject text,
+  probe_unit text,
+  probe_token uuid,
+  probe_until timestamp with time zone,
+  closed_at timestamp with time zone,
+  closed_by text,
+  constraint breaker_pkey PRIMARY KEY (name),
+  constraint breaker_closed CHECK ((status = 'closed'::text) = (closed_at IS NOT NULL) AND (closed_at IS NULL) = (closed_by IS NULL)),
+  constraint breaker_closed_at_check CHECK (isfinite(closed_at)),
+  constraint breaker_closed_by_check CHECK (octet_length(closed_by) >= 1 AND octet_length(closed_by) <= 500),
+  constraint breaker_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 500),
+  constraint breaker_open_until_check CHECK (isfinite(open_until)),
+  constraint breaker_opened_at_check CHECK (isfinite(opened_at)),
+  constraint breaker_opened_by_check CHECK (octet_length(opened_by) >= 1 AND octet_length(opened_by) <= 500),
+  constraint breaker_parts_check CHECK (cardinality(parts) > 0 AND array_position(parts, NULL::text) IS NULL),
+  constraint breaker_probe CHECK (num_nulls(probe_subject, probe_unit, probe_token, probe_until) =
+CASE status
+    WHEN 'half_open'::text THEN 0
+    ELSE 4
+END),
+  constraint breaker_probe_subject_check CHECK (probe_subject = ANY (ARRAY['recoup.error'::text, 'cl.gate_zero_attempt'::text, 'recovery.run'::text, 'recovery.candidate'::text])),
+  constraint breaker_probe_unit_check CHECK (octet_length(probe_unit) >= 1 AND octet_length(probe_unit) <= 500),
+  constraint breaker_probe_until_check CHECK (isfinite(probe_until)),
+  constraint breaker_probes_check CHECK (probes >= 0),
+  constraint breaker_reason_check CHECK (octet_length(reason) >= 1 AND octet_length(reason) <= 2000),
+  constraint breaker_status_check CHECK (status = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])),
+  constraint breaker_wait CHECK (wait_s <= max_wait_s),
+  constraint breaker_wait_s_check CHECK (wait_s > 0)
+) with (fillfactor=50);
+comment on table recovery.breaker is 'A dependency that may be down. While it is not closed, what depends on it is not claimed, but for one unit that tries it.';
+comment on column recovery.breaker.name is 'Its name; if the policy does not list it, a table, a kind of runs or a source.';
+comment on column recovery.breaker.status is 'closed, open or half_open: one unit tries it.';
+comment on column recovery.breaker.parts is 'What depends on it, as the policy said when it was opened.';
+comment on column recovery.breaker.wait_s is 'Seconds from its opening, or its last probe, to the next probe.';
+comment on column recovery.breaker.max_wait_s is 'The longest such wait; each failed probe doubles it up to that.';
+comment on column recovery.breaker.opened_at is 'When it was opened last.';
+comment on column recovery.breaker.open_until is 'Nothing that depends on it is claimed before.';
+comment on column recovery.breaker.opened_by is 'Who opened it.';
+comment on column recovery.breaker.reason is 'Why it was opened.';
+comment on column recovery.breaker.candidate_id is 'The candidate that opened it; null: a person.';
+comment on column recovery.breaker.probes is 'How often it was tried since it was opened.';
+comment on column recovery.breaker.probe_subject is 'The table of the unit that tries it now.';
+comment on column recovery.breaker.probe_unit is 'The unit that tries it now.';
+comment on column recovery.breaker.probe_token is 'The token of that unit''s claim.';
+comment on column recovery.breaker.probe_until is 'When that claim''s lease ends; of a run, a day later.';
+comment on column recovery.breaker.closed_at is 'When it was closed.';
+comment on column recovery.breaker.closed_by is 'probe: the unit that tried it ended well; else who closed it.';
+CREATE INDEX breaker_shut ON recovery.breaker USING btree (status) WHERE status <> 'closed'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.breaker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_breaker_births('recovery.breaker');
+alter table recovery.breaker enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.breaker REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.breaker');
+alter table recovery.breaker enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.breaker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_breaker_moves('recovery.breaker');
+alter table recovery.breaker enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.breaker FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.breaker');
+alter table recovery.breaker enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.breaker FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.breaker enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_breakers_on_insert AFTER INSERT ON recovery.breaker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_breakers();
+alter table recovery.breaker enable always trigger b_rule_breakers_on_insert;
+CREATE TRIGGER b_rule_breakers_on_update AFTER UPDATE ON recovery.breaker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_breakers();
+alter table recovery.breaker enable always trigger b_rule_breakers_on_update;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recovery.breaker REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('parts', 'wait_s', 'max_wait_s', 'opened_at', 'open_until', 'opened_by', 'reason', 'candidate_id', 'probes');
+alter table recovery.breaker enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recovery.breaker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('parts', 'wait_s', 'max_wait_s', 'opened_at', 'open_until', 'opened_by', 'reason', 'candidate_id', 'probes', 'probe_subject', 'probe_unit', 'probe_token', 'probe_until', 'closed_at', 'closed_by');
+alter table recovery.breaker enable always trigger c_record_control_on_update;
+CREATE TRIGGER d_wake_on_update AFTER UPDATE ON recovery.breaker REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
+alter table recovery.breaker enable always trigger d_wake_on_update;
+grant insert (candidate_id, max_wait_s, name, open_until, opened_at, opened_by, parts, reason, status, wait_s), update (candidate_id, closed_at, closed_by, max_wait_s, open_until, opened_at, opened_by, parts, probe_subject, probe_token, probe_unit, probe_until, probes, reason, status, wait_s) on table recovery.breaker to recoup_executor;
+grant insert (candidate_id, max_wait_s, name, open_until, opened_at, opened_by, parts, reason, status, wait_s), update (candidate_id, closed_at, closed_by, max_wait_s, open_until, opened_at, opened_by, parts, probe_subject, probe_token, probe_unit, probe_until, probes, reason, status, wait_s) on table recovery.breaker to recoup_operator;
+grant select on table recovery.breaker to recoup_reader;
+grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_claim_worker;
+grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_error_worker;
+grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_evaluator;
+grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_gate;
+grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_hub;
+grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_runner;
+
 create table recovery.candidate (
   candidate_id uuid not null default recoup.new_id(),
   failure_match_id uuid not null,
@@ -5024,7 +5130,7 @@ END) stored,
   constraint candidate_action CHECK (num_nulls(action_name, action_type, parameters, cost, timeout_s) = ANY (ARRAY[0, 5])),
   constraint candidate_action_name_check CHECK (octet_length(action_name) >= 1 AND octet_length(action_name) <= 200),
   constraint candidate_action_type_check CHECK (action_type = ANY (ARRAY['retry'::text, 'fallback'::text, 'circuit_breaker'::text, 'reconfigure'::text, 'rollback'::text, 'escalate'::text, 'notify'::text, 'manual'::text, 'skip'::text])),
-  constraint candidate_awaits CHECK ((awaits IS NULL) = (outcome_by IS NULL) AND (awaits IS NULL OR effect_made_at IS NOT NULL AND COALESCE(((awaits ->> 'kind'::text) = ANY (ARRAY['error'::text, 'intake'::text, 'run'::text, 'partition'::text, 'delivery'::text, 'task'::text])) AND octet_length(awaits ->> 'key'::text) >= 1 AND octet_length(awaits ->> 'key'::text) <= 500 AND jsonb_typeof(awaits -> 'since_seq'::text) = 'number'::text, false))),
+  constraint candidate_awaits CHECK ((awaits IS NULL) = (outcome_by IS NULL) AND (awaits IS NULL OR effect_made_at IS NOT NULL AND COALESCE(((awaits ->> 'kind'::text) = ANY (ARRAY['error'::text, 'intake'::text, 'run'::text, 'partition'::text, 'delivery'::text, 'task'::text, 'breaker'::text])) AND octet_length(awaits ->> 'key'::text) >= 1 AND octet_length(awaits ->> 'key'::text) <= 500 AND jsonb_typeof(awaits -> 'since_seq'::text) = 'number'::text, false))),
   constraint candidate_claim CHECK ((num_nulls(executed_at, worker, token, lease_until) = ANY (ARRAY[0, 4])) AND (executed_at IS NULL OR idempotency_key IS NOT NULL)),
   constraint candidate_confidence_check CHECK (confidence >= 0::double precision AND confidence <= 1::double precision),
   constraint candidate_confidence_of_check CHECK (octet_length(confidence_of) >= 1 AND octet_length(confidence_of) <= 200),
@@ -5837,7 +5943,7 @@ comment on function recovery.add_runs(kinds text[], sources text[], inputs jsonb
 CREATE OR REPLACE FUNCTION recovery.applicable(action_type text, subject_kind text)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE; -- body 3b0d0e33a3b06f9f9232a6f3bf8edb36
+ IMMUTABLE; -- body 75c32490ecb6ecaf9198b62336cfd98c
 comment on function recovery.applicable(action_type text, subject_kind text) is 'Whether actions of a type can be executed for subjects of a kind.';
 grant execute on function recovery.applicable(action_type text, subject_kind text) to public;
 
@@ -5863,6 +5969,51 @@ CREATE OR REPLACE FUNCTION recovery.attach_scopes(ids uuid[], scopes uuid[], exe
  SET jit TO 'off'; -- body 6f2bc52099c0526022088b8d52d58001
 comment on function recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by_ timestamp with time zone[]) is 'Gives pending candidates their scopes.';
 
+CREATE OR REPLACE FUNCTION recovery.break_circuits(ids uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 38e1f715c0ebad1d1f75128082608686
+comment on function recovery.break_circuits(ids uuid[]) is 'The action circuit_breaker: opens the breakers that candidates name, unless they are open.';
+grant execute on function recovery.break_circuits(ids uuid[]) to public;
+
+grant execute on function recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamp with time zone, acting text, terms record) to public;
+
+CREATE OR REPLACE FUNCTION recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamp with time zone, acting text, terms record)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 187e5830b5b5fce8a60c93dcebed36f8
+comment on function recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamp with time zone, acting text, terms record) is 'The rule that a birth (old row null) or a move of a breaker breaks, or null.';
+
+CREATE OR REPLACE FUNCTION recovery.breaker_named(parameters jsonb, source_ text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 97cd26fe66fc61d8d3b9c64f90615d63
+comment on function recovery.breaker_named(parameters jsonb, source_ text) is 'The breaker that an action opens: the one that it is given, else that of the failure''s source.';
+grant execute on function recovery.breaker_named(parameters jsonb, source_ text) to public;
+
+CREATE OR REPLACE FUNCTION recovery.breaker_of(VARIADIC parts_ text[])
+ RETURNS recovery.breaker
+ LANGUAGE sql
+ STABLE; -- body 2ddf0cfa48ac37ef851f782cbfa0037b
+comment on function recovery.breaker_of(VARIADIC parts_ text[]) is 'The breaker behind which these wait, or null.';
+grant execute on function recovery.breaker_of(VARIADIC parts_ text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.breaker_state(name_ text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 92ffa52aefb0c2a2ff01f376fa06df6e
+comment on function recovery.breaker_state(name_ text) is 'Whether a breaker is open, and since when: what an undo compares.';
+grant execute on function recovery.breaker_state(name_ text) to public;
+
+grant execute on function recovery.breaker_terms(name_ text, policy jsonb, OUT parts text[], OUT wait_s integer, OUT max_wait_s integer) to public;
+
+CREATE OR REPLACE FUNCTION recovery.breaker_terms(name_ text, policy jsonb DEFAULT recovery.policy(), OUT parts text[], OUT wait_s integer, OUT max_wait_s integer)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body b9f2701441c484e44577a78730080f90
+comment on function recovery.breaker_terms(name_ text, policy jsonb, OUT parts text[], OUT wait_s integer, OUT max_wait_s integer) is 'What depends on a breaker and how long it stays open, as the active policy has it.';
+
 grant execute on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
@@ -5886,6 +6037,13 @@ CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
 comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
 grant execute on function recovery.candidate_move_rules() to public;
 
+CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before jsonb, after jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
+comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what stood before, what it left, and their digests.';
+grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
+
 grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean DEFAULT false, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
@@ -5898,7 +6056,7 @@ CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer,
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 2425cfcc7d1f6d3b0d07bc5b2ecedeff
+ SET jit TO 'off'; -- body 101b83c0ddfd0a3a7db94be71a8b1ec8
 comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
 
 grant execute on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -5928,8 +6086,15 @@ CREATE OR REPLACE FUNCTION recovery.claim_runs(kind_ text, most integer, owner_ 
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 233d2d2e6a2afaa18e15669413fffa4a
+ SET jit TO 'off'; -- body 84fecf94a0977126dbf967f405b68c3c
 comment on function recovery.claim_runs(kind_ text, most integer, owner_ text, worker_ uuid, OUT ids uuid[], OUT tokens uuid[], OUT sources text[], OUT inputs jsonb[], OUT retries uuid[], OUT alternatives jsonb[], OUT queued timestamp with time zone[]) is 'Claims queued runs of a kind, oldest first. Those that another claim holds are skipped. None while runs are paused.';
+
+CREATE OR REPLACE FUNCTION recovery.close_breaker(name_ text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 409bf2a70e89acb6251c552a27f405e0
+comment on function recovery.close_breaker(name_ text) is 'Closes a breaker by hand. What depends on it is claimed again.';
+grant execute on function recovery.close_breaker(name_ text) to public;
 
 CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
  RETURNS trigger
@@ -6033,6 +6198,13 @@ CREATE OR REPLACE FUNCTION recovery.digest(result jsonb)
  IMMUTABLE; -- body 129b6eacb3c77d503eb07f792117b2fa
 comment on function recovery.digest(result jsonb) is 'The digest of a result, as the log has it.';
 grant execute on function recovery.digest(result jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.digest_of(value jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body d16395894936d729bae26ca266179c86
+comment on function recovery.digest_of(value jsonb) is 'Digest of a value by the text that jsonb has for it; null of none.';
+grant execute on function recovery.digest_of(value jsonb) to public;
 
 grant execute on function recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[]) to public;
 
@@ -6142,6 +6314,28 @@ CREATE OR REPLACE FUNCTION recovery.gates()
  STABLE; -- body b7ac3545131160b1e3245a7576b3c283
 comment on function recovery.gates() is 'The section on recovery of the active policy, with the actions that are paused (* or a table: all of them).';
 grant execute on function recovery.gates() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_breaker_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 0c8fe3dd16112e82368b4d66ebad0fa5
+comment on function recovery.guard_breaker_births() is 'The guard of births of recovery.breaker, generated from the declaration.';
+grant execute on function recovery.guard_breaker_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_breaker_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 8ef98c179a07686b8fbd64fee63776b3
+comment on function recovery.guard_breaker_moves() is 'The guard of moves of recovery.breaker, generated from the declaration.';
+grant execute on function recovery.guard_breaker_moves() to public;
 
 CREATE OR REPLACE FUNCTION recovery.guard_candidate_births()
  RETURNS trigger
@@ -6344,9 +6538,17 @@ grant execute on function recovery.is_orphaned(o recovery.run, now_ timestamp wi
 CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body 53feb6a404bfcc4d1e046666cefb6015
+ STABLE; -- body 3152aec0b719f1f163329bf4cc003b60
 comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
 kind.';
+
+CREATE OR REPLACE FUNCTION recovery.is_probing(subject_ text, unit_ text, token_ uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9ee0080c55f574808eaa1dd8765f0213
+comment on function recovery.is_probing(subject_ text, unit_ text, token_ uuid) is 'Whether a unit is worked on under this token.';
+grant execute on function recovery.is_probing(subject_ text, unit_ text, token_ uuid) to public;
 
 grant execute on function recovery.is_recent(told timestamp with time zone, now_ timestamp with time zone) to public;
 
@@ -6443,13 +6645,13 @@ CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET jit TO 'off'; -- body 6139c69d3df7713538b295bf929290b2
+ SET jit TO 'off'; -- body 6de9436b58c6f4c36a70bd6ff2a101e1
 comment on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) is 'Makes the effects of claimed candidates in this database. Of each: made, late, or why not.';
 
 CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body a8bc7bf7882517c1f398da9f79c02774
+ IMMUTABLE; -- body 645bc9fc46cc4ec362f91ba3db26bb9c
 comment on function recovery.makes(action_type text, subject_kind text) is 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
 grant execute on function recovery.makes(action_type text, subject_kind text) to public;
 
@@ -6468,6 +6670,14 @@ CREATE OR REPLACE FUNCTION recovery.notify_of(ids uuid[], keys text[], incidents
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 123e7d11ef0f5b799141faba2560b364
 comment on function recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) is 'The action notify: a delivery in the outbox.';
 
+grant execute on function recovery.open_breakers(names text[], reason_ text, candidates uuid[], at_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recovery.open_breakers(names text[], reason_ text, candidates uuid[], at_ timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a468b36a9e4cb4c89c7aecf3e58508dd
+comment on function recovery.open_breakers(names text[], reason_ text, candidates uuid[], at_ timestamp with time zone) is 'Opens breakers, each for a candidate or by an operator. Returns how many: what is open already stays as it is.';
+
 CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
  RETURNS TABLE(run_id uuid, reason text)
  LANGUAGE plpgsql
@@ -6479,7 +6689,7 @@ CREATE OR REPLACE FUNCTION recovery.orphans(threshold interval, most integer)
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body e55c9c5f8a7f270981e7498aa0cbae59
+ SET jit TO 'off'; -- body 28bab4095ec7252996b985ea666fe06a
 comment on function recovery.orphans(threshold interval, most integer) is 'Runs to be marked crashed, and why; at most this number for each reason.';
 grant execute on function recovery.orphans(threshold interval, most integer) to public;
 
@@ -6496,6 +6706,14 @@ CREATE OR REPLACE FUNCTION recovery.policy()
  STABLE; -- body e1e21d009c8ab032edb1b847b5bc91b4
 comment on function recovery.policy() is 'The section on recovery of the active policy.';
 grant execute on function recovery.policy() to public;
+
+CREATE OR REPLACE FUNCTION recovery.probe_end(subject_ text, unit_ text, token_ uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a5521b3e34c561d5393d06c688d89d24
+comment on function recovery.probe_end(subject_ text, unit_ text, token_ uuid) is 'How the unit that tries a breaker ended: true: well; null: it has not.';
+grant execute on function recovery.probe_end(subject_ text, unit_ text, token_ uuid) to public;
 
 CREATE OR REPLACE FUNCTION recovery.queue_failure_match_births()
  RETURNS trigger
@@ -6639,6 +6857,14 @@ CREATE OR REPLACE FUNCTION recovery.record_scope_moves()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body b750712dec01536412bcb7ef85ba917c
 comment on function recovery.record_scope_moves() is 'scope_exhausted, scope_expired, scope_revoked.';
 
+grant execute on function recovery.refuse_behind(parts_ text[], now_ timestamp with time zone, alone boolean) to public;
+
+CREATE OR REPLACE FUNCTION recovery.refuse_behind(parts_ text[], now_ timestamp with time zone, alone boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b4848a0de05acd43d878282edd3b5472
+comment on function recovery.refuse_behind(parts_ text[], now_ timestamp with time zone, alone boolean) is 'Refuses to begin what depends on a breaker that is not closed, unless it is the unit that tries it.';
+
 CREATE OR REPLACE FUNCTION recovery.refuse_over(wanted uuid[], with_tokens uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -6707,6 +6933,13 @@ CREATE OR REPLACE FUNCTION recovery.review_errors(refs text[])
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4204f40938d188b9229361a090187e86
 comment on function recovery.review_errors(refs text[]) is 'The approval of a candidate is a review of its error.';
 grant execute on function recovery.review_errors(refs text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_breakers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f66e2a35a9b314e9565fba234e1f85e0
+comment on function recovery.rule_breakers() is 'A breaker is opened as the policy has it, tried by a claimed unit when its wait is over, and follows its end.';
+grant execute on function recovery.rule_breakers() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_candidate_births()
  RETURNS trigger
@@ -6852,7 +7085,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_candidates()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 852b3fca3c8d810fe197b6c432707460
+ SET enable_bitmapscan TO 'off'; -- body 5098904fc1abc2c24854097514064289
 comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
 
 grant execute on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) to public;
@@ -6863,8 +7096,23 @@ CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kin
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body b0cfc38cd80a6e233a0b143a80f8c392
+ SET enable_bitmapscan TO 'off'; -- body f21c9a977c937c500e43ce5a2f627043
 comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
+
+CREATE OR REPLACE FUNCTION recovery.settle_probes(now_ timestamp with time zone DEFAULT recoup.now())
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f5fb81a1861ba335830250efc32b3eff
+comment on function recovery.settle_probes(now_ timestamp with time zone) is 'Closes every breaker whose probe ended well, and opens again, for twice as long, those whose did not or whose lease expired.';
+grant execute on function recovery.settle_probes(now_ timestamp with time zone) to public;
+
+grant execute on function recovery.shut_parts(kind_ text, wanted text[], now_ timestamp with time zone, OUT shut text[], OUT due text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.shut_parts(kind_ text, wanted text[], now_ timestamp with time zone, OUT shut text[], OUT due text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d0f8d864e3bd03b9caa7f9d86c2fb52f
+comment on function recovery.shut_parts(kind_ text, wanted text[], now_ timestamp with time zone, OUT shut text[], OUT due text[]) is 'What is not claimed because a breaker is not closed; and of what one unit may be claimed as a probe, by this transaction.';
 
 grant execute on function recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[]) to public;
 
@@ -6893,8 +7141,16 @@ CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kin
  RETURNS SETOF record
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body fdc3f8b0e9bf69cc992b3ecf1279814e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 60e1d8e0613078aec16ef3fbcb3d098e
 comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
+
+grant execute on function recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f17879adc091e4200eae9bdac8c9e3f3
+comment on function recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone) is 'Makes a unit that was just claimed the probe of the breakers that it depends on.';
 
 grant execute on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
@@ -6904,9 +7160,32 @@ CREATE OR REPLACE FUNCTION recovery.turn(ids_ uuid[], tokens uuid[], outcomes te
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 88d3866b3856a15c85cc26c3eacc35b2
 comment on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Ends candidates as reported and claims the next ones, in one call.';
 
+CREATE OR REPLACE FUNCTION recovery.undo_circuit_breaker(candidate uuid, undo jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a49b8042227f1e11104b20c7c82c0e72
+comment on function recovery.undo_circuit_breaker(candidate uuid, undo jsonb) is 'Closes the breaker that an action opened; if that one only joined it, nothing.';
+grant execute on function recovery.undo_circuit_breaker(candidate uuid, undo jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.waiting_behind(parts_ text[], most integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 314b2d2c0833020bba769a894bd2a149
+comment on function recovery.waiting_behind(parts_ text[], most integer) is 'How many errors, intakes, runs and candidates wait that depend on a breaker, counted up to a number of each.';
+grant execute on function recovery.waiting_behind(parts_ text[], most integer) to public;
+
 CREATE OR REPLACE FUNCTION recovery.wake_matches(ids uuid[])
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body b47af5c0a2ad542ff8e0a26fcd3abf6b
 comment on function recovery.wake_matches(ids uuid[]) is 'Makes open matches due for evaluation now.';
 grant execute on function recovery.wake_matches(ids uuid[]) to public;
+
+grant execute on function recovery.was_shut(kind_ text, source_ text, since timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recovery.was_shut(kind_ text, source_ text, since timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body d2f3793f5d278ee60a27ce54edb9108d
+comment on function recovery.was_shut(kind_ text, source_ text, since timestamp with time zone) is 'Whether runs of a kind and source were behind a breaker at some time since.';

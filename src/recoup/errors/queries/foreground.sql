@@ -10,6 +10,7 @@ claimed as (
    where q.unit = %(error_id)s and q.part = %(error_table)s and q.token is null and q.wake_at <= t.now_
      and (q.until is null or q.until > t.now_)
      and (recoup.paused('table:recoup.error', 'table:' || %(error_table)s)).scope is null
+     and (recovery.breaker_of('table:recoup.error', 'table:' || %(error_table)s)).name is null
   returning q.unit, q.part, q.token, q.wake_at)
 select e.error_table, e.error_id, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.retry_count, e.max_retries, e.payload, e.created_at, c.token, c.wake_at
@@ -17,6 +18,7 @@ select e.error_table, e.error_id, e.outreach_id, e.work_key, e.error_code, e.err
 
 -- name: why_not
 select e.status, e.archived_at, e.parked_at, e.park_reason, e.disposition, q.worker, q.wake_at, q.until,
-       recoup.now() as now_
+       recoup.now() as now_, b.name as breaker, b.open_until
   from recoup.error e left join recoup.error_queue q on q.unit = e.error_id
+  left join lateral recovery.breaker_of('table:recoup.error', 'table:' || e.error_table) b on true
  where e.error_table = %(error_table)s and e.error_id = %(error_id)s;

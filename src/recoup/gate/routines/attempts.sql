@@ -176,6 +176,37 @@ end $$;
 comment on function cl.open_picked(uuid[], text[], integer[], text, timestamptz, timestamptz) is
 'Opens attempts on intakes that a claim has selected and locked. Those opened by others meanwhile are skipped.';
 
+create or replace function cl.behind_breakers(most integer, now_ timestamptz, out most_ integer, out tries boolean)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ours constant text[] := '{cl.gate_zero_attempt,cl.gate_zero_intake,cl.gate_zero_recovery}';
+  held record;
+begin
+  most_ := most;
+  tries := false;
+  if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
+    select s.* into held from recovery.shut_parts('table', ours, now_) s;
+    tries := held.due && ours;
+    most_ := case when held.shut && ours then 0 when tries then least(most, 1) else most end;
+  end if;
+end $$;
+comment on function cl.behind_breakers(integer, timestamptz) is
+'How many attempts may be opened: none behind a breaker, one if it is tried now.';
+
+create or replace function cl.try_breakers(attempt uuid, token_ uuid, until_ timestamptz, now_ timestamptz)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform recovery.start_probe('{table:cl.gate_zero_attempt,table:cl.gate_zero_intake,table:cl.gate_zero_recovery}',
+                               'cl.gate_zero_attempt', attempt::text, token_, until_, now_);
+end $$;
+comment on function cl.try_breakers(uuid, uuid, timestamptz, timestamptz) is
+'Makes an attempt the probe of the breakers of Gate Zero.';
+
 create or replace function cl.claim_retries(most integer, worker_ text, lease interval,
   out attempts uuid[], out intakes uuid[], out numbers integer[], out tokens uuid[], out lease_until timestamptz)
 language plpgsql
@@ -186,12 +217,14 @@ as $$
 declare
   now_    constant timestamptz := recoup.now();
   batches text[];
+  probing boolean;
 begin
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
   if exists (select from recoup.pause where status = 'PAUSED')
      and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_recovery')).scope is not null then
     return;
   end if;
+  select g.most_, g.tries into most, probing from cl.behind_breakers(most, now_) g;
   select array_agg(p.intake_id), array_agg(p.batch_id), array_agg(p.attempt_count + 1)
     into intakes, batches, numbers from (
     select r.intake_id, r.batch_id, r.attempt_count
@@ -209,6 +242,9 @@ begin
   if intakes is not null then
     select * into attempts, intakes, numbers, tokens
       from cl.open_picked(intakes, batches, numbers, worker_, now_, lease_until);
+    if probing and attempts is not null then
+      perform cl.try_breakers(attempts[1], tokens[1], lease_until, now_);
+    end if;
   end if;
 end $$;
 comment on function cl.claim_retries(integer, text, interval) is
@@ -224,12 +260,14 @@ as $$
 declare
   now_    constant timestamptz := recoup.now();
   batches text[];
+  probing boolean;
 begin
   lease_until := now_ + coalesce(lease, cl.gate_zero_lease());
   if exists (select from recoup.pause where status = 'PAUSED')
      and (recoup.paused('table:cl.gate_zero_attempt', 'table:cl.gate_zero_intake')).scope is not null then
     return;
   end if;
+  select g.most_, g.tries into most, probing from cl.behind_breakers(most, now_) g;
   select array_agg(p.intake_id), array_agg(p.batch_id) into intakes, batches from (
     select i.intake_id, i.batch_id
       from cl.gate_zero_intake i
@@ -242,6 +280,9 @@ begin
   if intakes is not null then
     select * into attempts, intakes, numbers, tokens
       from cl.open_picked(intakes, batches, array_fill(1, array[cardinality(intakes)]), worker_, now_, lease_until);
+    if probing and attempts is not null then
+      perform cl.try_breakers(attempts[1], tokens[1], lease_until, now_);
+    end if;
   end if;
 end $$;
 comment on function cl.claim_pending(integer, text, interval) is

@@ -118,7 +118,8 @@ declare
 begin
   -- A first attempt is decided by its intake, a retry by its recovery: that row is locked, in id order, and what a lock
   -- returns is the row as it is after the wait. LATERAL with a limit: one look-up each, in a plan that may be kept.
-  select max(n.attempt_number), exists (select from recoup.pause where status = 'PAUSED'),
+  select max(n.attempt_number), exists (select from recoup.pause where status = 'PAUSED')
+           or exists (select from recovery.breaker b where b.status in ('open', 'half_open')),
          min(n.intake_id || case
            when not recoup.is_now(n.opened_at, began, now_) then 'RC026'
            when n.policy_version <> (select max(version) from recoup.policy) then 'RC033'
@@ -149,6 +150,8 @@ begin
     perform recoup.refuse_paused('table:cl.gate_zero_attempt',
       case when exists (select from new_rows where attempt_number = 1) then 'table:cl.gate_zero_intake' end,
       case when latest > 1 then 'table:cl.gate_zero_recovery' end);
+    perform recovery.refuse_behind('{table:cl.gate_zero_attempt,table:cl.gate_zero_intake,table:cl.gate_zero_recovery}',
+                                   now_, (select count(*) from new_rows) = 1);
   end if;
   if latest > 1 and coalesce(right(why, 5), 'RC020') = 'RC020' then
     -- A closed window is reported before a wait that will end. Once for each batch: they are few.

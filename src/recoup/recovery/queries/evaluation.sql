@@ -2,7 +2,7 @@
 
 -- name: matches
 select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_id, m.match_until, m.reported_by,
-       m.evaluation_no, m.policy_version
+       m.evaluation_no, m.policy_version, m.source, m.context ->> 'kind' as run_kind
   from unnest(%(ids)s::uuid[]) i (id)
  cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = i.id limit 1) m;
 
@@ -56,6 +56,10 @@ select g.ref, l.actor_id
    select l.actor_id from recoup.control_log l
     where l.subject = 'cl.gate_zero_intake' and l.key = g.unit and l.authority = 'recoup_operator'
     order by l.seq desc limit 1) l;
+
+-- name: people_on_breakers
+select b.name as ref, b.closed_by as actor_id from recovery.breaker b
+ where b.name = any(%(refs)s::text[]) and b.status = 'closed' and b.closed_by <> 'probe';
 
 -- name: restarted
 -- Intakes that were restarted, or are a restart: they are not restarted again.

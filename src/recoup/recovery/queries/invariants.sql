@@ -404,13 +404,30 @@ select 'recovery/awaits' as breaks, c.candidate_id, c.action_type, c.subject_kin
   left join recovery.run r on c.awaits ->> 'kind' = 'run' and r.run_id::text = c.awaits ->> 'key'
   left join recoup.delivery d on c.awaits ->> 'kind' = 'delivery' and d.delivery_id::text = c.awaits ->> 'key'
   left join recovery.task t on c.awaits ->> 'kind' = 'task' and t.task_id::text = c.awaits ->> 'key'
+  left join recovery.breaker b on c.awaits ->> 'kind' = 'breaker' and b.name = c.awaits ->> 'key'
  where c.awaits is not null
    and case c.awaits ->> 'kind'
          when 'error' then c.awaits ->> 'key' = m.subject_ref
          when 'intake' then i.retry_of::text = m.subject_ref
          when 'run' then r.candidate_id = c.candidate_id
          when 'delivery' then d.about = c.incident_id::text
-         when 'task' then t.incident_id = c.incident_id and t.action_name = c.action_name end is not true
+         when 'task' then t.incident_id = c.incident_id and t.action_name = c.action_name
+         when 'breaker' then b.name = recovery.breaker_named(c.parameters, m.source) end is not true
+
+-- name: breakers
+-- Each opening is of a person, or of a candidate that says so; each probe came after its wait, and one at a time.
+with events as (
+  select l.seq, l.key, l.from_status, l.to_status, l.logged_at, l.authority, l.facts,
+         lag(l.to_status) over (partition by l.key order by l.seq) as before
+    from recoup.control_log l where l.subject = 'recovery.breaker')
+select 'recovery/breakers' as breaks, e.key as breaker, e.seq, e.from_status, e.to_status
+  from events e
+ where e.from_status is distinct from e.before
+    or e.to_status = 'half_open' and e.logged_at < (e.facts ->> 'open_until')::timestamptz
+    or e.to_status = 'open' and e.authority = 'recoup_executor'
+       and not exists (select from recovery.candidate c
+                        where c.candidate_id = (e.facts ->> 'candidate_id')::uuid and c.effect_made_at is not null
+                          and c.result -> 'undo' ->> 'key' = e.key)
 
 -- name: leases
 -- A lease is of one claim, and what is executed without an effect yet is under its lease.

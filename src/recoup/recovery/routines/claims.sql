@@ -16,6 +16,8 @@ declare
   floor_  constant float8 := (gates ->> 'confidence_floor')::float8;
   least_  constant integer := (gates ->> 'evidence_min')::integer;
   allowed text[];
+  shut    text[] := '{}';  -- sources behind a breaker
+  tried   text[];  -- those of which one candidate tries it now
 begin
   if gates -> 'paused' ?| array['*', 'recovery.candidate'] then
     return;
@@ -23,6 +25,24 @@ begin
   -- Neither retired nor paused.
   select array_agg(a.key) into allowed
     from jsonb_each(gates -> 'actions') a where not gates -> 'paused' ? a.key;
+  -- Only what is executed outside calls its source. What is made here waits behind the breaker by itself.
+  if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
+    select s.shut, s.due into shut, tried from recovery.shut_parts('source', null, now_) s;
+    if tried <> '{}' and exists (
+         select from recovery.candidate c join recovery.incident i on i.incident_id = c.incident_id
+          where c.is_ready and c.executed_at is null and c.execute_by > now_ and c.action_name = any(allowed)
+            and (among is null or recovery.served_as(c.action_name, c.action_type, c.parameters) = any(among))
+            and recovery.makes(c.action_type, c.subject_kind, c.parameters) is null
+            and i.source = any(tried) and i.source <> all(shut)) then
+      most := least(most, 1);
+    else
+      shut := shut || tried;
+      tried := null;
+    end if;
+    if shut = '{}' then
+      shut := array[''];
+    end if;
+  end if;
   token_ := gen_random_uuid();
   until_ := now_ + coalesce(lease, make_interval(secs => (gates ->> 'candidate_lease_s')::integer));
   with picked as materialized (
@@ -38,6 +58,11 @@ begin
        and (among is null or recovery.served_as(c.action_name, c.action_type, c.parameters) = any(among)
             or not outside and recovery.makes(c.action_type, c.subject_kind, c.parameters) is not null)
        and (not outside or recovery.makes(c.action_type, c.subject_kind, c.parameters) is null)
+       and (shut = '{}'
+            or case when recovery.makes(c.action_type, c.subject_kind, c.parameters) is not null then tried is null
+                    else exists (select from recovery.incident i
+                                  where i.incident_id = c.incident_id and i.source <> all(shut)
+                                    and (tried is null or i.source = any(tried))) end)
        and (c.status = 'approved'
             or c.confidence >= floor_ and c.evidence >= least_
                and (gates -> 'actions' -> c.action_name ->> 'is_automated')::boolean
@@ -73,6 +98,11 @@ begin
          array_agg(c.subject_kind), array_agg(c.parameters), array_agg(c.idempotency_key), array_agg(c.timeout_s)
     into ids, matches, actions, types, kinds, given, keys, timeouts
     from claimed c;
+  if tried is not null and ids is not null then
+    perform recovery.start_probe(
+      array(select 'source:' || i.source from recovery.candidate c join recovery.incident i using (incident_id)
+             where c.candidate_id = ids[1]), 'recovery.candidate', ids[1]::text, token_, until_, now_);
+  end if;
 end $$;
 comment on function recovery.claim_candidates(text[], integer, text, interval, boolean) is
 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';

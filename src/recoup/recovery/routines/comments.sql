@@ -204,3 +204,25 @@ comment on column recovery.provenance.actor is 'Kind of the actor: system, ai or
 comment on column recovery.provenance.actor_id is 'The actor.';
 comment on column recovery.provenance.authority is 'Authority under which it was done.';
 comment on column recovery.provenance.login is 'Login of the session.';
+
+comment on table recovery.breaker is
+'A dependency that may be down. While it is not closed, what depends on it is not claimed, but for one unit that tries '
+'it.';
+comment on column recovery.breaker.name is
+'Its name; if the policy does not list it, a table, a kind of runs or a source.';
+comment on column recovery.breaker.status is 'closed, open or half_open: one unit tries it.';
+comment on column recovery.breaker.parts is 'What depends on it, as the policy said when it was opened.';
+comment on column recovery.breaker.wait_s is 'Seconds from its opening, or its last probe, to the next probe.';
+comment on column recovery.breaker.max_wait_s is 'The longest such wait; each failed probe doubles it up to that.';
+comment on column recovery.breaker.opened_at is 'When it was opened last.';
+comment on column recovery.breaker.open_until is 'Nothing that depends on it is claimed before.';
+comment on column recovery.breaker.opened_by is 'Who opened it.';
+comment on column recovery.breaker.reason is 'Why it was opened.';
+comment on column recovery.breaker.candidate_id is 'The candidate that opened it; null: a person.';
+comment on column recovery.breaker.probes is 'How often it was tried since it was opened.';
+comment on column recovery.breaker.probe_subject is 'The table of the unit that tries it now.';
+comment on column recovery.breaker.probe_unit is 'The unit that tries it now.';
+comment on column recovery.breaker.probe_token is 'The token of that unit''s claim.';
+comment on column recovery.breaker.probe_until is 'When that claim''s lease ends; of a run, a day later.';
+comment on column recovery.breaker.closed_at is 'When it was closed.';
+comment on column recovery.breaker.closed_by is 'probe: the unit that tried it ended well; else who closed it.';

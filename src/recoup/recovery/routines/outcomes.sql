@@ -89,6 +89,8 @@ begin
                case when h.action_type in ('reconfigure', 'rollback')
                     then (select recovery.effect_record(c) from recovery.candidate c
                            where c.candidate_id = h.candidate_id) end as result,
+               case when h.action_type = 'circuit_breaker' then recovery.breaker_named(h.parameters, m.source) end
+                 as breaker,
                recovery.makes(h.action_type, h.subject_kind, h.parameters) as makes, m.subject_ref, case
                  when h.token is distinct from h.given then 'late'
                  when h.effect_made_at is not null then 'made'
@@ -123,6 +125,11 @@ begin
           from asked a
           left join standing s on s.kind = a.makes and s.ref = a.subject_ref
           left join skipped k on a.makes = 'nothing' and a.subject_kind = 'error' and k.ref = a.subject_ref),
+      -- The first one of a breaker opens it, others join.
+      broken as materialized (
+        select b.*, recovery.breaker_state(b.breaker) as before
+          from (select a.breaker, min(a.candidate_id::text)::uuid as opener from answered a
+                 where a.answer_ is null and a.breaker is not null group by 1) b),
       joined as (
         -- Deliveries and tasks of one incident, action and owner are one; new ones get their id here.
         select k.makes, k.key, coalesce(
@@ -142,7 +149,8 @@ begin
              array_agg(a.makes) filter (where a.answer_ is null) as makes,
              array_agg(case when a.makes = 'error' then a.subject_ref
                             when a.makes in ('intake', 'run') then recoup.new_id()::text
-                            when a.makes in ('delivery', 'task') then j.unit::text end)
+                            when a.makes in ('delivery', 'task') then j.unit::text
+                            when a.makes = 'breaker' then a.breaker end)
                filter (where a.answer_ is null) as keys,
              array_agg(case a.makes
                when 'task' then now_ + make_interval(hours => (a.parameters ->> 'due_hours')::integer
@@ -150,11 +158,18 @@ begin
                when 'nothing' then null
                else now_ + make_interval(hours => (within_ ->> a.makes)::integer) end)
                filter (where a.answer_ is null) as deadlines,
-             array_agg(a.result) filter (where a.answer_ is null) as results,
+             array_agg(case when b.breaker is null then a.result else jsonb_build_object('undo', recovery.change_record(
+                         'circuit_breaker', b.breaker,
+                         case when a.candidate_id = b.opener or b.before ->> 'status' = 'open' then b.before
+                              else jsonb_build_object('status', 'open', 'opened_at', now_) end,
+                         case when b.before ->> 'status' = 'open' then b.before
+                              else jsonb_build_object('status', 'open', 'opened_at', now_) end)) end)
+               filter (where a.answer_ is null) as results,
              coalesce(array_agg(a.candidate_id) filter (where a.answer_ is not null), '{}') as others,
              coalesce(array_agg(a.answer_) filter (where a.answer_ is not null), '{}') as answers
         into planned
         from answered a
+        left join broken b on b.breaker = a.breaker
         left join joined j on j.makes = a.makes and j.key = case a.makes
           when 'delivery' then recovery.delivery_key(a.incident_id, a.action_name, a.parameters)
           when 'task' then format('%s/%s/%s', a.incident_id, a.action_name, a.parameters ->> 'owner') end;

@@ -36,7 +36,7 @@ language sql immutable as $$
     when 'manual' then true
     when 'skip' then true
     when 'fallback' then subject_kind in ('error', 'run', 'outside')
-    when 'circuit_breaker' then subject_kind = 'outside'
+    when 'circuit_breaker' then true
     when 'reconfigure' then subject_kind in ('error', 'intake', 'run', 'outside')
     when 'rollback' then subject_kind in ('error', 'intake', 'run', 'outside')
     when 'escalate' then true
@@ -50,6 +50,9 @@ returns text
 language sql immutable as $$
   select case
     when action_type = 'retry' and subject_kind in ('error', 'intake', 'run') then subject_kind
+    -- What is ours waits behind the breaker to be tried again: only that shows whether the failure is gone.
+    when action_type = 'circuit_breaker'
+      then case when subject_kind in ('error', 'intake', 'run') then subject_kind else 'breaker' end
     when action_type = 'notify' then 'delivery'
     when action_type = 'manual' then 'task'
     when action_type = 'skip' then 'nothing'

@@ -45,6 +45,11 @@ begin
     if spent <> cardinality(scopes) then
       perform recovery.refuse_spending(array(select n.candidate_id from new_rows n), now_);
     end if;
+    if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
+      perform recovery.refuse_behind(array_agg(distinct 'source:' || i.source), now_, count(*) = 1)
+        from new_rows n join recovery.incident i on i.incident_id = n.incident_id
+       where recovery.makes(n.action_type, n.subject_kind, n.parameters) is null having count(*) > 0;
+    end if;
     insert into recovery.lease (token, worker, lease_until, candidates)
     select n.token, n.worker, n.lease_until, array_agg(n.candidate_id)
       from new_rows n group by n.token, n.worker, n.lease_until;
@@ -137,10 +142,12 @@ begin
       when group_.n > 1 then format(' and %s more', group_.n - 1) else '' end
       || coalesce(', approved by ' || group_.approver, '');
     perform set_config('recoup.reason', why, true);
-    made := case when group_.type in ('reconfigure', 'rollback') then recovery.change_reversibly(group_.ids)
-                 else group_.n end;
     made := case
-      when made <> group_.n then made
+      when group_.type in ('reconfigure', 'rollback') then recovery.change_reversibly(group_.ids)
+      when group_.type = 'circuit_breaker' then recovery.break_circuits(group_.ids)
+      else group_.n end;
+    made := case
+      when made <> group_.n or group_.makes = 'breaker' then made
       when group_.makes = 'error' then recovery.retry_errors(group_.ids, group_.refs)
       when group_.makes = 'intake' then recovery.retry_intakes(group_.ids, group_.refs, group_.keys)
       when group_.makes = 'run' then recovery.retry_runs(group_.ids, group_.refs, group_.keys)

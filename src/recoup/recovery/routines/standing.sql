@@ -130,6 +130,12 @@ begin
       from (select distinct u.ref from unnest(kinds, refs) u (kind, ref) where u.kind = 'delivery') u
      cross join lateral (select d.* from recoup.delivery d where d.delivery_id = u.ref::uuid limit 1) d;
   end if;
+  if 'breaker' = any(kinds) then
+    return query
+    select 'breaker', u.ref, case b.status when 'closed' then 'good' else 'busy' end, u.ref, b.status
+      from (select distinct u.ref from unnest(kinds, refs) u (kind, ref) where u.kind = 'breaker') u
+     cross join lateral (select b.status from recovery.breaker b where b.name = u.ref limit 1) b;
+  end if;
   if 'task' = any(kinds) then
     return query
     select 'task', u.ref, case t.status when 'done' then 'good' when 'cancelled' then 'failed' else 'busy' end, u.ref,

@@ -27,7 +27,8 @@ create or replace function recovery.stands(undo jsonb) returns jsonb
 language sql stable as $$
   -- One line for each type of action whose effect is here and can be undone.
   select case undo ->> 'type'
-    when 'reconfigure' then (select c.value from recovery.config_now(undo ->> 'key') c) end
+    when 'reconfigure' then (select c.value from recovery.config_now(undo ->> 'key') c)
+    when 'circuit_breaker' then recovery.breaker_state(undo ->> 'key') end
 $$;
 comment on function recovery.stands(jsonb) is 'What stands now where an action that can be undone left something.';
 
@@ -106,6 +107,8 @@ begin
       continue;
     elsif one.result -> 'restored' ->> 'type' = 'reconfigure' then
       perform recovery.undo_reconfigure(one.candidate_id, (recovery.undone(one)).result -> 'undo');
+    elsif one.result -> 'restored' ->> 'type' = 'circuit_breaker' then
+      perform recovery.undo_circuit_breaker(one.candidate_id, (recovery.undone(one)).result -> 'undo');
     else
       continue;
     end if;

@@ -54,6 +54,7 @@ begin
       from kinds k
      cross join lateral (select r.run_id, r.worker_id from recovery.run r
                           where r.status = 'queued' and r.kind = k.kind and r.queued_at <= now_ - within
+                            and not recovery.was_shut(r.kind, r.source, now_ - within)
                           order by r.queued_at, r.run_id limit most) r
      where coalesce(greatest(recovery.last_claim(k.kind), (policy ->> 'resumed_at')::timestamptz) <= now_ - within,
                     true)

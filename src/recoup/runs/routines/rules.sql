@@ -21,6 +21,15 @@ language sql stable as $$
 $$;
 comment on function recovery.last_claim(text) is 'When a queued run of this kind was last claimed.';
 
+create or replace function recovery.was_shut(kind_ text, source_ text, since timestamptz) returns boolean
+language sql stable as $$
+  select exists (select from recovery.breaker b
+                  where b.parts && array['run_kind:' || kind_, 'source:' || source_, 'table:recovery.run']
+                    and (b.status in ('open', 'half_open') or b.closed_at > since))
+$$;
+comment on function recovery.was_shut(text, text, timestamptz) is
+'Whether runs of a kind and source were behind a breaker at some time since.';
+
 create or replace function recovery.is_orphaned(o recovery.run, now_ timestamptz, policy jsonb) returns boolean
 language sql stable as $$
   -- A run that sent a heartbeat after its worker had ended is alive: then only its own silence counts.
@@ -30,6 +39,8 @@ language sql stable as $$
       or case o.status
            when 'running' then o.heartbeat_at <= now_ - interval '60 seconds'
            else not (policy ->> 'paused')::boolean
+                and not recovery.was_shut(o.kind, o.source,
+                                          now_ - make_interval(hours => (policy ->> 'queued_within_hours')::integer))
                 and greatest(o.queued_at, recovery.last_claim(o.kind), (policy ->> 'resumed_at')::timestamptz)
                     <= now_ - make_interval(hours => (policy ->> 'queued_within_hours')::integer) end
 $$;

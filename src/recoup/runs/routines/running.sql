@@ -61,14 +61,37 @@ as $$
 declare
   now_   constant timestamptz := recoup.now();
   picked uuid[];
+  shut   text[] := '{}';  -- sources behind a breaker
+  tried  text[];  -- those of which one run tries it now; of the kind itself: all
+  held   record;
 begin
   if exists (select from recoup.pause where status = 'PAUSED')
      and (recoup.paused('table:recovery.run')).scope is not null then
     return;
   end if;
+  if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
+    select k.shut @> array[kind_] or t.shut @> '{recovery.run}' as is_shut,
+           k.due @> array[kind_] or t.due @> '{recovery.run}' as is_due, s.shut, s.due into held
+      from recovery.shut_parts('run_kind', array[kind_], now_) k,
+           recovery.shut_parts('table', '{recovery.run}', now_) t, recovery.shut_parts('source', null, now_) s;
+    if held.is_shut then
+      return;
+    end if;
+    shut := held.shut;
+    if held.is_due then
+      tried := '{}';
+    elsif exists (select from recovery.run r where r.kind = kind_ and r.status = 'queued'
+                     and r.source = any(held.due) and r.source <> all(shut)) then
+      tried := held.due;
+    else
+      shut := shut || held.due;
+    end if;
+    most := case when tried is null then most else least(most, 1) end;
+  end if;
   picked := array(
     select r.run_id from recovery.run r
-     where r.kind = kind_ and r.status = 'queued'
+     where r.kind = kind_ and r.status = 'queued' and r.source <> all(shut)
+       and (tried is null or tried = '{}' or r.source = any(tried))
      order by r.queued_at, r.run_id
      limit greatest(most, 0)
        for no key update skip locked);
@@ -85,6 +108,11 @@ begin
   select array_agg(c.run_id), array_agg(c.token), array_agg(c.source), array_agg(c.input), array_agg(c.retry_of),
          array_agg(c.retry_with), array_agg(c.queued_at)
     into ids, tokens, sources, inputs, retries, alternatives, queued from claimed c;
+  if tried is not null and ids is not null then
+    -- A run has no lease: silence ends it.
+    perform recovery.start_probe(array['run_kind:' || kind_, 'table:recovery.run', 'source:' || sources[1]],
+                                 'recovery.run', ids[1]::text, tokens[1], now_ + interval '24 hours', now_);
+  end if;
 end $$;
 comment on function recovery.claim_runs(text, integer, text, uuid) is
 'Claims queued runs of a kind, oldest first. Those that another claim holds are skipped. None while runs are paused.';

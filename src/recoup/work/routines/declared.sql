@@ -25,6 +25,7 @@ as $$
       'rows', recoup.quoted(life.subject), 'status', quote_ident(life.status_column),
       'waiting', (select string_agg(quote_literal(s), ', ') from jsonb_array_elements_text(life.queue -> 'waiting') s),
       'type', (select t.type from typed t where t.attname = life.queue ->> 'unit'))
+    || case when (life.queue ->> 'breaks')::boolean then '{"breaks": "yes"}' else '{}'::jsonb end
     || (select jsonb_build_object(
           'carried', coalesce(string_agg(format(', %I', c), ''), ''),
           'new_carried', coalesce(string_agg(format(', n.%I', c), ''), ''),
@@ -37,7 +38,12 @@ as $$
           -- Of json an array of nulls alone is not sent.
           'collected', string_agg(format(case when g.type = 'jsonb'
             then 'case when bool_or(e.%1$I is not null) then array_agg(e.%1$I) end' else 'array_agg(e.%1$I)' end,
-            g.column_), E',\n         ' order by g.place)) from given g)
+            g.column_), E',\n         ' order by g.place),
+          'first_unit', coalesce(max(quote_ident(g.array_)) filter (where g.column_ = life.queue ->> 'unit'), '')
+                        || '[1]',
+          'first_part', coalesce(max(quote_ident(g.array_)) filter (where g.column_ = life.queue ->> 'part'), '')
+                        || '[1]')
+          from given g)
 $$;
 comment on function recoup.queue_words(recoup.lifecycle) is
 'What is filled in where the functions of a queue are written out.';
@@ -48,7 +54,7 @@ declare
   maybe text;
   word  record;
 begin
-  foreach maybe in array '{open,part,until}'::text[] loop
+  foreach maybe in array '{open,part,until,breaks}'::text[] loop
     template := regexp_replace(template, format('<%s:([^>]*)>', maybe), case when words ? maybe then E'\\1' else '' end,
                                'g');
   end loop;
@@ -161,7 +167,9 @@ end $text$),
  'Takes what is due, of these parts (null: of all), longest due first, under one lease', $text$
 declare
   now_   constant timestamptz := recoup.now();
-  paused text[] := '{}';
+  paused text[] := '{}';<breaks:
+  held   record;
+  tries  boolean := false;>
 begin
   if exists (select from recoup.pause where status = 'PAUSED') then
     if (recoup.paused({scope})).scope is not null then
@@ -170,7 +178,28 @@ begin
     select coalesce(array_agg(p.scope_id), '{}') into paused
       from recoup.pause p where p.status = 'PAUSED' and p.scope = 'table';
   end if;
-  token_ := gen_random_uuid();
+<breaks:  if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
+    select s.shut, s.due into held
+      from recovery.shut_parts('table', case when among is not null then array_append(among, {subject}) end, now_) s;
+    if {subject} = any(held.shut) then
+      return;
+    end if;
+    paused := paused || held.shut;
+    tries := exists (
+      select from (select q.part from {queue} q
+                    where q.token is null and q.wake_at <= now_ and (among is null or q.part = any(among))
+                      and not q.part = any(paused) order by q.wake_at limit 1000) q
+       where held.due && array[q.part, {subject}]);
+    -- One unit tries it, and nothing else is claimed with that.
+    if tries then
+      most := least(most, 1);
+      among := case when {subject} = any(held.due) then among
+                    else array(select d from unnest(held.due) d where among is null or d = any(among)) end;
+    else
+      paused := paused || held.due;
+    end if;
+  end if;
+>  token_ := gen_random_uuid();
   until_ := now_ + coalesce(lease, {lease});
   with picked as materialized (
     select q.ctid from {queue} q
@@ -189,7 +218,11 @@ begin
     from claimed q
    cross join lateral (
      select e.* from {rows} e where <part:e.{part} = q.part and >e.{unit} = q.unit limit 1) e;
-end $text$),
+<breaks:  if tries and {first_unit} is not null then
+    perform recovery.start_probe(array['table:' || {first_part}, 'table:' || {subject}], {subject},
+                                 {first_part} || '/' || {first_unit}, token_, until_, now_);
+  end if;
+>end $text$),
 
 (null, '{expire}', 'most integer, only_ {type} DEFAULT NULL::{type}', 'integer',
  '{plan_cache_mode=force_generic_plan,enable_sort=off,enable_bitmapscan=off,enable_seqscan=off,enable_hashjoin=off,'

@@ -1,0 +1,32 @@
+-- Breakers: their list, opening and closing them by hand, and what a duty does.
+
+-- name: list
+select b.name, b.status, b.parts, b.opened_at, b.opened_by, b.reason, b.candidate_id,
+       case b.status when 'open' then b.open_until end as next_probe_at, b.wait_s, b.max_wait_s, b.probes,
+       b.probe_subject, b.probe_unit, b.probe_until, b.closed_at, b.closed_by,
+       case when b.status <> 'closed' then recovery.waiting_behind(b.parts, %(most)s) end as waiting
+  from recovery.breaker b
+ where %(all)s or b.status <> 'closed'
+ order by b.status = 'closed', b.opened_at desc, b.name
+ limit %(limit)s;
+
+-- name: one
+select b.status, b.opened_at, b.opened_by, b.reason from recovery.breaker b where b.name = %(name)s;
+
+-- name: open
+select recovery.open_breakers(array[%(name)s::text], %(reason)s, array[null::uuid], recoup.now());
+
+-- name: close
+select recovery.close_breaker(%(name)s);
+
+-- name: settle
+select recovery.settle_probes();
+
+-- name: lag
+select extract(epoch from recoup.now() - b.probe_until) from recovery.breaker b
+ where b.status = 'half_open' and b.probe_until < (select recoup.now()) order by b.probe_until limit 1;
+
+-- name: times
+-- What each breaker was open for, last time: of awaited work the clock stands still meanwhile.
+select b.parts, b.opened_at, b.closed_at from recovery.breaker b
+ where b.status <> 'closed' or b.closed_at > (select recoup.now()) - interval '60 days';
