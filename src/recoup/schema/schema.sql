@@ -1826,6 +1826,7 @@ create table recoup.error (
   work_key text,
   overruled text,
   lineage_id bigint,
+  retry_with jsonb,
   constraint error_pkey PRIMARY KEY (error_id, error_table),
   constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
   constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
@@ -1929,6 +1930,7 @@ comment on column recoup.error.token is 'Fencing token of the last ended retry; 
 comment on column recoup.error.work_key is 'Which piece of the entity''s work failed: a person, a document. Null: there is only one.';
 comment on column recoup.error.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 comment on column recoup.error.lineage_id is 'The error_id of the first error of its lineage: a newer error inherits it from the one that it supersedes. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
+comment on column recoup.error.retry_with is 'The alternative that its retry is to use, from the action fallback of a recovery candidate. Null: none.';
 CREATE INDEX error_closed_failure ON ONLY recoup.error USING btree (outreach_id, error_signature) WHERE archived_at IS NOT NULL AND outreach_id IS NOT NULL;
 CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
@@ -1964,8 +1966,8 @@ alter table recoup.error enable always trigger d_queue_error_moves_on_update;
 grant delete, update (updated_at) on table recoup.error to recoup_archiver;
 grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
-grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, status, token, updated_at) on table recoup.error to recoup_operator;
-grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_until, status, updated_at) on table recoup.error to recoup_executor;
+grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, retry_with, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_until, retry_with, status, updated_at) on table recoup.error to recoup_executor;
 grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
 grant update (last_reviewed_at, updated_at) on table recoup.error to recoup_reviewer;
 
@@ -2015,6 +2017,7 @@ create table recoup.error_archive (
   work_key text,
   overruled text,
   lineage_id bigint,
+  retry_with jsonb,
   constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
   constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
@@ -2066,6 +2069,7 @@ comment on column recoup.error_archive.token is 'Fencing token of the last ended
 comment on column recoup.error_archive.work_key is 'Which piece of the entity''s work failed.';
 comment on column recoup.error_archive.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 comment on column recoup.error_archive.lineage_id is 'The error_id of the first error of its lineage. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
+comment on column recoup.error_archive.retry_with is 'The alternative that its last retry was to use, from the action fallback of a recovery candidate. Null: none.';
 CREATE INDEX error_archive_failure ON ONLY recoup.error_archive USING btree (outreach_id, error_signature) WHERE outreach_id IS NOT NULL;
 CREATE INDEX error_archive_work_key ON ONLY recoup.error_archive USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -3177,7 +3181,7 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body d01e36abc4d6f86f7c9a06999adfe564
+ SET enable_nestloop TO 'off'; -- body 481e97adc6494ae47da91c4d259be83b
 comment on function recoup.archive_errors_gone() is 'Writes rows that were deleted from a live table to its archive, and ARCHIVED to the log.';
 
 grant execute on function recoup.archive_month_digest(error_table_ text, month_ date, page integer, OUT rows bigint, OUT digest bytea) to public;
@@ -3442,9 +3446,9 @@ CREATE OR REPLACE FUNCTION recoup.claim_deliveries(among text[], most integer, w
  SET jit TO 'off'; -- body 6c80a531fe8df77d90c2a7072a2cd9a8
 comment on function recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
-grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT alternatives jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
-CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
+CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT alternatives jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3454,8 +3458,8 @@ CREATE OR REPLACE FUNCTION recoup.claim_errors(among text[], most integer, worke
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body b30fbb272b97a2a37022b89d80237d4d
-comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
+ SET jit TO 'off'; -- body 0ec96fe32156b420d73594b60ffeb6f2
+comment on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT alternatives jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 grant execute on function recoup.clear_errors(error_table_ text, entities uuid[], code text, work_key_ text, ran_for interval, OUT resolved bigint[], OUT parked bigint[], OUT changed bigint[]) to public;
 
@@ -3740,7 +3744,7 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body c46a5b25d43c1bafdd4772571dd05faf
+ STABLE; -- body 9ec6bb9a56cc30cb5f66d72d3378cace
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a change breaks because its event would not tell it (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, lineage_id bigint, error_message text, payload jsonb) to public;
@@ -3756,7 +3760,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 37e9a011b47e8504a81d9c590b89144d
+ STABLE; -- body 9e1ab4ed3b161d48be4a38d214a3722f
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3770,7 +3774,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body d263a934f94f47c6e34e189e55f72cab
+ IMMUTABLE; -- body 9dd395b78407d763006226213bda82b6
 comment on function recoup.error_move_rules() is 'The message and hint for each rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -4565,7 +4569,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body e18536fc885ff56355c3fe8e6164516e
+ SET enable_mergejoin TO 'off'; -- body 0450503e304eed1f2ab85dbdd3523d9c
 comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
@@ -4696,6 +4700,13 @@ CREATE OR REPLACE FUNCTION recoup.retry_wait(backoff text, base_s integer, cap_s
  RETURNS interval
  LANGUAGE sql; -- body 575ec042e7839ff697db3902ce474b4c
 comment on function recoup.retry_wait(backoff text, base_s integer, cap_s integer, jitter_percent integer, retry integer) is 'How long after the last failure the retry of this number comes; null: not automatically.';
+
+CREATE OR REPLACE FUNCTION recoup.retry_with_digest(retry_with jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body d7ea0aad9f4b9912d9da0780245314aa
+comment on function recoup.retry_with_digest(retry_with jsonb) is 'Digest of an alternative, as the event of the unparking has it.';
+grant execute on function recoup.retry_with_digest(retry_with jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
  RETURNS text
@@ -5126,6 +5137,11 @@ CASE
     ELSE error_signature
 END) stored,
   confidence_basis jsonb,
+  undoes uuid generated always as (
+CASE
+    WHEN action_type = 'rollback'::text AND (status <> ALL (ARRAY['failed'::text, 'skipped'::text, 'rejected'::text])) THEN (parameters ->> 'undoes'::text)::uuid
+    ELSE NULL::uuid
+END) stored,
   constraint candidate_pkey PRIMARY KEY (candidate_id),
   constraint candidate_action CHECK (num_nulls(action_name, action_type, parameters, cost, timeout_s) = ANY (ARRAY[0, 5])),
   constraint candidate_action_name_check CHECK (octet_length(action_name) >= 1 AND octet_length(action_name) <= 200),
@@ -5218,6 +5234,7 @@ comment on column recovery.candidate.automatic is 'Whether its action may ever s
 comment on column recovery.candidate.is_ready is 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
 comment on column recovery.candidate.cell is 'What its outcome teaches about, with its action: its signature, or nothing narrower than the action. Generated.';
 comment on column recovery.candidate.confidence_basis is 'The figures that its confidence rests on.';
+comment on column recovery.candidate.undoes is 'Of a rollback: the candidate that it undoes. Null again when it failed, was skipped or rejected.';
 CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name, cell) WHERE awaits IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX candidate_awaits ON recovery.candidate USING btree ((awaits ->> 'key'::text)) WHERE awaits IS NOT NULL;
 CREATE INDEX candidate_match ON recovery.candidate USING btree (failure_match_id, candidate_id);
@@ -5225,6 +5242,7 @@ CREATE UNIQUE INDEX candidate_open ON recovery.candidate USING btree (failure_ma
 CREATE INDEX candidate_outcomes ON recovery.candidate USING btree (action_name, cell, finished_at) WHERE executed_at IS NOT NULL AND finished_at IS NOT NULL AND teaches;
 CREATE INDEX candidate_rated ON recovery.candidate USING btree (action_name, cell) WHERE executed_at IS NULL AND finished_at IS NULL;
 CREATE INDEX candidate_ready ON recovery.candidate USING btree ((decided_at IS NULL), candidate_id) WHERE is_ready AND executed_at IS NULL;
+CREATE UNIQUE INDEX candidate_undoes ON recovery.candidate USING btree (undoes) WHERE undoes IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.candidate REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_candidate_births('recovery.candidate');
 alter table recovery.candidate enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.candidate REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.candidate');
@@ -5251,6 +5269,54 @@ grant update (action_name, action_type, confidence_of, cost, effect_made_at, err
 grant update (awaits, effect_made_at, error, outcome_by, reported, result, updated_at) on table recovery.candidate to recoup_executor;
 grant update (decided_at, decided_by, decision_note, finished_at, status, updated_at) on table recovery.candidate to recoup_reviewer;
 grant update (executed_at, idempotency_key, lease_until, status, token, updated_at, worker) on table recovery.candidate to recoup_claim_worker;
+
+create table recovery.config (
+  key text not null,
+  version integer not null,
+  status text not null default 'set'::text,
+  value jsonb,
+  candidate_id uuid,
+  set_by text not null,
+  reason text not null,
+  set_at timestamp with time zone not null,
+  constraint config_pkey PRIMARY KEY (key, version),
+  constraint config_key_check CHECK (key ~ '^[a-z][a-z0-9_.-]{0,99}$'::text),
+  constraint config_reason_check CHECK (octet_length(reason) >= 1 AND octet_length(reason) <= 2000),
+  constraint config_set_at_check CHECK (isfinite(set_at)),
+  constraint config_set_by_check CHECK (octet_length(set_by) >= 1 AND octet_length(set_by) <= 500),
+  constraint config_status_check CHECK (status = ANY (ARRAY['set'::text, 'removed'::text])),
+  constraint config_value CHECK ((status = 'removed'::text) = (value IS NULL)),
+  constraint config_value_check CHECK (octet_length(value::text) <= 100000),
+  constraint config_version_check CHECK (version > 0)
+);
+comment on table recovery.config is 'Keys that programs read, with all their versions; the last one counts. Set by people, or by the action reconfigure.';
+comment on column recovery.config.key is 'The key.';
+comment on column recovery.config.version is 'Number of the version, from 1 without a gap.';
+comment on column recovery.config.status is 'set: it has a value; removed: it has none, as before it was first set.';
+comment on column recovery.config.value is 'The value; null: it was removed.';
+comment on column recovery.config.candidate_id is 'The candidate that set or restored it; null: a person set it.';
+comment on column recovery.config.set_by is 'Who set it.';
+comment on column recovery.config.reason is 'Why.';
+comment on column recovery.config.set_at is 'When.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_config_births('recovery.config');
+alter table recovery.config enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recovery.config REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recovery.config');
+alter table recovery.config enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recovery.config REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('recovery.config');
+alter table recovery.config enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.config FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recovery.config');
+alter table recovery.config enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.config FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recovery.config enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_config_on_insert AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.rule_config();
+alter table recovery.config enable always trigger b_rule_config_on_insert;
+CREATE TRIGGER c_content_config_births_on_insert AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.content_config_births();
+alter table recovery.config enable always trigger c_content_config_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('candidate_id');
+alter table recovery.config enable always trigger c_record_control_on_insert;
+grant insert (candidate_id, key, reason, set_at, set_by, status, value, version) on table recovery.config to recoup_executor;
+grant insert (candidate_id, key, reason, set_at, set_by, status, value, version) on table recovery.config to recoup_operator;
+grant select on table recovery.config to recoup_reader;
 
 create table recovery.evaluation (
   failure_match_id uuid not null,
@@ -5943,7 +6009,7 @@ comment on function recovery.add_runs(kinds text[], sources text[], inputs jsonb
 CREATE OR REPLACE FUNCTION recovery.applicable(action_type text, subject_kind text)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE; -- body 75c32490ecb6ecaf9198b62336cfd98c
+ IMMUTABLE; -- body 1839ea2d5edc55df100bf42a1715cc6c
 comment on function recovery.applicable(action_type text, subject_kind text) is 'Whether actions of a type can be executed for subjects of a kind.';
 grant execute on function recovery.applicable(action_type text, subject_kind text) to public;
 
@@ -5982,7 +6048,7 @@ CREATE OR REPLACE FUNCTION recovery.breaker_broken(o recovery.breaker, n recover
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 187e5830b5b5fce8a60c93dcebed36f8
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 48ce1a1b0a6310d3fed0e87f1f73b37d
 comment on function recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamp with time zone, acting text, terms record) is 'The rule that a birth (old row null) or a move of a breaker breaks, or null.';
 
 CREATE OR REPLACE FUNCTION recovery.breaker_named(parameters jsonb, source_ text)
@@ -6019,7 +6085,7 @@ grant execute on function recovery.candidate_move_broken(o recovery.candidate, n
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body ff72db5aa89d8dfac166c58821c9eb0c
+ STABLE; -- body fd65aa9944e65c112eae3c8d4c69b063
 comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
 
 grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -6033,7 +6099,7 @@ comment on function recovery.candidate_move_refusal(code_ text, o recovery.candi
 CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 363b597e3d34519294581e0d345b8f6c
+ IMMUTABLE; -- body 41188bc1544c7f442aaf506073656299
 comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
 grant execute on function recovery.candidate_move_rules() to public;
 
@@ -6043,6 +6109,13 @@ CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before js
  IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
 comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what stood before, what it left, and their digests.';
 grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.change_reversibly(ids uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 73586b47b134e5f81a910915e5e91e33
+comment on function recovery.change_reversibly(ids uuid[]) is 'Makes the changes of candidates that reconfigure or roll back. Returns how many were as they had told.';
+grant execute on function recovery.change_reversibly(ids uuid[]) to public;
 
 grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
@@ -6056,7 +6129,7 @@ CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer,
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 101b83c0ddfd0a3a7db94be71a8b1ec8
+ SET jit TO 'off'; -- body 33157e2ba4024ea091214e329e0c414f
 comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
 
 grant execute on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -6096,6 +6169,20 @@ CREATE OR REPLACE FUNCTION recovery.close_breaker(name_ text)
 comment on function recovery.close_breaker(name_ text) is 'Closes a breaker by hand. What depends on it is claimed again.';
 grant execute on function recovery.close_breaker(name_ text) to public;
 
+CREATE OR REPLACE FUNCTION recovery.config_now(key_ text, OUT version integer, OUT value jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body eaefc1b2d1e0f20f0aa215f6b9f865b9
+comment on function recovery.config_now(key_ text, OUT version integer, OUT value jsonb) is 'The present version of a key and its value; null: it is not set.';
+grant execute on function recovery.config_now(key_ text, OUT version integer, OUT value jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.conflicts(c recovery.candidate)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body bf6683274419f7a5b47b7203e7c1967d
+comment on function recovery.conflicts(c recovery.candidate) is 'Whether something else stands than what the undone candidate left.';
+grant execute on function recovery.conflicts(c recovery.candidate) to public;
+
 CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -6105,6 +6192,16 @@ CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 35f25d79ce53087e22de82055b9a9a86
 comment on function recovery.content_candidate_births() is 'Digests of rows of recovery.candidate at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recovery.content_config_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 9ed7ccd64feffcee960eaea2a5804c16
+comment on function recovery.content_config_births() is 'Digests of rows of recovery.config at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recovery.content_evaluation_births()
  RETURNS trigger
@@ -6206,6 +6303,14 @@ CREATE OR REPLACE FUNCTION recovery.digest_of(value jsonb)
 comment on function recovery.digest_of(value jsonb) is 'Digest of a value by the text that jsonb has for it; null of none.';
 grant execute on function recovery.digest_of(value jsonb) to public;
 
+CREATE OR REPLACE FUNCTION recovery.effect_record(c recovery.candidate)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body df539d7c0c99779c08b1910d4f900aaa
+comment on function recovery.effect_record(c recovery.candidate) is 'What the effect of an action that can be undone, or undoes, records in its result; null of all others.';
+grant execute on function recovery.effect_record(c recovery.candidate) to public;
+
 grant execute on function recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.end_candidates(ids_ uuid[], targets text[], errors text[], teach boolean[], overriders text[], OUT ended uuid[])
@@ -6243,7 +6348,7 @@ CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 70418161095a30834974ea5767a2178d
+ SET jit TO 'off'; -- body 465d85ef276f0c0e20539c1871ad986b
 comment on function recovery.end_reported(ids_ uuid[], OUT ended uuid[]) is 'Ends candidates as their executor reported: they await nothing.';
 grant execute on function recovery.end_reported(ids_ uuid[], OUT ended uuid[]) to public;
 
@@ -6260,6 +6365,13 @@ CREATE OR REPLACE FUNCTION recovery.error_heads(refs text[], OUT ref text, OUT e
  SET enable_bitmapscan TO 'off'
  SET jit TO 'off'; -- body fc2e3140bb72ec7f16e089a0cfafa5a8
 comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_table text, OUT error_id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The newest error of each lineage (its table and first error), in its table or in the archive.';
+
+CREATE OR REPLACE FUNCTION recovery.escalate_errors(ids uuid[], refs text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a4ab0548a30deb026a9f7e2782b492ed
+comment on function recovery.escalate_errors(ids uuid[], refs text[]) is 'The action escalate, for parked errors: the next tier and its owner; with an approval, also the status.';
+grant execute on function recovery.escalate_errors(ids uuid[], refs text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.expire_candidates(most integer, only_ uuid DEFAULT NULL::uuid)
  RETURNS integer
@@ -6355,9 +6467,20 @@ CREATE OR REPLACE FUNCTION recovery.guard_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body b7c7aeb39dce45fc899f06f201fff5b4
+ SET enable_mergejoin TO 'off'; -- body b1854e26a9ceb8467d4c77743cffb4ef
 comment on function recovery.guard_candidate_moves() is 'The guard of moves of recovery.candidate, generated from the declaration.';
 grant execute on function recovery.guard_candidate_moves() to public;
+
+CREATE OR REPLACE FUNCTION recovery.guard_config_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body f4d15554d05a42c97056b96310af7f43
+comment on function recovery.guard_config_births() is 'The guard of births of recovery.config, generated from the declaration.';
+grant execute on function recovery.guard_config_births() to public;
 
 CREATE OR REPLACE FUNCTION recovery.guard_evaluation_births()
  RETURNS trigger
@@ -6513,6 +6636,13 @@ CREATE OR REPLACE FUNCTION recovery.hold_errors(refs text[])
 comment on function recovery.hold_errors(refs text[]) is 'Keeps the archiver from errors until the transaction ends; refused if one is gone.';
 grant execute on function recovery.hold_errors(refs text[]) to recoup_matcher;
 
+CREATE OR REPLACE FUNCTION recovery.hold_keys(ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b6e53db03aa332a8b25b074dba3e0b57
+comment on function recovery.hold_keys(ids uuid[]) is 'Makes others wait who change what these candidates change, until the transaction ends.';
+grant execute on function recovery.hold_keys(ids uuid[]) to public;
+
 grant execute on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[])
@@ -6525,6 +6655,13 @@ CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds te
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 554e8cbd08651110b634dfa90db96802
 comment on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) is 'Ingests failures; of each its match, and whether it was created, is known, or differs from what its key stands for.';
+
+CREATE OR REPLACE FUNCTION recovery.is_at_highest_tier(ref text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 6f49e280eb64cee09068c0bb66c1a617
+comment on function recovery.is_at_highest_tier(ref text) is 'Whether there is no tier to which an error could be escalated.';
+grant execute on function recovery.is_at_highest_tier(ref text) to public;
 
 CREATE OR REPLACE FUNCTION recovery.is_held(candidate_id uuid, share double precision)
  RETURNS boolean
@@ -6542,13 +6679,14 @@ CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp w
 comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
 kind.';
 
-CREATE OR REPLACE FUNCTION recovery.is_probing(subject_ text, unit_ text, token_ uuid)
+grant execute on function recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[])
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9ee0080c55f574808eaa1dd8765f0213
-comment on function recovery.is_probing(subject_ text, unit_ text, token_ uuid) is 'Whether a unit is worked on under this token.';
-grant execute on function recovery.is_probing(subject_ text, unit_ text, token_ uuid) to public;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c596c9f931810b3b6e952895d630b06d
+comment on function recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[]) is 'Whether a unit is worked on under this token, and depends on one of these.';
 
 grant execute on function recovery.is_recent(told timestamp with time zone, now_ timestamp with time zone) to public;
 
@@ -6580,6 +6718,13 @@ CREATE OR REPLACE FUNCTION recovery.known(ids uuid[], half_life_days double prec
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body d3050a56ee4924315404dec520fca40c
 comment on function recovery.known(ids uuid[], half_life_days double precision, most integer, OUT candidates uuid[], OUT action_name text, OUT good integer, OUT ended integer, OUT own_good double precision, OUT own_ended double precision, OUT awaiting integer, OUT of_action double precision[], OUT of_source double precision[], OUT of_category double precision[]) is 'What is known of the cells of candidates: outcomes weighted by age, what is awaited, and sums of wider levels.';
+
+CREATE OR REPLACE FUNCTION recovery.lacks(action_type text, subject_kind text, parameters jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 4cf95d0d8f8b023255f0ed69bc3694db
+comment on function recovery.lacks(action_type text, subject_kind text, parameters jsonb) is 'What an action has to be given for a subject of a kind and is not, or is not usable; null: nothing.';
+grant execute on function recovery.lacks(action_type text, subject_kind text, parameters jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.last_claim(kind_ text)
  RETURNS timestamp with time zone
@@ -6645,15 +6790,15 @@ CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET jit TO 'off'; -- body 6de9436b58c6f4c36a70bd6ff2a101e1
+ SET jit TO 'off'; -- body b3117c86271399c2239b65e9ad1ce178
 comment on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) is 'Makes the effects of claimed candidates in this database. Of each: made, late, or why not.';
 
-CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text)
+CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text, parameters jsonb DEFAULT NULL::jsonb)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body 645bc9fc46cc4ec362f91ba3db26bb9c
-comment on function recovery.makes(action_type text, subject_kind text) is 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
-grant execute on function recovery.makes(action_type text, subject_kind text) to public;
+ IMMUTABLE; -- body 490663afa0f3af7e9235b92fffb23936
+comment on function recovery.makes(action_type text, subject_kind text, parameters jsonb) is 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
+grant execute on function recovery.makes(action_type text, subject_kind text, parameters jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.note_run(run_id_ uuid, token_ uuid, note_ text)
  RETURNS integer
@@ -6714,6 +6859,13 @@ CREATE OR REPLACE FUNCTION recovery.probe_end(subject_ text, unit_ text, token_ 
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body a5521b3e34c561d5393d06c688d89d24
 comment on function recovery.probe_end(subject_ text, unit_ text, token_ uuid) is 'How the unit that tries a breaker ended: true: well; null: it has not.';
 grant execute on function recovery.probe_end(subject_ text, unit_ text, token_ uuid) to public;
+
+CREATE OR REPLACE FUNCTION recovery.put_config(key_ text, value_ jsonb, candidate uuid DEFAULT NULL::uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bd14f4321bd2de0a14889e541a1dcafd
+comment on function recovery.put_config(key_ text, value_ jsonb, candidate uuid) is 'Adds a version of a key, after all others of it. Null: it is removed.';
+grant execute on function recovery.put_config(key_ text, value_ jsonb, candidate uuid) to public;
 
 CREATE OR REPLACE FUNCTION recovery.queue_failure_match_births()
  RETURNS trigger
@@ -6788,7 +6940,7 @@ CREATE OR REPLACE FUNCTION recovery.record_candidate_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0b0b4710a24da519574fdeb5eaf3f280
+ SET enable_mergejoin TO 'off'; -- body 40d61c84529a79492adfae7f17354215
 comment on function recovery.record_candidate_moves() is 'The event of a move of a candidate, and crashed or manual_override where that is what happened.';
 
 CREATE OR REPLACE FUNCTION recovery.record_evaluations()
@@ -6909,8 +7061,8 @@ comment on function recovery.rescore(ids uuid[], confidences double precision[],
 CREATE OR REPLACE FUNCTION recovery.retry_errors(ids uuid[], refs text[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body be76cebdbafd30703410fff8221dd3ea
-comment on function recovery.retry_errors(ids uuid[], refs text[]) is 'The action retry, for parked errors: requeued.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5800ea4ac60c3b00f8b78e49d8483d1b
+comment on function recovery.retry_errors(ids uuid[], refs text[]) is 'The actions retry and fallback, for parked errors: requeued, with the alternative, if there is one.';
 grant execute on function recovery.retry_errors(ids uuid[], refs text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.retry_intakes(ids uuid[], refs text[], keys text[])
@@ -6923,8 +7075,8 @@ grant execute on function recovery.retry_intakes(ids uuid[], refs text[], keys t
 CREATE OR REPLACE FUNCTION recovery.retry_runs(ids uuid[], refs text[], keys text[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body dc9b5bc960215ff9b6c94344c0e9eeac
-comment on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) is 'The action retry, for crashed runs: a new run.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1896a5558d3048ec84f445423448ae94
+comment on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) is 'The actions retry and fallback, for crashed runs: a new run; with the alternative, if there is one.';
 grant execute on function recovery.retry_runs(ids uuid[], refs text[], keys text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.review_errors(refs text[])
@@ -6951,6 +7103,13 @@ CREATE OR REPLACE FUNCTION recovery.rule_candidate_births()
  SET enable_bitmapscan TO 'off'; -- body 27264b03513b0df49dca1aa377b377ef
 comment on function recovery.rule_candidate_births() is 'A candidate is created now, for an open match, whose subject is there and is not archived meanwhile.';
 grant execute on function recovery.rule_candidate_births() to public;
+
+CREATE OR REPLACE FUNCTION recovery.rule_config()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d6570f70156b84501c07107a6b102197
+comment on function recovery.rule_config() is 'A version of a key is its next one, set now by whoever acts.';
+grant execute on function recovery.rule_config() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_evaluations()
  RETURNS trigger
@@ -7067,6 +7226,13 @@ CREATE OR REPLACE FUNCTION recovery.select_actions(ids uuid[], actions text[], t
  SET jit TO 'off'; -- body 2d91492f8f1bb3b093f018eff9c24c31
 comment on function recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[]) is 'Selects the actions of pending candidates, with their scopes.';
 
+CREATE OR REPLACE FUNCTION recovery.served_as(action_name text, action_type text, parameters jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 24b6e346bd9ef044521ab7c1e4f320df
+comment on function recovery.served_as(action_name text, action_type text, parameters jsonb) is 'The name under which an executor serves an action outside of this database: of its undoing, undo and the action.';
+grant execute on function recovery.served_as(action_name text, action_type text, parameters jsonb) to public;
+
 CREATE OR REPLACE FUNCTION recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -7085,7 +7251,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_candidates()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 5098904fc1abc2c24854097514064289
+ SET enable_bitmapscan TO 'off'; -- body 84b1a6ae5977be3bfb9179c4d93618f4
 comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
 
 grant execute on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) to public;
@@ -7096,7 +7262,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kin
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body f21c9a977c937c500e43ce5a2f627043
+ SET enable_bitmapscan TO 'off'; -- body 7d015a01d4a0df3a2eed384b06a4d487
 comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
 
 CREATE OR REPLACE FUNCTION recovery.settle_probes(now_ timestamp with time zone DEFAULT recoup.now())
@@ -7144,6 +7310,13 @@ CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kin
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 60e1d8e0613078aec16ef3fbcb3d098e
 comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
 
+CREATE OR REPLACE FUNCTION recovery.stands(undo jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body abb5deac7d732521e99c195adc920e8c
+comment on function recovery.stands(undo jsonb) is 'What stands now where an action that can be undone left something.';
+grant execute on function recovery.stands(undo jsonb) to public;
+
 grant execute on function recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone)
@@ -7167,11 +7340,33 @@ CREATE OR REPLACE FUNCTION recovery.undo_circuit_breaker(candidate uuid, undo js
 comment on function recovery.undo_circuit_breaker(candidate uuid, undo jsonb) is 'Closes the breaker that an action opened; if that one only joined it, nothing.';
 grant execute on function recovery.undo_circuit_breaker(candidate uuid, undo jsonb) to public;
 
+CREATE OR REPLACE FUNCTION recovery.undo_reconfigure(candidate uuid, undo jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4d59331985ebe38bc80522f1da4c10b7
+comment on function recovery.undo_reconfigure(candidate uuid, undo jsonb) is 'Restores the value of a key as it stood before an action changed it, as a new version.';
+grant execute on function recovery.undo_reconfigure(candidate uuid, undo jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.undo_refused(given jsonb, match_ uuid, policy jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body d7abcf34d8eeb7a5a27b916f39a2eab0
+comment on function recovery.undo_refused(given jsonb, match_ uuid, policy jsonb) is 'Why a rollback cannot undo what it names, for this match; or null.';
+grant execute on function recovery.undo_refused(given jsonb, match_ uuid, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recovery.undone(c recovery.candidate)
+ RETURNS recovery.candidate
+ LANGUAGE sql
+ STABLE; -- body 08be515b8d07654b92f05c534feef8d3
+comment on function recovery.undone(c recovery.candidate) is 'The candidate that a rollback undoes.';
+grant execute on function recovery.undone(c recovery.candidate) to public;
+
 CREATE OR REPLACE FUNCTION recovery.waiting_behind(parts_ text[], most integer)
  RETURNS bigint
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 314b2d2c0833020bba769a894bd2a149
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2563758005ea56cb7c4053165c20e8ae
 comment on function recovery.waiting_behind(parts_ text[], most integer) is 'How many errors, intakes, runs and candidates wait that depend on a breaker, counted up to a number of each.';
 grant execute on function recovery.waiting_behind(parts_ text[], most integer) to public;
 
