@@ -15,9 +15,9 @@ from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Answer
 from recoup.policy import versions
 from recoup.recovery import executing, listing, people, review, scopes, story
-from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.calibration import Calibration
 from recoup.recovery.calibration import calibration as calibrated
+from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.listing import Cursor, Incident, ListedAction, Match, Task, read_id
 from recoup.recovery.matches import Ingested, NewFailure
 from recoup.recovery.matches import ingest as ingest_failures
