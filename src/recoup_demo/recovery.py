@@ -38,7 +38,7 @@ EVERY = (RETRY, NOTIFY, MANUAL, SKIP)
 def sync_again(one: Claimed, subject: Subject) -> Any:
     """What executes retries outside: a call that mostly works."""
     number = int(subject.subject_ref.rsplit("-", 1)[-1])
-    if subject.source == CRM and number % 12 == 5:
+    if subject.source == CRM and number % 15 == 5:
         return Failed("the CRM answered 503 again")
     return {"synced": number, "key": one.idempotency_key}
 
@@ -76,13 +76,13 @@ class Play:
 
     def _storm(self) -> None:
         """Forty failures of one kind: approved first, automatic then, until the scope is exhausted."""
-        self._ingest(CRM, "POST /contacts timed out after {} ms", 10)
+        self._ingest(CRM, "POST /contacts timed out after {} ms", 22)
         self._duties()
         scope = self._open(CRM, EVERY, max_attempts=30, reason="the CRM is back")
-        self._decide(review.approve, self._pending(CRM)[:8], note="the CRM is back")
+        self._decide(review.approve, self._pending(CRM)[:20], note="the CRM is back")
         self._decide(review.reject, self._pending(CRM)[:1], note="this contact was deleted")
         self._duties()
-        self._ingest(CRM, "POST /contacts timed out after {} ms", 30, first=10)
+        self._ingest(CRM, "POST /contacts timed out after {} ms", 18, first=22)
         self._duties()
         self._ingest(RELAY, "message {} was not relayed: connection reset by peer", 1)
         self._duties()

@@ -35,6 +35,7 @@ from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import evaluation, people, scopes
+from recoup.recovery.executing import Executor
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.runs import running as running_
@@ -42,6 +43,7 @@ from recoup.settings import Settings
 from recoup.worker import register
 from recoup.worker.standalone import Standalone
 from recoup_demo.world import Kind, World
+from recovery_ward import RETRY, Ward
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import DAY, LEASE, Desk, outcome
@@ -223,6 +225,16 @@ def quiet_incidents(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def untold_outcomes(desk: Desk, world: World) -> int:
+    ward = Ward(desk.db)
+    ward.ingest(UNITS)
+    ward.open_scopes(max_attempts=UNITS, cost_limit=UNITS)
+    ward.evaluate()
+    ward.approve()
+    assert ward.execute({RETRY: Executor(lambda *_: None)}) == UNITS
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -238,6 +250,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "delivery-expiry": lapsed_deliveries,
     "lost-workers": silent_workers,
     "orphaned-runs": silent_runs,
+    "recovery-learn": untold_outcomes,
     "scope-expiry": ended_scopes,
     "incident-close": quiet_incidents,
     "seal": unsealed_rows,
@@ -248,7 +261,7 @@ ELSEWHERE = {
 }  # fmt: skip
 ERRORS = ("error-retry", "error-lapse", "retry-window", "error-archive", "archive-retention")
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
-ALONE = ("verify", "gate-retry", "mint", "seal", "deliver", "delivery-expiry", *ERRORS)
+ALONE = ("verify", "gate-retry", "mint", "recovery-learn", "seal", "deliver", "delivery-expiry", *ERRORS)
 # A flow leaves open what it was looking at. The histories of what the survivor saw first, and of what the victim held.
 FLOWS = {
     "verify": ("SPA", "SFRPAN"),
@@ -425,6 +438,9 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
             assert (desk.rows("select distinct status from recovery.run"), done) == ([("crashed",)], units)
             once = "select count(*), count(distinct run_id) from recovery.run_trace where event_type = 'crashed'"
             assert desk.rows(once) == [(UNITS, UNITS)]
+        case "recovery-learn":
+            counted = "select succeeded, ended from recovery.experience where source = ''"
+            assert (desk.rows(counted), done) == ([(UNITS, UNITS)], units)
         case "scope-expiry":
             once = "select count(*), count(distinct scope_id) from recovery.provenance where event_type = %s"
             assert (desk.rows(once, "scope_expired"), done) == ([(UNITS, UNITS)], units)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from recoup.recovery.calibration import Group, score
+from recoup.recovery.calibration import Group, Score, score
 from recoup.recovery.estimate import Estimate, Known, Tally, estimate, weight
 from recoup.recovery.policy import RecoveryPolicy
 
@@ -124,13 +124,13 @@ class Scores:
             sums[place] += one
 
     @property
-    def total(self):  # type: ignore[no-untyped-def]
+    def total(self) -> Score:
         return score(Group(bin=number, count=int(n), predicted=p, succeeded=int(g), squared=q)
                      for number, (n, p, g, q) in self.groups.items())  # fmt: skip
 
 
 def shifted(seed: int, policy: RecoveryPolicy, *, days: float) -> list[int]:
-    """Rates are drawn anew in the middle. Of each cell that was automatic and turned bad: outcomes until it is closed."""
+    """Rates are drawn anew in the middle. Of each automatic cell that turned bad: outcomes until it stops."""
     chance = random.Random(seed)
     before, after = rates(chance), rates(chance)
     seen = Seen(policy)
@@ -149,6 +149,3 @@ def shifted(seed: int, policy: RecoveryPolicy, *, days: float) -> list[int]:
             if not starts(seen.estimate(cell, at), policy):
                 closed[cell] = waits[cell]
     return [closed.get(cell, OUTCOMES) for cell in waits]
-
-
-Play = Callable[..., Played]

@@ -110,9 +110,7 @@ def teach_quietly(stage: Stage, outcomes: dict[bool, int], **failure: Any) -> No
     stage.approve(*(stage.candidate(match)["candidate_id"] for match in matches))
     claimed = stage.claim(limit=1000)
     with stage.db.transaction(Authority.EVALUATOR) as tx:
-        executing.finish(
-            tx, [(one, executing.Outcome(good, "no")) for one, good in zip(claimed, wanted, strict=True)]
-        )
+        executing.finish(tx, [(one, executing.Outcome(good, "no")) for one, good in zip(claimed, wanted, strict=True)])
 
 
 def test_pending_ones_are_rated_again_when_a_line_is_crossed(quiet: Stage) -> None:
@@ -245,4 +243,3 @@ def test_a_small_fixed_world_through_the_database(quiet: Stage) -> None:
     assert (set(found.by_action), fewer.total.count) == ({RETRY}, 0)
     assert sum(one.count for one in found.by_week.values()) == found.total.count
     stage.whole()
-

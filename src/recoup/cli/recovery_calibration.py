@@ -34,8 +34,8 @@ def calibration(
 ) -> None:
     """Compare confidence with what happened: of candidates started with a confidence of 0.8, did eight of ten succeed?
 
-    The Brier score is the mean square of what each was off: 0 is perfect, guessing one half gives 0.25. The error is how
-    far the shares of successes are from the confidence, on average (expected calibration error, in ten bins).
+    The Brier score is the mean square of what each was off: 0 is perfect, guessing one half gives 0.25. The error is
+    how far the shares of successes are from the confidence, on average (expected calibration error, in ten bins).
     """
     with acting(Authority.READER, demo=demo) as tx:
         found = calibrated(tx, action=action, source=source, days=days)

@@ -17,9 +17,9 @@ from recoup.policy import versions
 from recoup.recovery import breakers as breaking
 from recoup.recovery import config, executing, listing, people, review, rule_testing, scopes, story, undoing
 from recoup.recovery.breakers import Breaker
-from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.calibration import Calibration
 from recoup.recovery.calibration import calibration as calibrated
+from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.listing import Cursor, Incident, ListedAction, Match, Task, read_id
 from recoup.recovery.matches import Ingested, NewFailure
 from recoup.recovery.matches import ingest as ingest_failures

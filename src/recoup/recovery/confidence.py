@@ -32,9 +32,9 @@ def estimates(tx: Transaction, candidates: Iterable[UUID], policy: RecoveryPolic
         "most": policy.evidence_max,
     }
     found: dict[UUID, Estimate] = {}
-    for ids, good, count, own_good, own_ended, awaiting, *wider in tx.execute(Q["known"], given):
+    for ids, good, cases, own_good, own_ended, awaiting, *wider in tx.execute(Q["known"], given):
         known = Known(
-            Tally(own_good, own_ended), good, count, awaiting, tuple(Tally(*sums) for sums in wider if sums is not None)
+            Tally(own_good, own_ended), good, cases, awaiting, tuple(Tally(*sums) for sums in wider if sums is not None)
         )
         found |= dict.fromkeys(ids, estimate(known, policy))
     return found

@@ -18,7 +18,7 @@ from recoup.recovery.policy import RecoveryPolicy
 
 UNKNOWN = 0.5  # where there are no outcomes at all
 STRENGTH = 4.0  # outcomes that a wider level is worth
-# At the floor or above it, the estimate less so many of its standard deviations is no further than this below the floor.
+# At the floor or above, the estimate less so many standard deviations is no further than this below the floor.
 DEVIATIONS, NEAR = 2.0, 0.1
 JUST_BELOW = 0.01
 LEVELS = ("action", "source", "category")  # widest first
@@ -46,7 +46,7 @@ class Known(NamedTuple):
 
     own: Tally  # its latest outcomes
     good: int = 0  # how many of these were successes, not weighted
-    count: int = 0  # how many these are
+    cases: int = 0  # how many these are
     awaiting: int = 0  # executed, without an outcome yet
     # Of all failures, its source, its category: each includes the next. Empty: the action is one cell.
     wider: Sequence[Tally] = ()
@@ -92,7 +92,7 @@ def estimate(known: Known, policy: RecoveryPolicy) -> Estimate:
         evidence=evidence,
         is_low=evidence >= policy.evidence_min and confidence < policy.skip_below,
         basis={
-            "good": known.good, "of": known.count, "awaiting": known.awaiting, "expected": round(before, 4),
+            "good": known.good, "of": known.cases, "awaiting": known.awaiting, "expected": round(before, 4),
             "mean": round(now, 4),
             **{level: [round(part, 1) for part in tally] for level, tally in zip(LEVELS, known.wider, strict=False)},
         },
