@@ -7,8 +7,8 @@ from uuid import UUID
 
 from cyclopts import App, Parameter
 
-from recoup.cli import recovery_lists as lists
 from recoup.cli import recovery_config, recovery_scopes
+from recoup.cli import recovery_lists as lists
 from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, command, ends_with, print_fields
 from recoup.cli.recovery_filter import ANY

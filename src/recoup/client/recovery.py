@@ -15,6 +15,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Answer
 from recoup.policy import versions
 from recoup.recovery import config, executing, listing, people, review, scopes, story, undoing
+from recoup.recovery.config import Version
 from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.listing import Cursor, Incident, ListedAction, Match, Task, read_id
 from recoup.recovery.matches import Ingested, NewFailure
@@ -166,10 +167,10 @@ class Recovery(Verbs):
         """What a key is now, which the action reconfigure may have changed; the default, if it is not set."""
         return self._call(READER, lambda on: config.value(on, key, default), tx=tx)
 
-    def configs(self, key: str | None = None, *, limit: int = 100, tx: Tx = None) -> Sequence[config.Version]:
+    def configs(self, key: str | None = None, *, limit: int = 100, tx: Tx = None) -> Sequence[Version]:
         """Every key as it is now; or the versions of one key, newest first."""
 
-        def found(on: Transaction) -> Sequence[config.Version]:
+        def found(on: Transaction) -> Sequence[Version]:
             return config.keys(on, limit=limit) if key is None else config.versions(on, key, limit=limit)
 
         return self._call(READER, found, tx=tx)
@@ -320,7 +321,7 @@ class Recovery(Verbs):
         return self._call(Authority.CLAIM_WORKER, claimed, tx=tx, actor=actor)
 
     def finish(self, outcomes: Sequence[tuple[Held, Outcome]], *, tx: Tx = None, actor: Who = None) -> Sequence[str]:
-        """Report how claimed candidates ended. Of each: succeeded, failed, rolled_back, or late (stored, and not applied)."""
+        """Report how claimed candidates ended. Of each its status, or late (stored, and not applied)."""
         return self._call(Authority.EVALUATOR, lambda on: executing.finish(on, outcomes), tx=tx, actor=actor)
 
     def _person(self, actor: Who) -> Actor:

@@ -35,7 +35,9 @@ def candidates(connection: Transaction) -> Iterator[CheckResult]:
     """Whether candidates that may start wait for an action that nobody executes here."""
     if connection.info.dbname == failures.DEMO:
         return
-    rows = read(connection, executing.Q["waiting_for_executors"].as_string(), {"known": list(executing.served(installed()))})
+    rows = read(
+        connection, executing.Q["waiting_for_executors"].as_string(), {"known": list(executing.served(installed()))}
+    )
     missing = ", ".join(f"{name} ({count:,})" for name, count in rows)
     yield judged(
         "candidates",
