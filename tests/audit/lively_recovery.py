@@ -290,7 +290,7 @@ def _learnt(board: Board) -> UUID:
 
 def _undone(board: Board) -> dict[str, UUID]:
     """A key that a person set, an action changed and a rollback restored; one that was never set before, too."""
-    made = []
+    made: list[tuple[UUID, UUID]] = []
     for key in ("vendor.batch", "vendor.region"):
         with board.db.transaction(Authority.OPERATOR, actor=ADA, reason="as agreed") as tx:
             if key == "vendor.batch":

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -23,11 +24,11 @@ import pytest
 from conformance import kills
 from hub import PEOPLE, Hub, failed, succeeded
 from recoup.database import embedded
-from recoup.database.connection import Database, connect
+from recoup.database.connection import Actor, Database, connect
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation
+from recoup.recovery import evaluation, review, undoing
 from recoup.recovery.executing import Executor
 from recoup.settings import Settings
 from recovery_ward import MINUTE, RETRY, Ward
@@ -322,6 +323,60 @@ def test_killed_at_every_statement_of_an_effect_outside(ground: WardGround, tmp_
         (([f"executing {RETRY}"], NUMBER),),
         (([f"succeeded {RETRY} made"], NUMBER),),
     ]
+
+
+@pytest.mark.parametrize("action", ["reconfigure", "rollback"])
+def test_killed_at_every_statement_of_a_change_that_can_be_undone(ground: WardGround, action: str) -> None:
+    """Started, and the key changed or restored, with its record; or approved, and nothing of all that."""
+    ward, some, bob = ground.ward, Some(ground.ward), Actor("human", "bob")
+    names: list[str] = []
+
+    def approved(made: list[UUID]) -> None:
+        ward.settle()
+        with ward.db.transaction(Authority.REVIEWER, actor=ward.person) as tx:
+            assert all(answer.done for answer in review.approve(tx, [str(one) for one in made], note="a test"))
+
+    def prepare() -> tuple[str, ...]:
+        some.failures()
+        ward.settle()
+        matches = [row[0] for row in ward.rows(
+            "select failure_match_id from recovery.failure_match where starts_with(source, %s)", some.of
+        )]  # fmt: skip
+        names[:] = [f"k{uuid.uuid4().hex}" for _ in matches]
+        with ward.db.transaction(Authority.OPERATOR, actor=bob) as tx:
+            made = [
+                review.propose(tx, match, "reconfigure", ward.policy, parameters={"key": name, "value": 5})
+                for match, name in zip(matches, names, strict=True)
+            ]
+        approved(made)
+        if action == "rollback":
+            assert ward.execute({}) == NUMBER
+            ward.settle()
+            with ward.db.transaction(Authority.OPERATOR, actor=bob) as tx:
+                made = [undoing.rollback(tx, one, ward.policy, reason="a test") for one in made]
+            approved(made)
+        return ("ours",)
+
+    def keys() -> list[tuple[Any, ...]]:
+        """What the keys are, by whom, and what those tell."""
+        return ward.rows(
+            "select c.version, c.value, k.action_name, k.status, k.result is not null, count(*) from recovery.config c"
+            " join recovery.candidate k on k.candidate_id = c.candidate_id where c.key = any(%s)"
+            " group by 1, 2, 3, 4, 5 order by 1", names,
+        )  # fmt: skip
+
+    changed = [(1, 5, "reconfigure", "succeeded", True, NUMBER)]
+    restored = [*changed, (2, None, "rollback", "succeeded", True, NUMBER)]
+    before, after = ([], changed) if action == "reconfigure" else (changed, restored)
+
+    def what_is_left() -> State:
+        left = keys()
+        assert ward.execute({}) == (0 if left == after else NUMBER)
+        some.go_on()
+        assert keys() == after
+        return tuple(left)
+
+    assert ground.struck_everywhere("execute candidates", prepare, what_is_left) == [tuple(before), tuple(after)]
 
 
 def test_the_audit_finds_nothing_after_all_that(ward: Ward) -> None:

@@ -121,7 +121,7 @@ def test_a_table_that_allows_no_retry_is_not_offered_one(new_stage: NewStage) ->
     error = stage.park()
     stage.apply(
         f"[recovery.plan]\nerror = {actions}\n"
-        f'[errors.tables."{DOL}"]\nallowed = ["PARK", "ARCHIVE"]\n'
+        f'[errors.tables."{DOL}"]\nallowed = ["PARK", "ARCHIVE"]\ndefault = "PARK"\n'
         + "".join(
             f'[recovery.actions.{name}]\ntype = "{type_}"\nis_automated = false\nrequires_approval = true\ncost = 1\n'
             f"timeout_s = 60\nparameters = {given}\n"
@@ -211,7 +211,8 @@ def test_other_subjects_become_a_task_for_the_owner(stage: Stage, kind: str) -> 
 @pytest.mark.parametrize(
     ("given", "lacking"),
     [
-        ({"owner": ""}, "owner"), ({"owner": None}, "owner"), ({"owner": {"a": 1}}, "owner"), ({"owner": "o" * 501}, "owner"),
+        ({"owner": ""}, "owner"), ({"owner": None}, "owner"), ({"owner": {"a": 1}}, "owner"),
+        ({"owner": "o" * 501}, "owner"),
         ({"due_hours": 0}, "due_hours"), ({"due_hours": -1}, "due_hours"), ({"due_hours": 1e9}, "due_hours"),
         ({"due_hours": "1; drop table"}, "due_hours"), ({"due_hours": None}, "due_hours"),
     ],

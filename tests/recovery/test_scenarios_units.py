@@ -19,6 +19,7 @@ from recoup.runs import running
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
 from recovery.subjects import crash, crashed_run
 
+
 def claim_run(stage: Stage, run: UUID) -> running.Claimed:
     kind = stage.row("select kind from recovery.run where run_id = %s", run)["kind"]
     with stage.db.transaction(Authority.RUNNER) as tx:

@@ -43,7 +43,8 @@ def show(key: Key, *, limit: Limit = 50, demo: Demo = False, json: Json = False)
     """Show the versions of a key, newest first. The first one counts."""
     with acting(Authority.READER, demo=demo) as tx:
         found = config.versions(tx, key, limit=limit)
-    print_rows(found if json else [_shown(one) for one in found], as_json=json, columns=VERSIONS)
+    rows = found if json else [_shown(one) for one in found]
+    print_rows(rows, as_json=json, columns=VERSIONS, empty="No key is set.")
 
 
 @app.command(name="set")

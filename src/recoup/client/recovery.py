@@ -19,6 +19,7 @@ from recoup.recovery import config, executing, listing, people, review, rule_tes
 from recoup.recovery.breakers import Breaker
 from recoup.recovery.calibration import Calibration
 from recoup.recovery.calibration import calibration as calibrated
+from recoup.recovery.config import Version
 from recoup.recovery.executing import Held, Outcome
 from recoup.recovery.listing import Cursor, Incident, ListedAction, Match, Task, read_id
 from recoup.recovery.matches import Ingested, NewFailure
@@ -171,10 +172,10 @@ class Recovery(Verbs):
         """What a key is now, which the action reconfigure may have changed; the default, if it is not set."""
         return self._call(READER, lambda on: config.value(on, key, default), tx=tx)
 
-    def configs(self, key: str | None = None, *, limit: int = 100, tx: Tx = None) -> Sequence[config.Version]:
+    def configs(self, key: str | None = None, *, limit: int = 100, tx: Tx = None) -> Sequence[Version]:
         """Every key as it is now; or the versions of one key, newest first."""
 
-        def found(on: Transaction) -> Sequence[config.Version]:
+        def found(on: Transaction) -> Sequence[Version]:
             return config.keys(on, limit=limit) if key is None else config.versions(on, key, limit=limit)
 
         return self._call(READER, found, tx=tx)
@@ -381,7 +382,7 @@ class Recovery(Verbs):
         return self._call(Authority.CLAIM_WORKER, claimed, tx=tx, actor=actor)
 
     def finish(self, outcomes: Sequence[tuple[Held, Outcome]], *, tx: Tx = None, actor: Who = None) -> Sequence[str]:
-        """Report how claimed candidates ended. Of each: succeeded, failed, rolled_back, or late (stored, and not applied)."""
+        """Report how claimed candidates ended. Of each its status, or late (stored, and not applied)."""
         return self._call(Authority.EVALUATOR, lambda on: executing.finish(on, outcomes), tx=tx, actor=actor)
 
     def _person(self, actor: Who) -> Actor:

@@ -56,6 +56,7 @@ EFFECTS = Routine(
     results={"candidate_id": "candidates", "status": "statuses"},
 )
 
+
 class Claimed(NamedTuple):
     """A candidate that was started: it is yours until its lease expires."""
 
@@ -217,7 +218,9 @@ def turn(
 def _reports(ended: Sequence[tuple[Held, Outcome]]) -> dict[str, Any]:
     ended = sorted(ended, key=lambda pair: pair[0].candidate_id)  # the order in which everybody locks candidates
     results = [None if o.result is None else json_text(o.result) for _, o in ended]
-    errors = [None if o.status is CandidateStatus.SUCCEEDED else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended]
+    errors = [
+        None if o.status is CandidateStatus.SUCCEEDED else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended
+    ]
     return {
         "ids_": [one.candidate_id for one, _ in ended],
         "tokens": [one.token for one, _ in ended],

@@ -22,8 +22,7 @@ CANDIDATE = "candidate:"  # the subject of a match that is about undoing a candi
 CORRECTIVE = tuple(one.value for one in ActionType if one.is_corrective and one is not ActionType.ROLLBACK)
 # What requeues its subject, and needs what a retry needs.
 RETRIES = tuple(
-    one.value
-    for one in (ActionType.RETRY, ActionType.FALLBACK, ActionType.RECONFIGURE, ActionType.ROLLBACK)
+    one.value for one in (ActionType.RETRY, ActionType.FALLBACK, ActionType.RECONFIGURE, ActionType.ROLLBACK)
 )
 
 
