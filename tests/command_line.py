@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import forking
+
 PATIENCE_S = 60
 # As at a terminal, however the tests were started: in the background of a script Ctrl-C is ignored, for children too.
 INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -25,15 +27,8 @@ def run_in(environment: dict[str, str], *command: str) -> Run:
     def run(
         *arguments: object, fails: bool = False, ends: int | None = None, given: str | None = None, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*RECOUP, *command, *map(str, arguments)],
-            env={**clean, **environment, **more},
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        asked = [*command, *map(str, arguments)]
+        done = forking.run(asked, env={**clean, **environment, **more}, given=given, timeout=120)
         said = f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, said
         assert ((done.returncode != 0) is fails) if ends is None else done.returncode == ends, said

@@ -24,8 +24,11 @@ def _name(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
-def _files(pattern: str) -> list[Path]:
-    return sorted(file for source in SOURCES for file in source.rglob(pattern) if not EXEMPT.fullmatch(_name(file)))
+@cache
+def _files(pattern: str) -> tuple[Path, ...]:
+    return tuple(
+        sorted(file for source in SOURCES for file in source.rglob(pattern) if not EXEMPT.fullmatch(_name(file)))
+    )
 
 
 @pytest.mark.parametrize("file", _files("*.sql"), ids=_name)
@@ -71,6 +74,7 @@ def _of(file: Path) -> tuple[str, str]:
     return file.parent.parent.name, file.name
 
 
+@cache
 def _loads(module: Path) -> set[tuple[str, str]]:
     return {_key(*found) for found in re.findall(r'\bload\("([\w.]+)", "(\w+\.sql)"\)', _text(module))}
 
@@ -81,6 +85,7 @@ def _beside(module: Path) -> list[Path]:
     return [path for name in named if (path := module.with_name(f"{name}.py")).exists()]
 
 
+@cache
 def _words(module: Path) -> set[str]:
     return set(re.findall(r'"(\w+)"', _text(module)))
 

@@ -131,8 +131,9 @@ begin
      where n.{status} in ({waiting})<open: and n.{open} is null>;
     if differs and broken is null then
       update {queue} q set wake_at = n.{due}<until:, until = n.{until}>{set_carried}
-        from new_rows n
-       where q.unit = n.{unit} and q.token is null and n.{status} in ({waiting})<open: and n.{open} is null>;
+        from (select n.{unit}, n.{due}<until:, n.{until}>{new_carried} from new_rows n
+               where n.{status} in ({waiting})<open: and n.{open} is null> offset 0) n
+       where q.unit = any(array[n.{unit}]) and num_nulls(q.token) = 1; -- else all that wait are compared with all
     end if;
     insert into {queue} (unit<part:, part>, round, wake_at<until:, until>{carried})
     select n.{unit}<part:, n.{part}>, n.{round}, n.{due}<until:, n.{until}>{new_carried}
