@@ -10,7 +10,18 @@ from uuid import UUID
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import confidence, config, evaluation, executing, execution, facts, following, review, scopes, undoing
+from recoup.recovery import (
+    confidence,
+    config,
+    evaluation,
+    executing,
+    execution,
+    facts,
+    following,
+    review,
+    scopes,
+    undoing,
+)
 from recoup.recovery.executing import Executor, Failed, Outcome
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy

@@ -4467,7 +4467,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_delivery_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 2039620485f88e86b93cee407fc62b7b
+ SET enable_mergejoin TO 'off'; -- body be8bc96a1d4024bad5892823b64469ad
 comment on function recoup.queue_delivery_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_error_births()
@@ -4493,14 +4493,14 @@ CREATE OR REPLACE FUNCTION recoup.queue_error_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 271be2a15a3c31e923cacc5ee7a0945e
+ SET enable_mergejoin TO 'off'; -- body 11ab1bec8d3e2848cbe420e39115693b
 comment on function recoup.queue_error_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body a1877659f1d3b8895e33cac6c499e4b2
+ SET quote_all_identifiers TO 'off'; -- body 5976d1b88d1d9c5985b7403bdbd7916f
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -6883,7 +6883,7 @@ CREATE OR REPLACE FUNCTION recovery.queue_failure_match_moves()
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'; -- body 0eb9f40160b2a6485200d9a81e7c2b03
+ SET enable_mergejoin TO 'off'; -- body fc983e238f5581be8b36dc824d158ec0
 comment on function recovery.queue_failure_match_moves() is 'Keeps the queue in step with a move: taken out, put off or queued again, generated from the declaration.';
 
 grant execute on function recovery.queue_retries(wanted uuid[], candidates uuid[], alternatives jsonb[], OUT retried uuid[], OUT ids uuid[]) to public;
