@@ -278,7 +278,7 @@ def rules_page() -> str:
         "| `message.matches('(?i)quota.*exceeded')` | a pattern, upper or lower case |",
         "| `has(context.region) && context.region == 'eu'` | a detail that its reporter gave |",
         "| `incident_size >= 100` | a storm |",
-        "| `attempts > 0 && !('notify_ops' in tried)` | what was tried in vain, and nobody was told |",
+        "| `attempts > 0 && !('notify_ops' in tried)` | what was tried in vain, without a notice |",
         "| `weekday >= 6 \\|\\| hour < 7` | nights and weekends, in UTC |",
     ]
     return "\n".join(lines) + "\n"

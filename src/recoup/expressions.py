@@ -78,7 +78,7 @@ class Language:
         return Problem(tried) if BAD_PATTERN in str(tried) else None
 
     def require_engine(self) -> None:
-        """Refuse to go on where the engine is not installed."""
+        """Raise a refusal where the engine is not installed."""
         _cel()
 
     def conditions(self, texts: Mapping[str, str]) -> Conditions:

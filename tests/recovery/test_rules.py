@@ -15,11 +15,11 @@ import pytest
 from recoup import expressions
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import executing, rule_testing
+from recoup.recovery import evaluation, executing, rule_testing
 from recoup.recovery.rule_facts import FACTS, MAX_CONTEXT
 from recoup.recovery.rules import Moment, read_facts
 from recoup.refusals import InputRefused, Refusal
-from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
+from recovery.stage import MANUAL, NOTIFY, RETRY, Actors, NewStage, Stage
 
 
 def ruled(stage: Stage, text: str = "", /, **rules: Any) -> None:
@@ -262,6 +262,22 @@ def test_a_policy_with_rules_is_read_without_the_engine_and_not_evaluated(
         monkeypatch.undo()
     assert stage.match(match)["evaluation_failures"] == 0
     assert stage.evaluate() > 0
+
+
+def test_a_worker_evaluates_the_rules_of_the_version_that_it_records(stage: Stage) -> None:
+    """Also one that has not read the new policy yet."""
+    here = source()
+    ruled(stage, old={"when": f"source == '{here}'", "action": NOTIFY})
+    worker = Actors(stage, Authority.EVALUATOR)
+    before = worker.policy
+    ruled(stage, new={"when": f"source == '{here}'", "action": MANUAL})
+    (match,) = stage.outside(source=here)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Actors, "policy", property(lambda _: before))
+        evaluation.evaluate_due(worker)
+    (row,) = evaluations(stage, match)
+    (rule,) = stage.rows("select * from recovery.rule where policy_version = %s", row["policy_version"])
+    assert (row["fired"], row["recommended_action"]) == ([rule["rule_name"]], MANUAL)
 
 
 def test_the_rules_of_every_version_are_a_view(stage: Stage) -> None:

@@ -37,7 +37,7 @@ from recoup.recovery.decision import (
 from recoup.recovery.facts import Claimed, Seen, look
 from recoup.recovery.lifecycle import MATCH
 from recoup.recovery.policy import RecoveryPolicy
-from recoup.recovery.rules import judge, require_engine
+from recoup.recovery.rules import active_policy, judge, require_engine
 from recoup.recovery.selection import Selection, create, select_actions
 from recoup.recovery.vocabulary import CandidateStatus, MatchStatus
 from recoup.redaction import in_words
@@ -64,11 +64,11 @@ Value = TypeVar("Value")
 def evaluate_due(context: Context) -> int:
     """Evaluate every match that is due. Returns how many evaluations ended."""
     done = 0
-    require_engine(context.policy[RecoveryPolicy])  # before anything is claimed: others may have it
     while True:
         with context.transaction() as tx:
             if not context.may_claim(tx):
                 return done
+            require_engine(active_policy(tx))  # before anything is claimed: other workers may have it
             claimed = EVALUATIONS.claim(tx, Claimed, limit=MAX_BATCH, worker=context.name)
         if not claimed:
             return done
@@ -77,10 +77,9 @@ def evaluate_due(context: Context) -> int:
 
 def _evaluated(context: Context, claimed: Sequence[Claimed]) -> int:
     """A batch in one transaction; if it is refused, each match alone."""
-    policy = context.policy[RecoveryPolicy]
     try:
         with context.transaction() as tx:
-            evaluate(tx, claimed, policy)
+            evaluate(tx, claimed, active_policy(tx))
             context.tally(tx, len(claimed))
     except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
         raise  # the server: leases expire, and they are evaluated again

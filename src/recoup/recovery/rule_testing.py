@@ -115,7 +115,7 @@ def given(
         raise InputRefused(
             "rules_unclear",
             "Rules are given as a document, or one rule with its condition and its action.",
-            'For example: recoup recovery rules test --when "attempts > 1" --action notify_ops',
+            "For example: recoup recovery rules test --when COND --action NAME, or --file POLICY.toml",
         )
     if when is not None:
         return {"recovery": {"rules": {BY_HAND: {"when": when, "action": action, "weight": weight}}}}
@@ -201,7 +201,7 @@ class _Tally:
         self.recommended[then.action_name if then else "nothing"] += 1
         if then is not None and then.fired[0] in self.policy.rules:
             self.decided[then.fired[0]] += 1
-        if _told(now) != _told(then):
+        if _compared(now) != _compared(then):
             change = (_words(now, then), _words(then, now))
             self.changes[change] += 1
             if len(self.examples[change]) < MAX_EXAMPLES:
@@ -227,7 +227,7 @@ class _Tally:
         )  # fmt: skip
 
 
-def _told(one: Recommendation | None) -> tuple[str, Mapping[str, Any]] | None:
+def _compared(one: Recommendation | None) -> tuple[str, Mapping[str, Any]] | None:
     return None if one is None else (one.action_name, one.parameters or {})
 
 

@@ -16,6 +16,7 @@ from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.expressions import Conditions, Verdict
+from recoup.policy import versions
 from recoup.recovery.decision import Candidate
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.rule_facts import CHANGING, LANGUAGE, MAX_CONTEXT, MAX_INCIDENT, rule_facts
@@ -38,6 +39,20 @@ class Moment(NamedTuple):
     failure_match_id: UUID
     at: datetime
     candidates: Sequence[Candidate]
+
+
+def active_policy(tx: Transaction) -> RecoveryPolicy:
+    """The policy that is active now: what an evaluation is stamped with. Workers read their own from time to time."""
+    (digest,) = tx.execute(Q["policy_digest"]).fetchone() or (None,)
+    found = _read.get(digest)
+    if found is None:
+        found = versions.active(tx).policy[RecoveryPolicy]
+        _read.clear()
+        _read[digest] = found
+    return found
+
+
+_read: dict[str | None, RecoveryPolicy] = {}  # by the digest of its values
 
 
 def require_engine(policy: RecoveryPolicy) -> None:

@@ -1,5 +1,8 @@
 -- What rules are evaluated on, and what they are tested with.
 
+-- name: policy_digest
+select md5((recovery.policy())::text);
+
 -- name: failures
 -- Failures as rules see them at a time, with how many their incidents had by then: counted once for each incident.
 with asked as materialized (
@@ -23,7 +26,7 @@ select a.failure_match_id, a.subject_kind, a.source, a.subject_ref, a.error_sign
 -- name: recorded
 -- The latest failures, with each evaluation of theirs; those without one as they came.
 select m.failure_match_id, coalesce(e.evaluated_at, m.created_at) as at,
-       coalesce((e.facts ->> 'candidates')::integer, 0) as candidates, m.error_message
+       coalesce((e.facts ->> 'candidates')::integer, 0) as candidates, left(m.error_message, 200) as error_message
   from (select m.* from recovery.failure_match m
          where (%(source)s::text is null or m.source = %(source)s)
            and (%(since)s::timestamptz is null or m.created_at >= %(since)s)
