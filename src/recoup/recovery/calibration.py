@@ -54,7 +54,7 @@ class Score:
     count: int = 0
     succeeded: int = 0
     brier: float = 0.0  # mean square of what each was off: 0 is perfect, 0.25 is guessing
-    ece: float = 0.0  # expected calibration error: how far off shares are from what was said, on average
+    ece: float = 0.0  # expected calibration error: how far shares are from what was predicted, on average
     bins: Sequence[Bin] = ()
 
 

@@ -5111,7 +5111,7 @@ comment on column recovery.candidate.updated_at is 'When it last changed.';
 comment on column recovery.candidate.automatic is 'Whether its action may ever start without a person for a subject of this kind. Generated.';
 comment on column recovery.candidate.is_ready is 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
 comment on column recovery.candidate.cell is 'What its outcome teaches about, with its action: its signature, or nothing narrower than the action. Generated.';
-comment on column recovery.candidate.confidence_basis is 'The figures that its confidence rests on.';
+comment on column recovery.candidate.confidence_basis is 'What its confidence rests on: numbers of outcomes, its own and those of wider levels.';
 CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name, cell) WHERE awaits IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX candidate_awaits ON recovery.candidate USING btree ((awaits ->> 'key'::text)) WHERE awaits IS NOT NULL;
 CREATE INDEX candidate_match ON recovery.candidate USING btree (failure_match_id, candidate_id);

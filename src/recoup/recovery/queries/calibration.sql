@@ -2,7 +2,8 @@
 
 -- name: groups
 -- A candidate that was started keeps the confidence that it was started with.
-select width_bucket(least(c.confidence, 0.999999), 0, 1, %(bins)s) - 1 as bin, c.action_name, m.source, c.cell <> '' as is_corrective,
+select width_bucket(least(c.confidence, 0.999999), 0, 1, %(bins)s) - 1 as bin, c.action_name, m.source,
+       c.cell <> '' as is_corrective,
        date_trunc('week', c.finished_at at time zone 'UTC')::date as week, count(*)::integer as count,
        sum(c.confidence) as predicted, count(*) filter (where c.status = 'succeeded')::integer as succeeded,
        sum(power(c.confidence - (c.status = 'succeeded')::integer, 2)) as squared
