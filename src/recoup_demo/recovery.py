@@ -38,7 +38,7 @@ EVERY = (RETRY, NOTIFY, MANUAL, SKIP)
 def sync_again(one: Claimed, subject: Subject) -> Any:
     """What executes retries outside: a call that mostly works."""
     number = int(subject.subject_ref.rsplit("-", 1)[-1])
-    if subject.source == CRM and number % 15 == 5:
+    if subject.source == CRM and number % 30 == 5:
         return Failed("the CRM answered 503 again")
     return {"synced": number, "key": one.idempotency_key}
 

@@ -14,7 +14,7 @@ from recoup.recovery.calibration import MAX_DAYS, Bin, Score
 from recoup.recovery.calibration import calibration as calibrated
 
 PLOT = 41  # characters from 0 to 1
-FIGURES = (
+SCORES = (
     Column("count", "cases", rank=1),
     Column("succeeded", rank=2),
     Column("brier", "Brier", rank=3),
@@ -27,7 +27,7 @@ def calibration(
     action: Annotated[str | None, Parameter(show_default=False, help="Of this action.")] = None,
     source: Annotated[str | None, Parameter(show_default=False, help="Of failures of this source.")] = None,
     days: Annotated[
-        int, Parameter(validator=validators.Number(gte=1, lte=MAX_DAYS), help="What ended within so many days.")
+        int, Parameter(validator=validators.Number(gte=1, lte=MAX_DAYS), help="What ended within N days.")
     ] = 90,
     demo: Demo = False,
     json: Json = False,
@@ -56,12 +56,13 @@ def calibration(
 
 def print_reliability(total: Score) -> None:
     """The reliability table, and its plot: where the two marks of a line are one, confidence is what happened."""
-    print(f"confidence    cases  said   was  0{'0.5':^{PLOT - 2}}1   o said, x was, * both")
+    print(f"confidence    cases  predicted  observed  0{'0.5':^{PLOT - 2}}1")
     for one in total.bins:
         print(
-            f"{one.at_least:.1f} to {one.below:.1f}  {one.count:>7,}  {one.predicted:.2f}  {one.observed:.2f}"
-            f"  {_marks(one)}".rstrip()
+            f"{one.at_least:.1f} to {one.below:.1f}  {one.count:>7,}  {one.predicted:>9.2f}  {one.observed:>8.2f}"
+            f"  {_marks(one)}"
         )
+    print("o predicted, x observed, * both")
 
 
 def _marks(one: Bin) -> str:
@@ -76,5 +77,5 @@ def _print_scores(title: str, scores: Mapping[str, Score]) -> None:
          "ece": f"{one.ece:.3f}"}
         for name, one in scores.items()
     ]  # fmt: skip
-    columns = (Column("name", title, cut="middle", least=14, rank=0), *FIGURES)
+    columns = (Column("name", title, cut="middle", least=14, rank=0), *SCORES)
     print_rows(rows, as_json=False, columns=columns, empty="")

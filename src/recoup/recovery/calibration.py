@@ -1,7 +1,7 @@
 """Calibration: whether candidates that were given a confidence of 0.8 succeeded in eight of ten cases.
 
 A prediction is the confidence with which a candidate was started; its outcome is whether it succeeded. What teaches
-nothing (a person acted meanwhile, the subject had changed) is not scored.
+nothing (a person acted meanwhile, the subject had changed, it was skipped) is not scored.
 """
 
 from collections import defaultdict
@@ -33,6 +33,7 @@ class Group:
     action_name: str = ""
     source: str = ""
     week: date | None = None  # its Monday
+    is_corrective: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +54,13 @@ class Score:
     count: int = 0
     succeeded: int = 0
     brier: float = 0.0  # mean square of what each was off: 0 is perfect, 0.25 is guessing
-    ece: float = 0.0  # expected calibration error: how far off shares are from what was said, on average
+    ece: float = 0.0  # expected calibration error: how far shares are from what was predicted, on average
     bins: Sequence[Bin] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Predictions of a time: all of them, those that started by themselves, and by action, source and week."""
+    """Predictions of a time: of corrective actions in all, by source and week; and of every action."""
 
     days: int
     total: Score
@@ -109,12 +110,14 @@ def calibration(
             raise InputRefused("text_has_nul", f"{what[:50]!r} holds a NUL character.", "Remove it.")
     with tx.cursor(row_factory=class_row(Group)) as cursor:
         groups = cursor.execute(Q["groups"], given, prepare=False).fetchall()
+    # What only manages the impact succeeds when it is done: that is not compared with what makes a failure go away.
+    compared = groups if action is not None else [one for one in groups if one.is_corrective]
     return Calibration(
         days=days,
-        total=score(groups),
+        total=score(compared),
         by_action=_by(groups, lambda one: one.action_name),
-        by_source=_by(groups, lambda one: one.source),
-        by_week=_by(groups, lambda one: str(one.week)),
+        by_source=_by(compared, lambda one: one.source),
+        by_week=_by(compared, lambda one: str(one.week)),
     )
 
 

@@ -18,9 +18,10 @@ from recoup.recovery.policy import RecoveryPolicy
 
 UNKNOWN = 0.5  # where there are no outcomes at all
 STRENGTH = 4.0  # outcomes that a wider level is worth
-# At the floor or above, the estimate less so many standard deviations is no further than this below the floor.
+# At the floor or above, the estimate less these standard deviations is no further than this below the floor.
 DEVIATIONS, NEAR = 2.0, 0.1
 JUST_BELOW = 0.01
+GATED_FROM = 5  # with fewer outcomes of its own nothing starts by itself, under any policy: the mean is shown as it is
 LEVELS = ("action", "source", "category")  # widest first
 
 
@@ -58,7 +59,7 @@ class Estimate(NamedTuple):
     confidence: float
     evidence: int  # outcomes of the cell itself, each weighted by its age
     is_low: bool  # so bad that it is skipped
-    basis: Mapping[str, Any]  # the figures that it rests on
+    basis: Mapping[str, Any]  # what it rests on
 
 
 def weight(age_days: float, half_life_days: float) -> float:
@@ -83,10 +84,11 @@ def estimate(known: Known, policy: RecoveryPolicy) -> Estimate:
     # What is awaited counts as failed: successes arrive early, failures late. That keeps an action from starting by
     # itself. It does not have it skipped: only outcomes that are known do.
     now = Tally(known.own.succeeded, known.own.ended + known.awaiting).mean(before)
-    # What only manages the impact may start on less: nothing is changed by it.
-    gated = _gated(now, known.own.ended + known.awaiting, policy) if known.wider else now
-    confidence = max(gated, min(mean, policy.skip_below))
     evidence = round(known.own.ended)
+    # What only manages the impact may start on less: nothing is changed by it.
+    is_gated = evidence >= GATED_FROM and len(known.wider) > 0
+    gated = _gated(now, known.own.ended + known.awaiting, policy) if is_gated else now
+    confidence = max(gated, min(mean, policy.skip_below))
     return Estimate(
         confidence=confidence,
         evidence=evidence,
