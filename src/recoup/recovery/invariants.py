@@ -69,8 +69,8 @@ WORK: tuple[Invariant, ...] = (
     _of("recovery/config", "config",
         "The versions of a key follow each other without a gap, and what a candidate set is what it tells."),
     _of("recovery/undo", "undone",
-        "What was undone had been done, by an action that can be undone, and once; exactly what stood before it was"
-        " restored."),
+        "What was undone had been done, by an action that can be undone, and once; exactly what was there before"
+        " it was restored."),
     _of("recovery/leases", "leases", "Leases agree with claims, and what has no effect yet is under one."),
     _of("laws/L5/late-candidates", "late_results",
         "A late result belongs to a candidate that had ended or lost its lease, or carries another token than it."),

@@ -13,7 +13,7 @@ LAWS = {
     "RC087": ("scope_rules", "a scope is opened for an open incident, and ends in time"),
     "RC088": ("task_end", "a task is ended by the acting person"),
     "RC089": ("scope_spent", "nothing is executed without a scope that allows it and has attempts and cost left"),
-    "RC097": ("config_version", "a version of a key is its next one, set now by whoever acts"),
+    "RC097": ("config_version", "a version of a key is its next one, set now by the actor"),
     "RC098": ("undo_refused", "what is undone was executed by an action that can be undone, and is undone once"),
 }
 declare(LAWS)

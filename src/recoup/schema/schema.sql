@@ -4553,7 +4553,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0450503e304eed1f2ab85dbdd3523d9c
+ SET enable_mergejoin TO 'off'; -- body c25bd7d0beab526ae8788516a9151361
 comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
@@ -5869,7 +5869,7 @@ grant execute on function recovery.candidate_move_broken(o recovery.candidate, n
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body fd65aa9944e65c112eae3c8d4c69b063
+ STABLE; -- body d5e7bfb14dd8b5662d79e74f107dc395
 comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
 
 grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -5891,14 +5891,14 @@ CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before js
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
-comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what stood before, what it left, and their digests.';
+comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, the value before, the value that it left, and their digests.';
 grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.change_reversibly(ids uuid[])
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body cc577aa474051fb1ac0fe2389371e05c
-comment on function recovery.change_reversibly(ids uuid[]) is 'Makes the changes of candidates that reconfigure or roll back. Returns how many were as they had told.';
+comment on function recovery.change_reversibly(ids uuid[]) is 'Makes the changes of candidates that reconfigure or roll back. Returns how many had recorded the truth.';
 grant execute on function recovery.change_reversibly(ids uuid[]) to public;
 
 grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -5956,8 +5956,8 @@ grant execute on function recovery.config_now(key_ text, OUT version integer, OU
 CREATE OR REPLACE FUNCTION recovery.conflicts(c recovery.candidate)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body bf6683274419f7a5b47b7203e7c1967d
-comment on function recovery.conflicts(c recovery.candidate) is 'Whether something else stands than what the undone candidate left.';
+ STABLE; -- body fa43ec32653103205294b0611a30c6ff
+comment on function recovery.conflicts(c recovery.candidate) is 'Whether the present value is another one than the undone candidate left.';
 grant execute on function recovery.conflicts(c recovery.candidate) to public;
 
 CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
@@ -6549,6 +6549,13 @@ CREATE OR REPLACE FUNCTION recovery.policy()
 comment on function recovery.policy() is 'The section on recovery of the active policy.';
 grant execute on function recovery.policy() to public;
 
+CREATE OR REPLACE FUNCTION recovery.present_value(undo jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 9388829bb3b77f044b11d0b4b80c599a
+comment on function recovery.present_value(undo jsonb) is 'The present value of what an action that can be undone changed.';
+grant execute on function recovery.present_value(undo jsonb) to public;
+
 CREATE OR REPLACE FUNCTION recovery.put_config(key_ text, value_ jsonb, candidate uuid DEFAULT NULL::uuid)
  RETURNS integer
  LANGUAGE plpgsql
@@ -6756,7 +6763,7 @@ CREATE OR REPLACE FUNCTION recovery.rule_config()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body d6570f70156b84501c07107a6b102197
-comment on function recovery.rule_config() is 'A version of a key is its next one, set now by whoever acts.';
+comment on function recovery.rule_config() is 'A version of a key is its next one, set now by the actor.';
 grant execute on function recovery.rule_config() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_evaluations()
@@ -6899,7 +6906,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_candidates()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 32704492ead2fc8896950efc78355971
+ SET enable_bitmapscan TO 'off'; -- body 1659c5d3079f5e603ad77d81785a6d43
 comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
 
 grant execute on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) to public;
@@ -6943,13 +6950,6 @@ CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kin
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body fdc3f8b0e9bf69cc992b3ecf1279814e
 comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
 
-CREATE OR REPLACE FUNCTION recovery.stands(undo jsonb)
- RETURNS jsonb
- LANGUAGE sql
- STABLE; -- body 9388829bb3b77f044b11d0b4b80c599a
-comment on function recovery.stands(undo jsonb) is 'What stands now where an action that can be undone left something.';
-grant execute on function recovery.stands(undo jsonb) to public;
-
 grant execute on function recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recovery.turn(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], among text[], most integer, worker_ text, lease interval, OUT finished uuid[], OUT statuses text[], OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone)
@@ -6962,7 +6962,7 @@ CREATE OR REPLACE FUNCTION recovery.undo_reconfigure(candidate uuid, undo jsonb)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4d59331985ebe38bc80522f1da4c10b7
-comment on function recovery.undo_reconfigure(candidate uuid, undo jsonb) is 'Restores the value of a key as it stood before an action changed it, as a new version.';
+comment on function recovery.undo_reconfigure(candidate uuid, undo jsonb) is 'Restores the value that a key had before an action changed it, as a new version.';
 grant execute on function recovery.undo_reconfigure(candidate uuid, undo jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.undo_refused(given jsonb, match_ uuid, policy jsonb)

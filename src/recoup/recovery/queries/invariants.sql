@@ -122,7 +122,8 @@ beside as (
                 case when c.effect_made_at is not null then c.status end)
            or c.status in ('succeeded', 'failed', 'rolled_back')
               and e.result is distinct from encode(sha256(convert_to(c.result::text, 'UTF8')), 'hex')
-           or c.status in ('failed', 'rolled_back', 'skipped') and e.said is distinct from coalesce(c.skip_reason, c.error)
+           or c.status in ('failed', 'rolled_back', 'skipped')
+              and e.said is distinct from coalesce(c.skip_reason, c.error)
          then 'recovery/P2/candidate' end,
     case when (c.confidence, c.evidence) is distinct from (coalesce(e.confidence, 0), coalesce(e.evidence, 0))
            or c.confidence_of is not null and c.confidence_of is distinct from c.action_name
@@ -471,8 +472,9 @@ select 'recovery/config', k.parameters ->> 'key', null, k.status, k.candidate_id
    and (select count(*) from recovery.config c where c.candidate_id = k.candidate_id) <> 1
 
 -- name: undone
--- What was undone had been done, by an action that can be undone, once; and what stood before it is what was restored.
-select 'recovery/undo' as breaks, r.candidate_id, r.parameters ->> 'undoes' as undoes, r.status, u.status as undone_status
+-- What was undone had been done, by an action that can be undone, once; and what was there before it is what was restored.
+select 'recovery/undo' as breaks, r.candidate_id, r.parameters ->> 'undoes' as undoes, r.status,
+       u.status as undone_status
   from recovery.candidate r
   left join recovery.candidate u on u.candidate_id = (r.parameters ->> 'undoes')::uuid
  where r.action_type = 'rollback' and r.executed_at is not null
