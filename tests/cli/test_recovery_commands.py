@@ -207,6 +207,51 @@ def test_a_proposal_needs_somebody_else(cli: Run, desk: Desk) -> None:
         assert found["refused"] == "task_unknown"
 
 
+def test_a_key_is_set_changed_and_restored(cli: Run, desk: Desk) -> None:
+    key = f"crm.{uuid.uuid4().hex[:8]}"
+    assert "version 1" in cli("config", "set", key, "500", "--reason", "as agreed").stdout
+    match = desk.new()
+    desk.open_scope(match, "reconfigure")
+    parameters = json.dumps({"key": key, "value": 50})
+    made = parsed(cli("propose", match, "--action", "reconfigure", "--parameters", parameters, "--json"))
+    desk.evaluate()
+    assert "done" in cli("approve", made["candidate_id"], "--json", RECOUP_ACTOR="bob").stdout
+    desk.execute()
+    assert desk.recovery.config(key) == 50
+    desk.evaluate()
+    back = parsed(cli("rollback", made["candidate_id"], "--reason", "too slow", "--json"))
+    desk.open_scope(back["failure_match_id"], "rollback")
+    desk.evaluate()
+    assert "done" in cli("approve", back["candidate_id"], "--json", RECOUP_ACTOR="bob").stdout
+    desk.execute()
+    assert (desk.recovery.config(key), desk.recovery.config("crm.none", 7)) == (500, 7)
+    found = parsed(cli("config", "show", key, "--json"))
+    assert [(row["version"], row["value"]) for row in found] == [(3, 500), (2, 50), (1, 500)]
+    assert [row["candidate_id"] for row in found] == [back["candidate_id"], made["candidate_id"], None]
+    assert key in cli("config", "list").stdout
+    assert desk.recovery.set_config(key, {"a": 1}, reason="as agreed") == 4
+    assert [one.version for one in desk.recovery.configs(key)] == [4, 3, 2, 1]
+    for given, code in (
+        (("config", "show", "nothing"), "key_unknown"),
+        (("config", "set", "A B", "1", "--reason", "x"), "key_unusable"),
+        (("config", "set", key, "text", "--reason", "x"), "value_unreadable"),
+        (("config", "set", key, "1", "--reason", " "), "reason_missing"),
+        (("rollback", NOBODY, "--reason", "x"), "candidate_unknown"),
+        (("rollback", made["candidate_id"], "--reason", "x"), "undone_already"),
+        (("rollback", back["candidate_id"], "--reason", " "), "reason_missing"),
+    ):
+        assert refusal(cli(*given, "--json", fails=True))["refused"] == code
+
+
+def test_an_action_that_undid_itself_is_reported(cli: Run, desk: Desk) -> None:
+    candidate = desk.scoped()
+    assert "done" in cli("approve", candidate.candidate_id, "--json", RECOUP_ACTOR="bob").stdout
+    desk.recovery.claim([RETRY], limit=1000)
+    told = cli("report", candidate.candidate_id, "--status", "rolled_back", "--message", "the disk was full").stdout
+    assert "is rolled_back" in told
+    assert desk.recovery.show(candidate.failure_match_id).candidates[0].status == "rolled_back"
+
+
 def test_a_stuck_match_is_listed_and_resumed(cli: Run, recoup: Run, desk: Desk) -> None:
     match = desk.new()
     desk.make_stuck(match)

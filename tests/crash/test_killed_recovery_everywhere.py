@@ -28,7 +28,7 @@ from recoup.database.connection import Actor, Database, connect
 from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, review, undoing
+from recoup.recovery import evaluation, following, review, scopes, undoing
 from recoup.recovery.executing import Executor
 from recoup.settings import Settings
 from recovery_ward import MINUTE, RETRY, Ward
@@ -331,10 +331,24 @@ def test_killed_at_every_statement_of_a_change_that_can_be_undone(ground: WardGr
     ward, some, bob = ground.ward, Some(ground.ward), Actor("human", "bob")
     names: list[str] = []
 
-    def approved(made: list[UUID]) -> None:
+    def approved(made: list[UUID], name: str) -> None:
+        """Within a scope for their incident."""
+        lacking = ward.rows(
+            "select distinct c.incident_id from recovery.candidate c where c.candidate_id = any(%s) and not exists ("
+            "select from recovery.scope s where s.incident_id = c.incident_id and s.status = 'active'"
+            " and s.expires_at > recoup.now() and %s = any(s.allowed_actions))", made, name,
+        )  # fmt: skip
+        with ward.db.transaction(Authority.SCOPED_EXECUTION, actor=ward.person) as tx:
+            for (incident,) in lacking:
+                scopes.open_scope(tx, incident, ward.policy, actions=[name], reason="a test")
+        with ward.db.transaction(Authority.EVALUATOR) as tx:
+            following.wake(tx, [row[0] for row in ward.rows(
+                "select failure_match_id from recovery.candidate where candidate_id = any(%s)", made
+            )])  # fmt: skip
         ward.settle()
         with ward.db.transaction(Authority.REVIEWER, actor=ward.person) as tx:
-            assert all(answer.done for answer in review.approve(tx, [str(one) for one in made], note="a test"))
+            answers = review.approve(tx, [str(one) for one in made], note="a test")
+        assert all(answer.done for answer in answers), answers
 
     def prepare() -> tuple[str, ...]:
         some.failures()
@@ -348,13 +362,13 @@ def test_killed_at_every_statement_of_a_change_that_can_be_undone(ground: WardGr
                 review.propose(tx, match, "reconfigure", ward.policy, parameters={"key": name, "value": 5})
                 for match, name in zip(matches, names, strict=True)
             ]
-        approved(made)
+        approved(made, "reconfigure")
         if action == "rollback":
             assert ward.execute({}) == NUMBER
             ward.settle()
             with ward.db.transaction(Authority.OPERATOR, actor=bob) as tx:
                 made = [undoing.rollback(tx, one, ward.policy, reason="a test") for one in made]
-            approved(made)
+            approved(made, "rollback")
         return ("ours",)
 
     def keys() -> list[tuple[Any, ...]]:

@@ -91,7 +91,7 @@ def propose(
 def rollback(
     candidate: Annotated[UUID, Parameter(help="The id of the candidate whose action is to be undone.")],
     *,
-    reason: Annotated[str, Parameter(help="Why. Whoever decides sees it.")],
+    reason: Annotated[str, Parameter(help="Why. The person who decides sees it.")],
     action: Annotated[
         str | None, Parameter(show_default=False, help="The action of the type rollback, if there are several.")
     ] = None,
@@ -100,8 +100,8 @@ def rollback(
 ) -> None:
     """Propose to undo what a candidate did, under your name. Another person has to approve it.
 
-    Only what its action declares can be undone: a reconfigured key, or an action of yours that has an undo. What stood
-    before is restored exactly; if something else stands now than what the action left, the rollback fails.
+    Only what its action declares can be undone: a reconfigured key, or an action of yours that has an undo. The value
+    before is restored exactly; if it is not what the action left any more, the rollback fails.
     """
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         made = undoing.rollback(

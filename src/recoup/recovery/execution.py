@@ -39,7 +39,7 @@ from recoup.work.flow import Flow, Overrun, ThreadEach, Turn, Work
 from recoup.worker.duty import Context
 
 GRACE_S = 5.0
-ALONE = (ActionType.RECONFIGURE, ActionType.ROLLBACK)
+ONE_BY_ONE = (ActionType.RECONFIGURE, ActionType.ROLLBACK)
 LEASE_SPARE_S = 30  # to write an outcome after the timeout of its action
 _OVERRUN: dict[str, "Overrun[Claimed, Outcome]"] = {}
 
@@ -92,9 +92,9 @@ class _Turns:
             self._subjects.pop(one.candidate_id, None)
         ours = [one for one in claimed if one.is_ours]
         # What changes a key is made alone: what one finds before is what the last one left.
-        self._make(tx, [one for one in ours if one.action_type not in ALONE])
+        self._make(tx, [one for one in ours if one.action_type not in ONE_BY_ONE])
         for one in ours:
-            if one.action_type in ALONE:
+            if one.action_type in ONE_BY_ONE:
                 self._make(tx, [one])
         others = [one for one in claimed if not one.is_ours]
         if others:

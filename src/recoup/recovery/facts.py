@@ -172,7 +172,7 @@ def not_applicable(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> dic
         if refs[kind]:
             for (ref,) in tx.execute(Q[query], {"refs": refs[kind]}):
                 found[kind, str(ref)] = RETRIES
-    # To undo something is a person's wish: if that does not work, people are told, and nothing else is tried.
+    # To undo something is a person's wish: if that does not work, a person is asked, and nothing else is tried.
     found |= {("outside", ref): CORRECTIVE for ref in refs["outside"] if ref.startswith(CANDIDATE)}
     return found
 

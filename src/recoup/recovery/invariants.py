@@ -75,8 +75,8 @@ WORK: tuple[Invariant, ...] = (
     _effect("recovery/config", "config",
         "The versions of a key follow each other without a gap, and what a candidate set is what it tells."),
     _effect("recovery/undo", "undone",
-        "What was undone had been done, by an action that can be undone, and once; exactly what stood before it was"
-        " restored."),
+        "What was undone had been done, by an action that can be undone, and once; exactly what was there before"
+        " it was restored."),
     _candidate("recovery/leases", "leases", "Leases agree with claims, and what has no effect yet is under one."),
     _effect("recovery/experience", "experience",
         "What is known of actions, sources and categories is what the outcomes in the provenance say, each counted"

@@ -15,7 +15,7 @@ LAWS = {
     "RC090": ("breaker_rules", "a breaker is opened as the policy has it, and follows the unit that tries it"),
     "RC091": ("breaker_open", "nothing begins behind a breaker that is not closed, but for what tries it"),
     "RC089": ("scope_spent", "nothing is executed without a scope that allows it and has attempts and cost left"),
-    "RC097": ("config_version", "a version of a key is its next one, set now by whoever acts"),
+    "RC097": ("config_version", "a version of a key is its next one, set now by the actor"),
     "RC098": ("undo_refused", "what is undone was executed by an action that can be undone, and is undone once"),
 }
 declare(LAWS)

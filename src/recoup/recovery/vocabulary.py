@@ -98,6 +98,6 @@ class Failure(StrEnum):
     SCOPE_REVOKED = "SCOPE_REVOKED"
     SUBJECT_CHANGED = "SUBJECT_CHANGED"
     OUTCOME_OVERDUE = "OUTCOME_OVERDUE"
-    CONFLICT = "CONFLICT"  # a rollback: something else stands than what was left by what it undoes
+    CONFLICT = "CONFLICT"  # a rollback: the value is not what was left by what it undoes
     HIGHEST_TIER = "HIGHEST_TIER"  # an error cannot be escalated any further
     UNIT_FAILED = "UNIT_FAILED"  # what it started ended badly

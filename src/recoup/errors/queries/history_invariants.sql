@@ -262,7 +262,8 @@ union all
 select 'errors/2/repeated', e.error_table, e.error_id, u.event_type, u.logged_at, e.last_outcome, e.token,
        e.assigned_to, e.escalation_level, e.escalated_to, e.escalated_at, e.last_reviewed_at
   from recoup.error e
-  left join (select distinct on (v.error_id, v.error_table) v.error_id, v.error_table, v.event_type, v.logged_at, v.facts
+  left join (select distinct on (v.error_id, v.error_table) v.error_id, v.error_table, v.event_type, v.logged_at,
+                    v.facts
                from recoup.error_event v where v.event_type = 'UNPARKED'
               order by v.error_id, v.error_table, v.seq desc) u
     on u.error_id = e.error_id and u.error_table = e.error_table

@@ -68,7 +68,8 @@ begin
            when 'ESCALATED' then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level)
            when 'ASSIGNED' then jsonb_build_object('to', n.assigned_to)
            when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) || case
-             when n.retry_with is null then '{}' else jsonb_build_object('retry_with', recoup.retry_with_digest(n.retry_with)) end
+             when n.retry_with is null then '{}'
+             else jsonb_build_object('retry_with', recoup.retry_with_digest(n.retry_with)) end
            end,
          case when n.retry_count > o.retry_count then n.token end,
          kind, id, role_
@@ -100,7 +101,8 @@ comment on function recoup.record_error_moves() is
 
 create or replace function recoup.retry_with_digest(retry_with jsonb) returns text
 language sql immutable as $$ select encode(sha256(convert_to(retry_with::text, 'UTF8')), 'hex') $$;
-comment on function recoup.retry_with_digest(jsonb) is 'Digest of an alternative, as the event of the unparking has it.';
+comment on function recoup.retry_with_digest(jsonb) is
+'Digest of an alternative, as the event of the unparking has it.';
 
 create or replace function recoup.archive_digest(r recoup.error_archive) returns text
 language sql stable as $$

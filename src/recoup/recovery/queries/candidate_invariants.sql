@@ -124,7 +124,8 @@ beside as (
                 case when c.effect_made_at is not null then c.status end)
            or c.status in ('succeeded', 'failed', 'rolled_back')
               and e.result is distinct from encode(sha256(convert_to(c.result::text, 'UTF8')), 'hex')
-           or c.status in ('failed', 'rolled_back', 'skipped') and e.said is distinct from coalesce(c.skip_reason, c.error)
+           or c.status in ('failed', 'rolled_back', 'skipped')
+              and e.said is distinct from coalesce(c.skip_reason, c.error)
          then 'recovery/P2/candidate' end,
     case when (c.confidence, c.evidence, c.confidence_basis)
               is distinct from (coalesce(e.confidence, 0), coalesce(e.evidence, 0), e.basis)

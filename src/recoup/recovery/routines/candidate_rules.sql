@@ -31,7 +31,8 @@ language sql stable as $$
         when not recovery.is_recent(n.effect_made_at, now_) then 'time'
         when not (n.automatic or n.decided_at is not null) then 'needs_approval'
         when num_nulls(n.reported, n.awaits) <> 1 then 'outcome_missing'
-        when n.awaits ->> 'kind' is distinct from nullif(recovery.makes(n.action_type, n.subject_kind, n.parameters), 'nothing')
+        when n.awaits ->> 'kind'
+             is distinct from nullif(recovery.makes(n.action_type, n.subject_kind, n.parameters), 'nothing')
           then 'awaits_other'
         when recovery.makes(n.action_type, n.subject_kind, n.parameters) = 'nothing' and n.reported <> 'succeeded'
           then 'outcome_missing'

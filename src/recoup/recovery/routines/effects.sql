@@ -59,7 +59,8 @@ language sql stable as $$
     from recovery.error_heads(array[ref]) h
     join recoup.error e on e.error_table = h.error_table and e.error_id = h.error_id
 $$;
-comment on function recovery.is_at_highest_tier(text) is 'Whether there is no tier to which an error could be escalated.';
+comment on function recovery.is_at_highest_tier(text) is
+'Whether there is no tier to which an error could be escalated.';
 
 create or replace function recovery.escalate_errors(ids uuid[], refs text[]) returns integer
 language plpgsql
@@ -130,7 +131,8 @@ begin
   get diagnostics made = row_count;
   return made;
 end $$;
-comment on function recovery.retry_runs(uuid[], text[], text[]) is 'The actions retry and fallback, for crashed runs: a new run; with the alternative, if there is one.';
+comment on function recovery.retry_runs(uuid[], text[], text[]) is
+'The actions retry and fallback, for crashed runs: a new run; with the alternative, if there is one.';
 
 create or replace function recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[],
   parameters jsonb[], matches uuid[]) returns integer

@@ -21,7 +21,8 @@ begin
   -- 1: started, 2: an effect of ours, 4: approved.
   select bit_or(case when n.status = 'executing' and o.status <> 'executing' then 1
                      when n.effect_made_at is not null and o.effect_made_at is null
-                       then case when recovery.makes(n.action_type, n.subject_kind, n.parameters) is not null then 2 else 0 end
+                       then case when recovery.makes(n.action_type, n.subject_kind, n.parameters) is not null then 2
+                                 else 0 end
                      when n.status = 'approved' and o.status = 'pending' then 4 else 0 end)
     into causes
     from new_rows n join old_rows o on o.candidate_id = n.candidate_id;

@@ -1,5 +1,5 @@
--- What actions change in this database and can be undone: each says what stood before and what it left, with digests,
--- and a rollback restores the one if the other still stands.
+-- What actions change in this database and can be undone: each says what was there before and what it left, with
+-- digests, and a rollback restores the one if the other is still there.
 
 create or replace function recovery.digest_of(value jsonb) returns text
 language sql immutable as $$ select encode(sha256(convert_to(value::text, 'UTF8')), 'hex') $$;
@@ -21,16 +21,16 @@ language sql immutable as $$
            recovery.digest_of(after)) end
 $$;
 comment on function recovery.change_record(text, text, jsonb, jsonb) is
-'What an action that can be undone tells: what it changed, what stood before, what it left, and their digests.';
+'What an action that can be undone tells: what it changed, the value before, the value that it left, and their digests.';
 
-create or replace function recovery.stands(undo jsonb) returns jsonb
+create or replace function recovery.present_value(undo jsonb) returns jsonb
 language sql stable as $$
   -- One line for each type of action whose effect is here and can be undone.
   select case undo ->> 'type'
     when 'reconfigure' then (select c.value from recovery.config_now(undo ->> 'key') c)
     when 'circuit_breaker' then recovery.breaker_state(undo ->> 'key') end
 $$;
-comment on function recovery.stands(jsonb) is 'What stands now where an action that can be undone left something.';
+comment on function recovery.present_value(jsonb) is 'The present value of what an action that can be undone changed.';
 
 create or replace function recovery.undone(c recovery.candidate) returns recovery.candidate
 language sql stable as $$
@@ -60,11 +60,11 @@ comment on function recovery.effect_record(recovery.candidate) is
 
 create or replace function recovery.conflicts(c recovery.candidate) returns boolean
 language sql stable as $$
-  select recovery.digest_of(recovery.stands(x.undo)) is distinct from (x.undo ->> 'after_digest')
+  select recovery.digest_of(recovery.present_value(x.undo)) is distinct from (x.undo ->> 'after_digest')
     from (select (recovery.undone(c)).result -> 'undo' as undo) x
 $$;
 comment on function recovery.conflicts(recovery.candidate) is
-'Whether something else stands than what the undone candidate left.';
+'Whether the present value is another one than the undone candidate left.';
 
 create or replace function recovery.hold_keys(ids uuid[]) returns void
 language plpgsql
@@ -117,7 +117,7 @@ begin
   return made;
 end $$;
 comment on function recovery.change_reversibly(uuid[]) is
-'Makes the changes of candidates that reconfigure or roll back. Returns how many were as they had told.';
+'Makes the changes of candidates that reconfigure or roll back. Returns how many had recorded the truth.';
 
 create or replace function recovery.undo_reconfigure(candidate uuid, undo jsonb) returns void
 language plpgsql
@@ -127,7 +127,7 @@ begin
   perform recovery.put_config(undo ->> 'key', undo -> 'before', candidate);
 end $$;
 comment on function recovery.undo_reconfigure(uuid, jsonb) is
-'Restores the value of a key as it stood before an action changed it, as a new version.';
+'Restores the value that a key had before an action changed it, as a new version.';
 
 create or replace function recovery.put_config(key_ text, value_ jsonb, candidate uuid default null) returns integer
 language plpgsql
@@ -195,7 +195,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function recovery.rule_config() is 'A version of a key is its next one, set now by whoever acts.';
+comment on function recovery.rule_config() is 'A version of a key is its next one, set now by the actor.';
 
 comment on column recovery.candidate.undoes is
 'Of a rollback: the candidate that it undoes. Null again when it failed, was skipped or rejected.';
