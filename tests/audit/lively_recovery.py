@@ -10,7 +10,7 @@ from uuid import UUID
 from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, execution, facts, following, review, scopes
+from recoup.recovery import breakers, evaluation, executing, execution, facts, following, review, scopes
 from recoup.recovery.executing import Executor, Failed, Outcome
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -20,6 +20,7 @@ from recoup.worker.standalone import Standalone
 
 ADA, REX = Actor("human", "ada"), Actor("human", "rex")
 RETRY, NOTIFY, TASK, SKIP = "retry_exponential", "notify_ops", "manual_intervention", "skip_step"
+BREAK = "circuit_breaker"
 HOUR = timedelta(hours=1)
 
 
@@ -291,8 +292,24 @@ def _stuck(board: Board) -> UUID:
     return match
 
 
+def _breakers(board: Board) -> None:
+    """One that a candidate opened, one that is tried, one that a person closed."""
+    broken, _, _ = _ready(board, "broken", BREAK)
+    board.approve(board.propose(broken, BREAK))
+    board.execute()
+    _, _, probing = _ready(board, "tried")
+    board.approve(probing)
+    with board.db.transaction(Authority.OPERATOR, actor=ADA, reason="maintenance") as tx:
+        for name in ("vendor-tried", "vendor-back"):
+            breakers.open_breaker(tx, name, reason="maintenance")
+        breakers.close_breaker(tx, "vendor-back")
+    board.advance(timedelta(minutes=2))
+    assert board.claim().candidate_id == probing
+
+
 def _present(board: Board) -> dict[str, UUID]:
     stuck = _stuck(board)
+    _breakers(board)
     _, _, started = _ready(board, "automatic")
     board.execute()
     assert board.status(started) == "succeeded"

@@ -207,6 +207,16 @@ ROWS: tuple[tuple[str, str], ...] = (
     ("recovery/awaits", "update recovery.run set candidate_id = gen_random_uuid() where candidate_id is not null"),
     ("recovery/awaits", "update cl.gate_zero_intake set retry_of = null where retry_of is not null"),
     ("recovery/awaits", "update recoup.delivery set about = 'none' where candidate_id is not null"),
+    ("recovery/awaits", "delete from recovery.breaker where name = 'vendor-broken'"),
+    ("recovery/breakers", "update recovery.breaker set status = 'closed' where name = 'vendor-broken'"),
+    ("recovery/breakers", "update recovery.breaker set probe_until = probe_until + interval '1 day'"
+     " where status = 'half_open'"),
+    ("recovery/breakers", "update recovery.breaker set name = 'another' where status = 'half_open'"),
+    ("recovery/breakers", "update recoup.control_log set from_status = 'half_open' where to_status = 'half_open'"
+     " and subject = 'recovery.breaker'"),
+    ("recovery/breakers", "update recoup.control_log set logged_at = logged_at - interval '2 minutes'"
+     " where subject = 'recovery.breaker' and to_status = 'half_open'"),
+    ("recovery/breakers", "update recovery.candidate set result = null where awaits ->> 'kind' = 'breaker'"),
     ("recovery/leases", "delete from recovery.lease"),
     ("recovery/leases", "update recovery.lease set worker = 'eve' where {candidate_claimed} = any(candidates)"),
     ("recovery/leases", "update recovery.lease set lease_until = lease_until + interval '1 day'"

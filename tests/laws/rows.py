@@ -155,6 +155,10 @@ SAMPLES: dict[str, Row] = {
         "subject_kind": "'outside'", "decide_by": LATER, "policy_version": "1", "created_at": NOW, "updated_at": NOW,
     },
     "recovery.lease": {"token": ID, "worker": "'w'", "lease_until": LATER, "candidates": f"array[{ID}]"},
+    "recovery.breaker": {
+        "name": f"{ID}::text", "status": "'open'", "parts": "'{table:x}'", "wait_s": "1", "max_wait_s": "1",
+        "opened_at": NOW, "open_until": LATER, "opened_by": "'ann'", "reason": "'r'",
+    },
     "recovery.task": {
         "task_id": ID, "incident_id": ID, "action_name": "'a'", "owner": "'o'", "subject": "'s'", "due_at": LATER,
         "created_at": NOW,

@@ -67,8 +67,8 @@ MATCHES: tuple[Invariant, ...] = (
 WORK: tuple[Invariant, ...] = (
     _of("recovery/awaits", "awaited", "What a candidate awaits exists, and is its own or its incident's."),
     _of("recovery/breakers", "breakers",
-        "A breaker is opened by a person, or by a candidate that says so, and is tried when its wait is over, once at a"
-        " time."),
+        "A breaker is opened by a person, or by a candidate that says so, is tried when its wait has ended, once at a"
+        " time, and is what its last event says."),
     _of("recovery/leases", "leases", "Leases agree with claims, and what has no effect yet is under one."),
     _of("laws/L5/late-candidates", "late_results",
         "A late result belongs to a candidate that had ended or lost its lease, or carries another token than it."),

@@ -5027,7 +5027,7 @@ END),
 comment on table recovery.breaker is 'A dependency that may be down. While it is not closed, what depends on it is not claimed, but for one unit that tries it.';
 comment on column recovery.breaker.name is 'Its name; if the policy does not list it, a table, a kind of runs or a source.';
 comment on column recovery.breaker.status is 'closed, open or half_open: one unit tries it.';
-comment on column recovery.breaker.parts is 'What depends on it, as the policy said when it was opened.';
+comment on column recovery.breaker.parts is 'What depends on it, as the policy had it when it was opened.';
 comment on column recovery.breaker.wait_s is 'Seconds from its opening, or its last probe, to the next probe.';
 comment on column recovery.breaker.max_wait_s is 'The longest such wait; each failed probe doubles it up to that.';
 comment on column recovery.breaker.opened_at is 'When it was opened last.';
@@ -5907,7 +5907,7 @@ comment on function recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by
 CREATE OR REPLACE FUNCTION recovery.break_circuits(ids uuid[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 38e1f715c0ebad1d1f75128082608686
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7efdeb4208c9ac617d8fea32b5c026d4
 comment on function recovery.break_circuits(ids uuid[]) is 'The action circuit_breaker: opens the breakers that candidates name, unless they are open.';
 grant execute on function recovery.break_circuits(ids uuid[]) to public;
 
@@ -5917,7 +5917,7 @@ CREATE OR REPLACE FUNCTION recovery.breaker_broken(o recovery.breaker, n recover
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 187e5830b5b5fce8a60c93dcebed36f8
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 48ce1a1b0a6310d3fed0e87f1f73b37d
 comment on function recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamp with time zone, acting text, terms record) is 'The rule that a birth (old row null) or a move of a breaker breaks, or null.';
 
 CREATE OR REPLACE FUNCTION recovery.breaker_named(parameters jsonb, source_ text)
@@ -5976,7 +5976,7 @@ CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before js
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
-comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what stood before, what it left, and their digests.';
+comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what was there before, what it left, and their digests.';
 grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
 
 grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -6463,13 +6463,14 @@ CREATE OR REPLACE FUNCTION recovery.is_orphaned(o recovery.run, now_ timestamp w
 comment on function recovery.is_orphaned(o recovery.run, now_ timestamp with time zone, policy jsonb) is 'Whether a run may be marked crashed: its worker is gone, it has been silent for a minute at least, or nobody claims its
 kind.';
 
-CREATE OR REPLACE FUNCTION recovery.is_probing(subject_ text, unit_ text, token_ uuid)
+grant execute on function recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[])
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 9ee0080c55f574808eaa1dd8765f0213
-comment on function recovery.is_probing(subject_ text, unit_ text, token_ uuid) is 'Whether a unit is worked on under this token.';
-grant execute on function recovery.is_probing(subject_ text, unit_ text, token_ uuid) to public;
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c596c9f931810b3b6e952895d630b06d
+comment on function recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[]) is 'Whether a unit is worked on under this token, and depends on one of these.';
 
 grant execute on function recovery.is_recent(told timestamp with time zone, now_ timestamp with time zone) to public;
 
@@ -6743,7 +6744,7 @@ grant execute on function recovery.refuse_behind(parts_ text[], now_ timestamp w
 CREATE OR REPLACE FUNCTION recovery.refuse_behind(parts_ text[], now_ timestamp with time zone, alone boolean)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b4848a0de05acd43d878282edd3b5472
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4c980c4fc3d219cd0e5220c7b9b35202
 comment on function recovery.refuse_behind(parts_ text[], now_ timestamp with time zone, alone boolean) is 'Refuses to begin what depends on a breaker that is not closed, unless it is the unit that tries it.';
 
 CREATE OR REPLACE FUNCTION recovery.refuse_over(wanted uuid[], with_tokens uuid[])
@@ -6805,8 +6806,8 @@ grant execute on function recovery.review_errors(refs text[]) to public;
 CREATE OR REPLACE FUNCTION recovery.rule_breakers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body f66e2a35a9b314e9565fba234e1f85e0
-comment on function recovery.rule_breakers() is 'A breaker is opened as the policy has it, tried by a claimed unit when its wait is over, and follows its end.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 11cae613929c66fadbf3e1b26b110e9b
+comment on function recovery.rule_breakers() is 'A breaker is opened as the policy has it, tried by a claimed unit when its wait has ended, and follows its end.';
 grant execute on function recovery.rule_breakers() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_candidate_births()
