@@ -68,9 +68,13 @@ def tried(tx: Transaction, *, well: bool | None = None) -> str:
     """Half open, with a probe that runs, or ended well or badly."""
     due(tx)
     with acting(tx, Authority.ERROR_WORKER):
-        tx.execute(f"update recovery.breaker b set {PROBE} from (select recoup.now() as now_) t".encode())
+        tx.execute(
+            f"update recovery.breaker b set {PROBE} from (select recoup.now() as now_) t where name = '{ERRORS}'".encode()
+        )
         if well is not None:
-            unit, token = tx.execute("select probe_unit, probe_token from recovery.breaker").fetchone() or ("", None)
+            unit, token = tx.execute(
+                "select probe_unit, probe_token from recovery.breaker where status = 'half_open'"
+            ).fetchone() or ("", None)
             given = {"error_table": ERRORS, "error_id": int(unit.partition("/")[2]), "token": token}
             retrying.finish(tx, [retrying.Succeeded(**given) if well else retrying.Failed(**given, failure="down")])
     return ERRORS
