@@ -3491,7 +3491,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 8b93dd1b792d22e7d37b36cebc5a6582
+ SET jit TO 'off'; -- body 7f2905c47402d470cdb02b2da35793b7
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks errors whose retry window closed, or one of them.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -6982,6 +6982,13 @@ CREATE OR REPLACE FUNCTION recovery.shut_parts(kind_ text, wanted text[], now_ t
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body d0f8d864e3bd03b9caa7f9d86c2fb52f
 comment on function recovery.shut_parts(kind_ text, wanted text[], now_ timestamp with time zone, OUT shut text[], OUT due text[]) is 'What is not claimed because a breaker is not closed; and of what one unit may be claimed as a probe, by this transaction.';
+
+CREATE OR REPLACE FUNCTION recovery.shut_tables()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body 4e2b90e0be32f16ab0bd038223dfbc71
+comment on function recovery.shut_tables() is 'The tables that are behind a breaker.';
+grant execute on function recovery.shut_tables() to public;
 
 grant execute on function recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[]) to public;
 
