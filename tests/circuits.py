@@ -68,9 +68,8 @@ def tried(tx: Transaction, *, well: bool | None = None) -> str:
     """Half open, with a probe that runs, or ended well or badly."""
     due(tx)
     with acting(tx, Authority.ERROR_WORKER):
-        tx.execute(
-            f"update recovery.breaker b set {PROBE} from (select recoup.now() as now_) t where name = '{ERRORS}'".encode()
-        )
+        now = "(select recoup.now() as now_) t"
+        tx.execute(f"update recovery.breaker set {PROBE} from {now} where name = '{ERRORS}'".encode())
         if well is not None:
             unit, token = tx.execute(
                 "select probe_unit, probe_token from recovery.breaker where status = 'half_open'"

@@ -317,7 +317,8 @@ def a_breaker_is_opened_as_the_policy_has_it(tx: Transaction) -> None:
 def a_breaker_follows_the_unit_that_tries_it(tx: Transaction) -> None:
     """Nobody closes it while that one runs."""
     circuits.tried(tx)
-    close = f"update {BREAKER} set {circuits.CLOSED.format(chr(39) + 'probe' + chr(39))} from {WITH_TIME} where status = 'half_open'"
+    closed = circuits.CLOSED.format("'probe'")
+    close = f"update {BREAKER} set {closed} from {WITH_TIME} where status = 'half_open'"
     refused(tx, close, who=EVALUATOR, by="recovery.rule_breakers", sqlstate="RC090")
 
 

@@ -199,6 +199,14 @@ end $$;
 comment on function recovery.refuse_behind(text[], timestamptz, boolean) is
 'Refuses to begin what depends on a breaker that is not closed, unless it is the unit that tries it.';
 
+create or replace function recovery.shut_tables() returns text[]
+language sql stable as $$
+  select coalesce(array_agg(distinct substr(p, 7)), '{}')
+    from recovery.breaker b cross join unnest(b.parts) p
+   where b.status in ('open', 'half_open') and starts_with(p, 'table:')
+$$;
+comment on function recovery.shut_tables() is 'The tables that are behind a breaker.';
+
 -- Rules ---------------------------------------------------------------------------------------------------------------
 
 create or replace function recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamptz,
