@@ -30,7 +30,7 @@ OPENED = (
 CLOSED = f"status = 'closed', {NO_PROBE}, closed_at = coalesce(closed_at, t.now_), closed_by = {{}}"
 BORN = (
     "(name, status, parts, wait_s, max_wait_s, opened_at, open_until, opened_by, reason{more})"
-    f" select 'vendor', '{{status}}', b.parts, b.wait_s, b.max_wait_s, now_, now_ + make_interval(secs => b.wait_s),"
+    " select 'vendor', '{status}', b.parts, b.wait_s, b.max_wait_s, now_, now_ + make_interval(secs => b.wait_s),"
     " recoup.acting_id(), 'x'{values} from (select recoup.now() as now_) t, recovery.breaker_terms('vendor') b"
 )
 
@@ -44,10 +44,10 @@ def change(actor: Authority | str | None, source: str, target: str) -> str:
     return CLOSED.format("recoup.acting_id()" if actor is Authority.OPERATOR else "'probe'")
 
 
-def opened(tx: Transaction) -> str:
+def opened(tx: Transaction, name: str = ERRORS) -> str:
     with acting(tx, Authority.OPERATOR):
-        assert breakers.open_breaker(tx, ERRORS, reason="it is down")
-    return ERRORS
+        assert breakers.open_breaker(tx, name, reason="it is down")
+    return name
 
 
 def due(tx: Transaction) -> str:
@@ -58,13 +58,22 @@ def due(tx: Transaction) -> str:
     return ERRORS
 
 
+def closed(tx: Transaction) -> str:
+    """Closed, with a unit that is claimed."""
+    claimed_error(tx)
+    return breaker_in(tx, "closed")
+
+
 def tried(tx: Transaction, *, well: bool | None = None) -> str:
     """Half open, with a probe that runs, or ended well or badly."""
     due(tx)
     with acting(tx, Authority.ERROR_WORKER):
-        tx.execute(f"update recovery.breaker b set {PROBE} from (select recoup.now() as now_) t".encode())
+        now = "(select recoup.now() as now_) t"
+        tx.execute(f"update recovery.breaker set {PROBE} from {now} where name = '{ERRORS}'".encode())
         if well is not None:
-            unit, token = tx.execute("select probe_unit, probe_token from recovery.breaker").fetchone() or ("", None)
+            unit, token = tx.execute(
+                "select probe_unit, probe_token from recovery.breaker where status = 'half_open'"
+            ).fetchone() or ("", None)
             given = {"error_table": ERRORS, "error_id": int(unit.partition("/")[2]), "token": token}
             retrying.finish(tx, [retrying.Succeeded(**given) if well else retrying.Failed(**given, failure="down")])
     return ERRORS

@@ -11,6 +11,7 @@ from recoup import clock, policy
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import (
+    breakers,
     confidence,
     config,
     evaluation,
@@ -32,6 +33,7 @@ from recoup.worker.standalone import Standalone
 ADA, REX = Actor("human", "ada"), Actor("human", "rex")
 RETRY, NOTIFY, TASK, SKIP = "retry_exponential", "notify_ops", "manual_intervention", "skip_step"
 RECONFIGURE, ROLLBACK = "reconfigure", "rollback"
+BREAK = "circuit_breaker"
 HOUR = timedelta(hours=1)
 
 
@@ -343,8 +345,24 @@ def _stuck(board: Board) -> UUID:
     return match
 
 
+def _breakers(board: Board) -> None:
+    """One that a candidate opened, one that is tried, one that a person closed."""
+    broken, _, _ = _ready(board, "broken", BREAK)
+    board.approve(board.propose(broken, BREAK))
+    board.execute()
+    _, _, probing = _ready(board, "tried")
+    board.approve(probing)
+    with board.db.transaction(Authority.OPERATOR, actor=ADA, reason="maintenance") as tx:
+        for name in ("vendor-tried", "vendor-back"):
+            breakers.open_breaker(tx, name, reason="maintenance")
+        breakers.close_breaker(tx, "vendor-back")
+    board.advance(timedelta(minutes=2))
+    assert board.claim().candidate_id == probing
+
+
 def _present(board: Board) -> dict[str, UUID]:
     stuck = _stuck(board)
+    _breakers(board)
     _, _, started = _ready(board, "automatic")
     board.execute()
     assert board.status(started) == "succeeded"

@@ -223,6 +223,16 @@ ROWS: tuple[tuple[str, str], ...] = (
                                  " {candidate_reconfigured}), status = 'succeeded'")),
     ("recovery/P2/candidate", _candidate("rolled_back", "error = 'x'")),
     ("recovery/P2/candidate", _candidate("rolled_back", "result = null")),
+    ("recovery/awaits", "delete from recovery.breaker where name = 'vendor-broken'"),
+    ("recovery/breakers", "update recovery.breaker set status = 'closed' where name = 'vendor-broken'"),
+    ("recovery/breakers", "update recovery.breaker set probe_until = probe_until + interval '1 day'"
+     " where status = 'half_open'"),
+    ("recovery/breakers", "update recovery.breaker set name = 'another' where status = 'half_open'"),
+    ("recovery/breakers", "update recoup.control_log set from_status = 'half_open' where to_status = 'half_open'"
+     " and subject = 'recovery.breaker'"),
+    ("recovery/breakers", "update recoup.control_log set logged_at = logged_at - interval '2 minutes'"
+     " where subject = 'recovery.breaker' and to_status = 'half_open'"),
+    ("recovery/breakers", "update recovery.candidate set result = null where awaits ->> 'kind' = 'breaker'"),
     ("recovery/leases", "delete from recovery.lease"),
     ("recovery/leases", "update recovery.lease set worker = 'eve' where {candidate_claimed} = any(candidates)"),
     ("recovery/leases", "update recovery.lease set lease_until = lease_until + interval '1 day'"

@@ -199,6 +199,7 @@ RECOVERY_ROLES: tuple[Role, ...] = (
         row_in=circuits.breaker_in,
         row_for={
             ("open", "half_open"): circuits.due,
+            ("closed", "half_open"): circuits.closed,
             ("half_open", "closed"): lambda tx: circuits.tried(tx, well=True),
             ("half_open", "open"): lambda tx: circuits.tried(tx, well=False),
         },

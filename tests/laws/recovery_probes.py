@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import circuits
 from company import acting, decide_error
 from conformance.recovery_cast import RECOVERY_ROLES
 from incidents import (
@@ -22,10 +23,24 @@ from incidents import (
     subject_of,
     task_in,
 )
-from laws.probing import PROBES, check, key, law, queued, quiet, recorded, refused, seen, unreplicated, untouchable
+from laws.probing import (
+    PROBES,
+    check,
+    key,
+    law,
+    queued,
+    quiet,
+    recorded,
+    refused,
+    seen,
+    unreplicated,
+    untouchable,
+    woken,
+)
 from laws.rows import ID, LATER, NOW
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
+from recoup.recovery import breakers
 from recoup.recovery.lifecycle import MATCH as MATCH_LIFE
 
 __all__ = ["PROBES"]
@@ -37,6 +52,7 @@ EVALUATION, SCOPE, CANDIDATE = "recovery.evaluation", "recovery.scope", "recover
 LEASE, TASK, PROVENANCE = "recovery.lease", "recovery.task", "recovery.provenance"
 EXPERIENCE, GUARDED = "recovery.experience", "recovery.guard_experience"
 CONFIG = "recovery.config"
+BREAKER = "recovery.breaker"
 INFINITE, NONE = "'infinity'", "''"
 TIMES, NAMED = "Times are times.", "A name has letters, and an end."
 
@@ -56,7 +72,7 @@ def named(table: str, column: str, most: int, **also: str) -> None:
 
 for table, column in ((INCIDENT, "incident_id"), (MATCH, "failure_match_id"), (SCOPE, "scope_id"),
                       (CANDIDATE, "candidate_id"), (LEASE, "token"), (TASK, "task_id"),
-                      (PROVENANCE, "seq")):  # fmt: skip
+                      (BREAKER, "name"), (PROVENANCE, "seq")):  # fmt: skip
     key(table, f"{table.split('.')[1]}_pkey", "An id is one row's.", column)
 key(EXPERIENCE, "experience_pkey", "A day is counted in one row.", "action_name", "source", "category", "day")
 key(EVALUATION, "evaluation_pkey", "An evaluation that is repeated adds nothing.", "failure_match_id", "evaluation_no")
@@ -241,6 +257,30 @@ check(CONFIG, "config_value", "What is removed has none.", status="'removed'")
 named(CONFIG, "set_by", 500)
 named(CONFIG, "reason", 2000)
 check(CONFIG, "config_set_at_check", TIMES, set_at=INFINITE)
+SHUT = {"status": "'closed'", "closed_at": NOW, "closed_by": "'ann'"}
+TRIED = {
+    "status": "'half_open'", "probe_subject": "'recoup.error'", "probe_unit": "'x/1'", "probe_token": ID,
+    "probe_until": LATER,
+}  # fmt: skip
+for column, most, also in (
+    ("name", 500, {}), ("opened_by", 500, {}), ("reason", 2000, {}), ("closed_by", 500, SHUT),
+    ("probe_unit", 500, TRIED),
+):  # fmt: skip
+    named(BREAKER, column, most, **also)
+check(BREAKER, "breaker_status_check", "A status is a listed one.", status="'ajar'")
+check(BREAKER, "breaker_parts_check", "Something depends on it.", parts="'{}'")
+check(BREAKER, "breaker_parts_check", "And has a name.", parts="'{NULL}'")
+check(BREAKER, "breaker_wait_s_check", "It waits.", wait_s="0")
+check(BREAKER, "breaker_wait", "Not longer than its longest wait.", wait_s="2")
+check(BREAKER, "breaker_probes_check", "Probes count from none.", probes="-1")
+check(BREAKER, "breaker_probe_subject_check", "A unit of a known table tries it.", **TRIED | {"probe_subject": "'x'"})
+for column, also in (("opened_at", {}), ("open_until", {}), ("probe_until", TRIED), ("closed_at", SHUT)):
+    check(BREAKER, f"breaker_{column}_check", TIMES, **{**also, column: INFINITE})
+check(BREAKER, "breaker_probe", "What is half open has a probe.", **TRIED | {"probe_token": "null"})
+check(BREAKER, "breaker_probe", "What is not has none.", probe_token=ID)
+check(BREAKER, "breaker_closed", "What is closed was closed at a time.", **SHUT | {"closed_at": "null"})
+check(BREAKER, "breaker_closed", "By somebody.", **SHUT | {"closed_by": "null"})
+check(BREAKER, "breaker_closed", "What is open is not closed.", closed_at=NOW, closed_by="'ann'")
 
 check(PROVENANCE, "provenance_event", "An event is a listed one.", event_type="'forgotten'")
 check(PROVENANCE, "provenance_actor_check", "An actor is of a kind.", actor="'ghost'")
@@ -250,7 +290,7 @@ check(PROVENANCE, "provenance_logged_at_check", TIMES, logged_at=INFINITE)
 
 queued(MATCH_LIFE, lambda tx: new_match(tx).match_id)
 for role in RECOVERY_ROLES:
-    if role.name not in (SCOPE, TASK, CONFIG):
+    if role.name not in (SCOPE, TASK, CONFIG, BREAKER):
         recorded(role)
 
 
@@ -300,6 +340,50 @@ def a_version_of_a_key_is_the_next_one(tx: Transaction) -> None:
             f" values ('k', {version}, '1', {by}, 'r', {at})"
         )
         refused(tx, row, who=OPERATOR, by="recovery.rule_config", sqlstate="RC097")
+
+
+SWITCHED = "select from recoup.control_log where subject = 'recovery.breaker' and key = %s and event_type = %s"
+
+
+@law(BREAKER, "recoup.record_control", "insert")
+def a_breaker_that_is_opened_is_on_record(tx: Transaction) -> None:
+    """With what depends on it, and until when."""
+    seen(tx, SWITCHED + " and facts ?& '{parts,open_until}'", circuits.breaker_in(tx, "open"), "BIRTH")
+
+
+@law(BREAKER, "recoup.record_control", "update")
+def a_breaker_that_is_closed_is_on_record(tx: Transaction) -> None:
+    """By whom."""
+    seen(tx, SWITCHED + " and facts ? 'closed_by'", circuits.breaker_in(tx, "closed"), "MOVE")
+
+
+@law(BREAKER, "recovery.rule_breakers", "insert")
+def a_breaker_is_opened_as_the_policy_has_it(tx: Transaction) -> None:
+    """Not for longer."""
+    born = circuits.BORN.format(status="open", more="", values="").replace("b.wait_s, b.max", "b.wait_s + 1, b.max")
+    refused(tx, f"insert into {BREAKER} {born}", who=OPERATOR, by="recovery.rule_breakers", sqlstate="RC090")
+
+
+@law(BREAKER, "recovery.rule_breakers", "update")
+def a_breaker_follows_the_unit_that_tries_it(tx: Transaction) -> None:
+    """Nobody closes it while that one runs."""
+    circuits.tried(tx)
+    closed = circuits.CLOSED.format("'probe'")
+    close = f"update {BREAKER} set {closed} from {WITH_TIME} where status = 'half_open'"
+    refused(tx, close, who=EVALUATOR, by="recovery.rule_breakers", sqlstate="RC090")
+
+
+@law(BREAKER, "recoup.wake", "update", commits=True)
+def a_breaker_that_closes_wakes_the_workers(connection: Transaction) -> None:
+    """They may claim again."""
+    with connection.transaction():
+        circuits.opened(connection, "sleepers")
+
+    def closed(tx: Transaction) -> None:
+        with acting(tx, OPERATOR):
+            breakers.close_breaker(tx, "sleepers")
+
+    woken(connection, closed)
 
 
 # Rules ----------------------------------------------------------------------------------------------------------------

@@ -158,6 +158,10 @@ SAMPLES: dict[str, Row] = {
     "recovery.experience": {
         "action_name": "'a'", "source": "'s'", "category": "''", "day": "'2026-01-01'", "succeeded": "1", "ended": "2",
     },
+    "recovery.breaker": {
+        "name": f"{ID}::text", "status": "'open'", "parts": "'{table:x}'", "wait_s": "1", "max_wait_s": "1",
+        "opened_at": NOW, "open_until": LATER, "opened_by": "'ann'", "reason": "'r'",
+    },
     "recovery.task": {
         "task_id": ID, "incident_id": ID, "action_name": "'a'", "owner": "'o'", "subject": "'s'", "due_at": LATER,
         "created_at": NOW,

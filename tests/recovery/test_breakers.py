@@ -160,6 +160,22 @@ def test_a_unit_behind_two_breakers_tries_both_at_once(new_stage: NewStage) -> N
     assert {breaker(stage, name)["status"] for name in (DOL, "vendor")} == {"closed"}
 
 
+def test_no_window_closes_behind_it(new_stage: NewStage) -> None:
+    stage = new_stage()
+    (error,) = due(stage, 1)
+    open_(stage, DOL)
+    stage.advance(hours=30)  # its window was 24 hours
+
+    def closed() -> int:
+        with stage.db.transaction(Authority.ERROR_WORKER) as tx:
+            assert (retrying.window_lag(tx) is None) == (retrying.closed_windows(tx) == [])
+            return retrying.close_windows(tx)
+
+    assert (closed(), stage.hub.row(error)["status"]) == (0, "RETRY_PENDING")
+    close(stage, DOL)
+    assert (closed(), stage.hub.row(error)["status"]) == (1, "PARKED")
+
+
 def test_a_person_closes_it_and_nothing_is_closed_twice(new_stage: NewStage) -> None:
     stage = new_stage()
     due(stage, 1)

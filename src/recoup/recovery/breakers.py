@@ -1,7 +1,7 @@
 """Breakers: opened for a dependency that is down, so that what depends on it waits and one unit at a time tries it.
 
-The action circuit_breaker opens one, or a person. Claims read it (routines/breakers.sql), whoever makes them; how a
-probe ended is read from the rows of the unit, by the next claim that comes by or by a duty.
+The action circuit_breaker opens one, or a person. Every claim reads it (routines/breakers.sql); how a probe
+ended is read from the rows of the unit, by the next claim that comes by or by a duty.
 """
 
 from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ def settle(tx: Transaction) -> int:
 
 
 def probe_lag(tx: Transaction) -> float | None:
-    """Seconds since the lease of a probe expired that nobody has looked at; None: there is none."""
+    """Seconds since the lease of a probe expired that has not been settled; None: there is none."""
     return seconds(tx, Q["lag"])
 
 
@@ -97,7 +97,7 @@ def checked(what: str, text: str, most: int = MAX_TEXT_BYTES) -> str:
     return in_words(text) if what == "reason" else text
 
 
-# Deadlines stand still ------------------------------------------------------------------------------------------------
+# Deadlines wait, too --------------------------------------------------------------------------------------------------
 
 
 class Shut(NamedTuple):
@@ -123,7 +123,7 @@ def parts_of(awaits: Mapping[str, Any], source: str, run_kind: str | None) -> fr
     return frozenset(of.get(str(awaits["kind"]), ()))
 
 
-def stood_still(shut: Sequence[Shut], parts: frozenset[str], since: datetime) -> tuple[timedelta, bool]:
+def time_behind(shut: Sequence[Shut], parts: frozenset[str], since: datetime) -> tuple[timedelta, bool]:
     """How long an outcome that is awaited since a time was behind breakers, and whether it is now."""
     ours = [one for one in shut if not one.parts.isdisjoint(parts)]
     spans = sorted((max(one.since, since), one.until) for one in ours if one.until is not None and one.until > since)

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.recovery.breakers import Shut, parts_of, shut_times, stood_still
+from recoup.recovery.breakers import Shut, parts_of, shut_times, time_behind
 from recoup.recovery.decision import Candidate, Facts, Scope
 from recoup.recovery.rules import Judged
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
@@ -190,7 +190,7 @@ def _candidate(
     outcome_by, is_behind = row["outcome_by"], False
     if shut and outcome_by is not None and row["status"] == "executing":
         # Of a breaker that was open twice, the last time counts.
-        held, is_behind = stood_still(shut, parts_of(awaits, match["source"], match["run_kind"]), row["effect_made_at"])
+        held, is_behind = time_behind(shut, parts_of(awaits, match["source"], match["run_kind"]), row["effect_made_at"])
         outcome_by += held
     if awaits is not None and (row["status"] == "executing" or row["error"] == Failure.OUTCOME_OVERDUE):
         # Of errors, intakes and runs the subject's condition is that of the newest unit, which is what is awaited.

@@ -70,8 +70,8 @@ MATCHES: tuple[Invariant, ...] = (
 WORK: tuple[Invariant, ...] = (
     _candidate("recovery/awaits", "awaited", "What a candidate awaits exists, and is its own or its incident's."),
     _effect("recovery/breakers", "breakers",
-        "A breaker is opened by a person, or by a candidate that says so, and is tried when its wait is over, once at a"
-        " time."),
+        "A breaker is opened by a person, or by a candidate that says so, is tried when its wait has ended, once at a"
+        " time, and is what its last event says."),
     _effect("recovery/config", "config",
         "The versions of a key follow each other without a gap, and what a candidate set is what it tells."),
     _effect("recovery/undo", "undone",

@@ -214,7 +214,7 @@ CONFIG = Lifecycle(
     recorders=(On("insert", RECORD_CONTROL, ("candidate_id",)),),
 )
 
-# Whoever claims may take the probe, and see how it ended; so does a duty.
+# Every authority that claims may take the probe, and read how it ended; a duty reads that, too.
 PROBERS = (Authority.HUB, Authority.ERROR_WORKER, Authority.GATE, Authority.RUNNER, CLAIM_WORKER)
 CLOSED, OPEN, HALF_OPEN = BreakerStatus
 OPENED = ("parts", "wait_s", "max_wait_s", "opened_at", "open_until", "opened_by", "reason", "candidate_id", "probes")
@@ -231,7 +231,7 @@ BREAKER = Lifecycle(
     moves=(
         Move(CLOSED, OPEN, OPERATOR, "a person opens it"),
         Move(CLOSED, OPEN, EXECUTOR, "the action circuit_breaker opens it", via=SETTLE),
-        *(Move(OPEN, HALF_OPEN, by, "its wait is over, and a claim takes the probe") for by in PROBERS),
+        *(Move(OPEN, HALF_OPEN, by, "its wait has ended, and a claim takes the probe") for by in PROBERS),
         *(Move(HALF_OPEN, CLOSED, by, "its probe ended well") for by in (*PROBERS, EVALUATOR)),
         *(Move(HALF_OPEN, OPEN, by, "its probe failed, or outlived its lease") for by in (*PROBERS, EVALUATOR)),
         *(Move(status, CLOSED, OPERATOR, "a person closes it") for status in (OPEN, HALF_OPEN)),

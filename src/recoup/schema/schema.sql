@@ -3495,7 +3495,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 8b93dd1b792d22e7d37b36cebc5a6582
+ SET jit TO 'off'; -- body 7f2905c47402d470cdb02b2da35793b7
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks errors whose retry window closed, or one of them.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -5038,7 +5038,7 @@ END),
 comment on table recovery.breaker is 'A dependency that may be down. While it is not closed, what depends on it is not claimed, but for one unit that tries it.';
 comment on column recovery.breaker.name is 'Its name; if the policy does not list it, a table, a kind of runs or a source.';
 comment on column recovery.breaker.status is 'closed, open or half_open: one unit tries it.';
-comment on column recovery.breaker.parts is 'What depends on it, as the policy said when it was opened.';
+comment on column recovery.breaker.parts is 'What depends on it, as the policy had it when it was opened.';
 comment on column recovery.breaker.wait_s is 'Seconds from its opening, or its last probe, to the next probe.';
 comment on column recovery.breaker.max_wait_s is 'The longest such wait; each failed probe doubles it up to that.';
 comment on column recovery.breaker.opened_at is 'When it was opened last.';
@@ -6038,7 +6038,7 @@ comment on function recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by
 CREATE OR REPLACE FUNCTION recovery.break_circuits(ids uuid[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 38e1f715c0ebad1d1f75128082608686
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7efdeb4208c9ac617d8fea32b5c026d4
 comment on function recovery.break_circuits(ids uuid[]) is 'The action circuit_breaker: opens the breakers that candidates name, unless they are open.';
 grant execute on function recovery.break_circuits(ids uuid[]) to public;
 
@@ -6107,7 +6107,7 @@ CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before js
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
-comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what stood before, what it left, and their digests.';
+comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what was there before, what it left, and their digests.';
 grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.change_reversibly(ids uuid[])
@@ -7014,7 +7014,7 @@ grant execute on function recovery.refuse_behind(parts_ text[], now_ timestamp w
 CREATE OR REPLACE FUNCTION recovery.refuse_behind(parts_ text[], now_ timestamp with time zone, alone boolean)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body b4848a0de05acd43d878282edd3b5472
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4c980c4fc3d219cd0e5220c7b9b35202
 comment on function recovery.refuse_behind(parts_ text[], now_ timestamp with time zone, alone boolean) is 'Refuses to begin what depends on a breaker that is not closed, unless it is the unit that tries it.';
 
 CREATE OR REPLACE FUNCTION recovery.refuse_over(wanted uuid[], with_tokens uuid[])
@@ -7089,8 +7089,8 @@ grant execute on function recovery.review_errors(refs text[]) to public;
 CREATE OR REPLACE FUNCTION recovery.rule_breakers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body f66e2a35a9b314e9565fba234e1f85e0
-comment on function recovery.rule_breakers() is 'A breaker is opened as the policy has it, tried by a claimed unit when its wait is over, and follows its end.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 11cae613929c66fadbf3e1b26b110e9b
+comment on function recovery.rule_breakers() is 'A breaker is opened as the policy has it, tried by a claimed unit when its wait has ended, and follows its end.';
 grant execute on function recovery.rule_breakers() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_candidate_births()
@@ -7279,6 +7279,13 @@ CREATE OR REPLACE FUNCTION recovery.shut_parts(kind_ text, wanted text[], now_ t
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body d0f8d864e3bd03b9caa7f9d86c2fb52f
 comment on function recovery.shut_parts(kind_ text, wanted text[], now_ timestamp with time zone, OUT shut text[], OUT due text[]) is 'What is not claimed because a breaker is not closed; and of what one unit may be claimed as a probe, by this transaction.';
+
+CREATE OR REPLACE FUNCTION recovery.shut_tables()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body 4e2b90e0be32f16ab0bd038223dfbc71
+comment on function recovery.shut_tables() is 'The tables that are behind a breaker.';
+grant execute on function recovery.shut_tables() to public;
 
 grant execute on function recovery.skip_candidates(ids uuid[], reasons text[], people text[], was text[]) to public;
 

@@ -81,12 +81,14 @@ as $$
 declare
   now_   constant timestamptz := recoup.now();
   ends   constant jsonb := recoup.ends_as(recoup.error_policy());
+  shut   constant text[] := recovery.shut_tables();  -- behind a breaker nobody can retry: a window does not close there
   closed integer;
 begin
   with picked as materialized (
     select e.error_table, e.error_id
       from (select q.part, q.unit from recoup.error_queue q
              where q.token is null and q.until is not null and q.until <= now_ and (only_ is null or q.unit = only_)
+               and q.part <> all(shut) and 'recoup.error' <> all(shut)
              order by q.until limit most) q
      cross join lateral (
        select e.* from recoup.error e

@@ -45,7 +45,7 @@ grant insert (name, status, parts, wait_s, max_wait_s, opened_at, open_until, op
 grant update (status, parts, wait_s, max_wait_s, opened_at, open_until, opened_by, reason, candidate_id, probes,
               probe_subject, probe_unit, probe_token, probe_until, closed_at, closed_by)
   on recovery.breaker to recoup_operator, recoup_executor;
--- Whoever claims may take the probe, and see how it ended.
+-- Every authority that claims may take the probe, and settle how it ended.
 grant update (status, wait_s, open_until, probes, probe_subject, probe_unit, probe_token, probe_until, closed_at,
               closed_by)
   on recovery.breaker to recoup_hub, recoup_error_worker, recoup_gate, recoup_runner, recoup_claim_worker,

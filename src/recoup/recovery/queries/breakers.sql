@@ -27,6 +27,6 @@ select extract(epoch from recoup.now() - b.probe_until) from recovery.breaker b
  where b.status = 'half_open' and b.probe_until < (select recoup.now()) order by b.probe_until limit 1;
 
 -- name: times
--- What each breaker was open for, last time: of awaited work the clock stands still meanwhile.
+-- When each breaker was last open: this time does not count towards the deadlines of what waited behind it.
 select b.parts, b.opened_at, b.closed_at from recovery.breaker b
  where b.status <> 'closed' or b.closed_at > (select recoup.now()) - interval '60 days';

@@ -1,7 +1,8 @@
 -- What actions change and leave behind: breakers, keys, what was undone, what outcomes teach.
 
 -- name: breakers
--- Each opening is of a person, or of a candidate that says so; each probe came after its wait, and one at a time.
+-- Each opening is of a person, or of a candidate that says so; each probe came after its wait, and one at a time. What
+-- each is now is what its last event says.
 with events as (
   select l.seq, l.key, l.from_status, l.to_status, l.logged_at, l.authority, l.facts,
          lag(l.to_status) over (partition by l.key order by l.seq) as before
@@ -14,6 +15,13 @@ select 'recovery/breakers' as breaks, e.key as breaker, e.seq, e.from_status, e.
        and not exists (select from recovery.candidate c
                         where c.candidate_id = (e.facts ->> 'candidate_id')::uuid and c.effect_made_at is not null
                           and c.result -> 'undo' ->> 'key' = e.key)
+union all
+select 'recovery/breakers', b.name, l.seq, l.to_status, b.status
+  from recovery.breaker b
+  left join lateral (select l.* from recoup.control_log l where l.subject = 'recovery.breaker' and l.key = b.name
+                      order by l.seq desc limit 1) l on true
+ where jsonb_populate_record(null::recovery.breaker,
+         l.facts || jsonb_build_object('name', l.key, 'status', l.to_status)) is distinct from b
 
 -- name: experience
 -- Counted again from the provenance, as far as the learner has read it. A settled read has no gaps: what it has read is

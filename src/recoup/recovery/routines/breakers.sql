@@ -3,7 +3,7 @@
 -- What depends on a breaker is not claimed until open_until. Then one claim takes one unit as a probe, and the breaker
 -- is half open under that unit's lease. How the unit ended is read from its own rows, by the next claim that comes by
 -- or by a duty: well, and the breaker closes; badly or not in time, and it opens again for twice as long. So the end of
--- a unit waits for no breaker, and nothing is to be done when a worker dies.
+-- a unit waits for no breaker, and a worker that dies leaves nothing to do.
 
 create or replace function recovery.breaker_terms(name_ text, policy jsonb default recovery.policy(),
   out parts text[], out wait_s integer, out max_wait_s integer)
@@ -169,7 +169,7 @@ as $$
 declare
   shut recovery.breaker;
 begin
-  -- One unit alone may try it when its wait is over: the claim then makes it the probe.
+  -- One unit alone may try it when its wait has ended: the claim then makes it the probe.
   select b.* into shut from recovery.breaker b
    where b.status in ('open', 'half_open') and b.parts && parts_
      and not (alone and b.status = 'open' and b.open_until <= now_) limit 1;
@@ -183,6 +183,14 @@ begin
 end $$;
 comment on function recovery.refuse_behind(text[], timestamptz, boolean) is
 'Refuses to begin what depends on a breaker that is not closed, unless it is the unit that tries it.';
+
+create or replace function recovery.shut_tables() returns text[]
+language sql stable as $$
+  select coalesce(array_agg(distinct substr(p, 7)), '{}')
+    from recovery.breaker b cross join unnest(b.parts) p
+   where b.status in ('open', 'half_open') and starts_with(p, 'table:')
+$$;
+comment on function recovery.shut_tables() is 'The tables that are behind a breaker.';
 
 -- Rules ---------------------------------------------------------------------------------------------------------------
 
@@ -250,11 +258,11 @@ begin
   if bad.why is not null then
     raise exception using errcode = 'RC090',
       message = format('Breaker %s: ', bad.name) || case bad.why
-        when 'now' then 'it is opened and closed now, by whoever acts.'
+        when 'now' then 'it is opened and closed now, under the name of the acting login.'
         when 'terms' then 'what depends on it, and how long it waits, are as the policy has them.'
         when 'candidate' then 'it is opened by an operator, or for a candidate.'
         when 'opening' then 'its opening stays as it is until it is closed.'
-        when 'waits' then 'it is not tried before its wait is over.'
+        when 'waits' then 'it is not tried before its wait has ended.'
         when 'probe' then 'it is tried by one unit that was just claimed.'
         else 'its probe has not ended like that.' end,
       hint = 'See: recoup recovery breakers. To end it by hand: recoup recovery breaker close NAME --reason …',
@@ -263,7 +271,7 @@ begin
   return null;
 end $$;
 comment on function recovery.rule_breakers() is
-'A breaker is opened as the policy has it, tried by a claimed unit when its wait is over, and follows its end.';
+'A breaker is opened as the policy has it, tried by a claimed unit when its wait has ended, and follows its end.';
 
 -- The action ----------------------------------------------------------------------------------------------------------
 
@@ -322,7 +330,7 @@ declare
   told   record;
   opened integer;
 begin
-  -- Only what each candidate has told: that is what a rollback restores. The first of several opens it.
+  -- Only what each candidate has reported: a rollback restores that. The first of several opens it.
   select array_agg(c.undo ->> 'key') filter (where c.undo -> 'before' <> c.undo -> 'after') as names,
          array_agg(c.candidate_id) filter (where c.undo -> 'before' <> c.undo -> 'after') as openers,
          min((c.undo -> 'after' ->> 'opened_at')::timestamptz) filter (where c.undo -> 'before' <> c.undo -> 'after')

@@ -211,7 +211,7 @@ comment on table recovery.breaker is
 comment on column recovery.breaker.name is
 'Its name; if the policy does not list it, a table, a kind of runs or a source.';
 comment on column recovery.breaker.status is 'closed, open or half_open: one unit tries it.';
-comment on column recovery.breaker.parts is 'What depends on it, as the policy said when it was opened.';
+comment on column recovery.breaker.parts is 'What depends on it, as the policy had it when it was opened.';
 comment on column recovery.breaker.wait_s is 'Seconds from its opening, or its last probe, to the next probe.';
 comment on column recovery.breaker.max_wait_s is 'The longest such wait; each failed probe doubles it up to that.';
 comment on column recovery.breaker.opened_at is 'When it was opened last.';
