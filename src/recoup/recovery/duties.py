@@ -8,10 +8,12 @@ from importlib.metadata import entry_points
 from recoup import observe
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import steps
 from recoup.policy import Policy
 from recoup.recovery import evaluation, executing, execution, following
 from recoup.recovery.executing import Executor, Executors
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.review import SUBJECT
 from recoup.worker.duty import MAX_BATCH, Context, Duty
 
 GROUP = "recoup.actions"
@@ -120,5 +122,10 @@ DUTIES: tuple[Duty, ...] = (
         description="closes every incident that has been quiet",
         batch=_close,
         lag=following.quiet_lag,
+    ),
+    steps.duty(
+        SUBJECT,
+        name="recovery-canary",
+        description="continues every approval of many that has a canary, while its outcomes are good",
     ),
 )

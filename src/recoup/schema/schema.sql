@@ -1762,6 +1762,7 @@ grant insert, update on table recoup.duty_tally to recoup_executor;
 grant insert, update on table recoup.duty_tally to recoup_gate;
 grant insert, update on table recoup.duty_tally to recoup_matcher;
 grant insert, update on table recoup.duty_tally to recoup_mint;
+grant insert, update on table recoup.duty_tally to recoup_operator;
 grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
 grant insert, update on table recoup.duty_tally to recoup_runner;
 grant insert, update on table recoup.duty_tally to recoup_scoped_execution;
@@ -2559,13 +2560,27 @@ create table recoup.operation (
   done_at timestamp with time zone,
   subject text not null,
   digest bytea not null,
+  canary jsonb,
+  step integer,
+  step_start integer,
+  step_end integer,
+  next_at timestamp with time zone,
+  watch_until timestamp with time zone,
+  why text,
   constraint operation_pkey PRIMARY KEY (operation_id),
-  constraint operation_check CHECK ((status = 'DONE'::text) = (done_at IS NOT NULL)),
+  constraint operation_check CHECK ((status = ANY (ARRAY['DONE'::text, 'CANCELLED'::text])) = (done_at IS NOT NULL)),
   constraint operation_done_at_check CHECK (isfinite(done_at)),
   constraint operation_items_check CHECK (items >= 0),
+  constraint operation_next_at_check CHECK (isfinite(next_at)),
   constraint operation_requested_at_check CHECK (isfinite(requested_at)),
-  constraint operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'DONE'::text])),
-  constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text)
+  constraint operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'PAUSED'::text, 'STOPPED'::text, 'CANCELLED'::text, 'DONE'::text])),
+  constraint operation_steps CHECK (
+CASE
+    WHEN canary IS NULL THEN num_nonnulls(step, step_start, step_end, next_at, watch_until) = 0 AND (status <> ALL (ARRAY['PAUSED'::text, 'STOPPED'::text]))
+    ELSE num_nulls(step, step_start, step_end, next_at) = 0 AND step >= 1 AND step_start >= 0 AND step_end > step_start AND step_end <= items
+END),
+  constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text),
+  constraint operation_watch_until_check CHECK (isfinite(watch_until))
 );
 comment on table recoup.operation is 'One decision of an operator over many rows of a domain. Its set of rows is fixed when it begins.';
 comment on column recoup.operation.operation_id is 'Unique identifier.';
@@ -2573,12 +2588,19 @@ comment on column recoup.operation.verb is 'What is done to each row.';
 comment on column recoup.operation.arguments is 'The verb''s arguments.';
 comment on column recoup.operation.filter is 'The filter that selected the rows.';
 comment on column recoup.operation.items is 'The number of rows.';
-comment on column recoup.operation.status is 'OPEN until each item has its result, then DONE.';
+comment on column recoup.operation.status is 'OPEN: some items have no result. PAUSED: outcomes of a step did not come. STOPPED: too many of a step failed. CANCELLED: a person ended it; the rest is as it was. DONE: each item has its result.';
 comment on column recoup.operation.requested_at is 'When it began.';
 comment on column recoup.operation.requested_by is 'Who began it.';
-comment on column recoup.operation.done_at is 'When the last item had its result.';
+comment on column recoup.operation.done_at is 'When the last item had its result, or it was cancelled.';
 comment on column recoup.operation.subject is 'The guarded table of the rows.';
 comment on column recoup.operation.digest is 'SHA-256 over the units in their order, each with a line break.';
+comment on column recoup.operation.canary is 'How it goes in steps: size of the first, growth, failed share that stops it, rate, how long outcomes are waited for, as the policy had them; and the kind of actor and the authority that it acts for. Null: all at once.';
+comment on column recoup.operation.step is 'The number of the step.';
+comment on column recoup.operation.step_start is 'The last place before the step.';
+comment on column recoup.operation.step_end is 'The last place of the step. Items beyond it stay as they are.';
+comment on column recoup.operation.next_at is 'When the next item may go, at its rate.';
+comment on column recoup.operation.watch_until is 'How long outcomes of the step are waited for. Null: not all of its items have a result.';
+comment on column recoup.operation.why is 'Why it is in this status, or in this step.';
 CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_births('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_births;
@@ -2590,13 +2612,17 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation FOR EACH STA
 alter table recoup.operation enable always trigger a_guard_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.operation enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_operation_births_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_births();
+alter table recoup.operation enable always trigger b_rule_operation_births_on_insert;
+CREATE TRIGGER b_rule_operation_moves_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_moves();
+alter table recoup.operation enable always trigger b_rule_operation_moves_on_update;
 CREATE TRIGGER c_content_operation_births_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_births();
 alter table recoup.operation enable always trigger c_content_operation_births_on_insert;
-CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items');
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items', 'step', 'step_start', 'step_end', 'watch_until', 'why');
 alter table recoup.operation enable always trigger c_record_control_on_insert;
-CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at');
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at', 'step', 'step_start', 'step_end', 'watch_until', 'why');
 alter table recoup.operation enable always trigger c_record_control_on_update;
-grant insert (arguments, digest, filter, items, operation_id, requested_at, requested_by, subject, verb), update (done_at, status) on table recoup.operation to recoup_operator;
+grant insert (arguments, canary, digest, filter, items, next_at, operation_id, requested_at, requested_by, step, step_end, step_start, subject, verb, why), update (done_at, next_at, status, step, step_end, step_start, watch_until, why) on table recoup.operation to recoup_operator;
 grant select on table recoup.operation to recoup_reader;
 
 create table recoup.operation_item (
@@ -2633,6 +2659,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EAC
 alter table recoup.operation_item enable always trigger a_guard_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation_item FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.operation_item enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_operation_results_on_update AFTER UPDATE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_results();
+alter table recoup.operation_item enable always trigger b_rule_operation_results_on_update;
 CREATE TRIGGER c_content_operation_item_births_on_insert AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_item_births();
 alter table recoup.operation_item enable always trigger c_content_operation_item_births_on_insert;
 grant insert (operation_id, place, unit), update (ended_at, refusal, status) on table recoup.operation_item to recoup_operator;
@@ -3538,7 +3566,7 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_births()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body df5200b336f34265790ef7e4ca371027
+ SET bytea_output TO 'hex'; -- body 8b79f7be9664d31f42dcfed8f53c6ba4
 comment on function recoup.content_operation_births() is 'Digests of rows of recoup.operation at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
@@ -3993,7 +4021,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body f6a9256a871f126b985f30fccf00bc11
+ SET enable_mergejoin TO 'off'; -- body 8c7985b46b91e699d7d30a5ddd0919cc
 comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, generated from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
@@ -4729,6 +4757,27 @@ CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body e5d11a5ab0dbe39e39a1de7f61583b33
 comment on function recoup.rule_error_redactions() is 'A redaction is of an error that there is, now, and takes something away from its texts.';
 grant execute on function recoup.rule_error_redactions() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_operation_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 57da7b371169e25cecbf0bd2558d609b
+comment on function recoup.rule_operation_births() is 'An operation with a canary begins with its first step, under the name and an authority of who begins it.';
+grant execute on function recoup.rule_operation_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_operation_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 935102201eaee83ba85270d43e1302df
+comment on function recoup.rule_operation_moves() is 'The next step is the one after the last, and begins behind items that have their result.';
+grant execute on function recoup.rule_operation_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_operation_results()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fc20b8ab6bdea98dd35c9e56d7c7663f
+comment on function recoup.rule_operation_results() is 'An item gets its result while its operation is open, and not before its step.';
+grant execute on function recoup.rule_operation_results() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
@@ -6246,6 +6295,14 @@ CREATE OR REPLACE FUNCTION recovery.hold_errors(refs text[])
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6d290faa2dc15afa852b549a5bc85dfc
 comment on function recovery.hold_errors(refs text[]) is 'Keeps the archiver from errors until the transaction ends; refused if one is gone.';
 grant execute on function recovery.hold_errors(refs text[]) to recoup_matcher;
+
+CREATE OR REPLACE FUNCTION recovery.hold_scopes(ids uuid[])
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ccb6f8ec7fbe1626ff2753c0186467f
+comment on function recovery.hold_scopes(ids uuid[]) is 'Locks scopes until the transaction ends: two reviewers together approve no more than what is left of one.';
+grant execute on function recovery.hold_scopes(ids uuid[]) to recoup_reviewer;
 
 grant execute on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) to public;
 
